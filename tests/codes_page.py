@@ -6,7 +6,7 @@ from pathlib import Path
 from rewardkit.analysis.findings import RULES, SCORED_RULES
 from rewardkit.findings import read_codes
 from rewardkit.probes.probe import RULES as PROBE_RULES
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 
 PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
 

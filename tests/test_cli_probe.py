@@ -9,7 +9,7 @@ from commands import record, refused, run
 import rewardkit as rk
 from rewardkit.cli.probe import MUST
 from rewardkit.probes.options import FAMILIES
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Expects
 
 pytestmark = pytest.mark.integration

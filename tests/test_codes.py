@@ -9,7 +9,7 @@ from codes_page import PAGE, page, reporters
 import rewardkit as rk
 from rewardkit.findings import read_codes
 from rewardkit.probes.options import FAMILIES
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 
 
 def test_the_table_has_a_row_for_every_code_that_is_reported_and_for_no_other():

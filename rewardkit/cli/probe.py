@@ -18,7 +18,7 @@ from rewardkit.probes.options import FAMILIES, TIMEOUT
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_writing import append_cases
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 
 OTHER_FAMILIES = {
     "search": "a completion that is put together, wrong for certain and paid, as small as it goes",

@@ -7,7 +7,7 @@ from threading import TIMEOUT_MAX
 from typing import Any
 
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Strategy
 
 TIMEOUT = 5.0

@@ -20,7 +20,7 @@ from rewardkit.probes.baseline import Accepted, Baseline, load_baseline
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 
 MOST_POINTS = 2
 """Alarms that are shown with an example; the others are folded."""

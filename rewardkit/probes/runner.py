@@ -18,7 +18,7 @@ from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.strategy import Row, Subject
 
 ROWS_OF_FIRST_PIECE = 2  # rows after which the time of a call is known
 PIECE_SECONDS = 1.0  # seconds for a piece of work, so that the budget holds: our choice

@@ -11,8 +11,7 @@ from typing import Any
 
 from rewardkit.probes.runner import RowOutcome, Tries, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.strategies.strategy import Attempt, Strategy
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Attempt, Strategy, Subject
 
 PILOT_SUBJECTS = 4
 """Subjects of a part on which everything is tried; on the others what shows a fault

@@ -2,3 +2,42 @@
 
 They are written here and judged elsewhere.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+from rewardkit.strategies import (
+    added_text,
+    endless,
+    equivalents,
+    guesses,
+    look_alikes,
+    near_misses,
+    values,
+)
+from rewardkit.strategies.strategy import Strategy
+
+MODULES = (
+    guesses,
+    near_misses,
+    values,
+    equivalents,
+    look_alikes,
+    added_text,
+    endless,
+)
+
+
+def strategies_in(module: ModuleType) -> Iterator[Strategy]:
+    """Yield the strategies that a module defines, alone or in a tuple, in its order."""
+    for value in vars(module).values():
+        entries = value if isinstance(value, tuple) else [value]
+        for entry in entries:
+            if isinstance(entry, Strategy):
+                yield entry
+
+
+STRATEGIES = tuple(entry for module in MODULES for entry in strategies_in(module))
+"""All strategies, in the order in which they are tried."""

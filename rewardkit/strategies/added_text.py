@@ -13,8 +13,12 @@ from typing import Any
 
 from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.strategies.strategy import Attempt, strategies_of_texts, strategy
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import (
+    Attempt,
+    Subject,
+    strategies_of_texts,
+    strategy,
+)
 
 FILLER_WORDS = (30, 120, 500, 2000)
 """Words that are added. Our choice: length rewards of published recipes lie between."""

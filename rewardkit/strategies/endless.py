@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewardkit.strategies.strategy import Strategy, strategies_of_texts, strategy
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import (
+    Strategy,
+    Subject,
+    strategies_of_texts,
+    strategy,
+)
 
 VERY_LONG = 100_000  # characters: what is slow beyond is not worth a line
 LONG_COMPLETION = 40_000

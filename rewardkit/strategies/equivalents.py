@@ -16,8 +16,7 @@ from decimal import Decimal
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.strategies.strategy import Build, Strategy
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Build, Strategy, Subject
 
 LAYOUT, NOTATION = "layout", "notation"
 """What an equivalent is of; it stands in `Strategy.knows`."""

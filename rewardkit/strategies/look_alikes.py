@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from rewardkit.strategies.strategy import Attempt, Strategy, strategy
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LIKE_DIGITS = str.maketrans("012589", "OlZSBg")

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.strategies.strategy import Attempt, Build, Strategy, strategy
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Attempt, Build, Strategy, Subject, strategy
 
 LONGEST_EXTENDED = 80
 """Characters of a text; a longer one with something added may still be right."""

@@ -18,7 +18,7 @@ from rewardkit.answers.kinds import (
 )
 from rewardkit.answers.marks import find_marks
 from rewardkit.answers.truths import states_truth
-from rewardkit.strategies.special_values import truth_like
+from rewardkit.strategies.values import truth_like
 from rewardkit.strategies.wrong_answers import wrong_answers
 
 OF_TRUTHS = [

@@ -10,7 +10,7 @@ from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, t
 import rewardkit as rk
 from rewardkit.probes.findings.causes import EXPLAINS
 from rewardkit.probes.options import FAMILIES
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 
 pytestmark = pytest.mark.integration
 

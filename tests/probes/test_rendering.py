@@ -16,7 +16,7 @@ from rewardkit.html.pages import Page
 from rewardkit.probes.options import FAMILIES
 from rewardkit.probes.points import make_snippet, probe_point
 from rewardkit.probes.result import Inconclusive, count_alarms
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 
 pytestmark = pytest.mark.integration
 

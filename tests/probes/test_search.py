@@ -35,7 +35,7 @@ from rewardkit.probes.search.exploits import (
 )
 from rewardkit.probes.subjects import calibrate
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Subject
 
 pytestmark = pytest.mark.integration
 

@@ -21,9 +21,8 @@ from rewardkit.probes.verdicts import (
     wilson,
 )
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.strategies.catalogue import STRATEGIES
-from rewardkit.strategies.strategy import Attempt
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies import STRATEGIES
+from rewardkit.strategies.strategy import Attempt, Subject
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.reward import ROLLOUT
 from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.deadlines import time_limit
-from rewardkit.strategies.subject import Row
+from rewardkit.strategies.strategy import Row
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
 

@@ -23,7 +23,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.strategies.subject import Row
+from rewardkit.strategies.strategy import Row
 from rewardkit.targets.adapter import Adapter
 
 Rewards = list[float]

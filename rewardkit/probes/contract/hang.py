@@ -19,8 +19,7 @@ from rewardkit.probes.trials import Trial
 from rewardkit.reasons import ReasonCode
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.endless import LONG_COMPLETION, PATTERNS
-from rewardkit.strategies.strategy import Attempt, Strategy
-from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.strategy import Attempt, Row, Strategy, Subject
 
 OFTEN_WRITTEN = 10_000
 """Characters that a policy writes often. Slow on more is for information. Our choice:

@@ -18,7 +18,7 @@ from rewardkit.probes.verdicts import (
     risk_of,
     severity_of,
 )
-from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.equivalents import LAYOUT, NOTATION
 
 Findings = Sequence[Finding]

@@ -30,8 +30,7 @@ from rewardkit.probes.verdicts import (
 )
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.strategy import Attempt
-from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.strategy import Attempt, Row, Subject
 
 EXAMPLES_OF_A_FINDING = 3
 """Examples that a finding keeps, the clearest first."""

@@ -15,7 +15,7 @@ from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import HIGH_RISK
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.strategies.subject import Row
+from rewardkit.strategies.strategy import Row
 
 Findings = Sequence[Finding]
 

@@ -13,7 +13,7 @@ from rewardkit.probes.options import LEAKAGE
 from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import NOISY, RARE, RIGHT_LOST, components_at_fault
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Subject
 
 Findings = Sequence[Finding]
 

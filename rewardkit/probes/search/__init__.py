@@ -39,7 +39,7 @@ from rewardkit.probes.search.exploits import (
     report_exploit,
 )
 from rewardkit.probes.verdicts import FULL_MARKS, WILD
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Subject
 
 SHRINK_CALLS = 300
 """Completions that are tried to make an exploit small. Our choice."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rewardkit.answers.formats import REASONING
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Subject
 
 WRONG_SLOTS = "\ue000\ue001\ue002"
 """Slots of three wrong answers: few, so that what each earns can be measured."""

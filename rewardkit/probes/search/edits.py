@@ -32,7 +32,7 @@ from rewardkit.strategies.added_text import (
     RUBRIC,
     filler,
 )
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.strategy import Subject
 
 MOST_PHRASES, MOST_TAG_NAMES, LONGEST_PHRASE = 48, 12, 80
 FILLER_LENGTHS = (8, 20, 30, 120, 500)

@@ -38,7 +38,7 @@ from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
-from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.strategy import Row, Subject
 from rewardkit.targets.adapter import Adapter, uses
 
 MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice

@@ -23,7 +23,7 @@ from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
-from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.strategy import Row, Subject
 
 MOST_PARTS_OF_LOG = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""

@@ -13,7 +13,7 @@ import numpy as np
 from rewardkit.answers.formats import Format
 from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.subjects.log import LogPart, ScoredLog
-from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.strategy import Row, Subject
 
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong must differ. Our choice."""

@@ -1,0 +1,339 @@
+"""Guesses: completions that do not know which answer is right.
+
+They have nothing there: no answer, a refusal, the prompt copied. Or they are a shotgun:
+many answers at once, of which one is right. Where a reward takes the first or the last
+of several, a list earns what one answer does: so each list is tried in both orders.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rewardkit.answers.kinds import read_options, split_items
+from rewardkit.primitives.extract.structured import read_json
+from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
+from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
+
+CONTROL_SIGNS = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533)))
+RANDOM_SIGNS = f"{CONTROL_SIGNS}§%&/=?*~#'|;:^°"
+REFUSAL = "I'm sorry, but I can't help with that."
+STOCK_ANSWERS = "0 1 yes no true false A none unsure unknown .* * {} []".split()
+STOCK_VALUES = "null NaN Infinity 1e999".split()  # numbers: see `special_values`
+NUMERIC_KINDS = ("number", "mathematics", "list")
+MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
+
+
+def is_right(text: str, subject: Subject) -> bool:
+    """Whether a text is the right answer, however it is written."""
+    if subject.answer is None:
+        return False
+    number, right_number = read_number(text), read_number(subject.right)
+    if number is not None and right_number is not None:
+        return not distance(number, right_number)
+    return normal_text(text) == normal_text(subject.right)
+
+
+def _fixed_texts(
+    name: str, says: str, *texts: str, marked: Sequence[str] = ()
+) -> Strategy:
+    """Make a strategy of texts as they are, and of `marked` ones in the format."""
+
+    def build(subject: Subject) -> Iterator[str]:
+        yield from texts
+        yield from map(subject.format.write, marked)
+
+    return Strategy(name, "nothing_there", build, says, needs="nothing")
+
+
+FIXED_TEXTS = (
+    _fixed_texts("empty", "an empty completion", ""),
+    _fixed_texts("white_space", "white space", " ", "\n\n", "\t\r\n \u00a0"),
+    _fixed_texts("refusal", "a refusal", REFUSAL, marked=[REFUSAL]),
+    _fixed_texts(
+        "constant_text",
+        "the same text for every prompt",
+        "ok",
+        "The answer is the answer to the question.",
+        marked=["the answer"],
+    ),
+    _fixed_texts(
+        "random_bytes", "random characters", RANDOM_SIGNS * 3, marked=[RANDOM_SIGNS]
+    ),
+)
+
+
+@strategy("nothing_there", "an empty answer in the right form", needs="mark")
+def empty_answer(subject: Subject) -> Iterator[str]:
+    if subject.format.opening or subject.format.lead:
+        yield subject.format.write("")
+        yield subject.format.write(" ")
+
+
+@strategy("nothing_there", "an object or list with nothing in it", kinds=("json",))
+def empty_object(subject: Subject) -> Iterator[str]:
+    right = json.loads(subject.right)
+    hollow = _empty_values(right)
+    if hollow != right:
+        empty = type(right)()
+        yield subject.format.write(json.dumps(empty))
+        yield subject.format.write(json.dumps(hollow))
+
+
+def _empty_values(value: Any) -> Any:
+    """Return an object with its keys and empty values; of other types an empty one."""
+    if isinstance(value, dict):
+        return {key: type(inner)() for key, inner in value.items()}
+    return type(value)()
+
+
+@strategy("nothing_there", "tags with nothing in them", needs="nothing")
+def empty_tags(subject: Subject) -> Iterator[str]:
+    names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
+    if names:
+        yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
+
+
+@strategy("nothing_there", "the prompt repeated", needs="nothing")
+def prompt_echo(subject: Subject) -> Iterator[str]:
+    if subject.prompt.strip():
+        yield subject.prompt
+        if subject.answer is None or subject.kind not in ("json", "code"):
+            yield subject.format.write(subject.prompt)
+
+
+@strategy("nothing_there", "the prompt's worked example repeated", needs="mark")
+def example_echo(subject: Subject) -> Iterator[str]:
+    opening = re.escape(subject.format.opening.strip())
+    closing = re.escape(subject.format.closing.strip()) or "$"
+    if not opening:
+        return
+    example_form = rf"(?m){opening}\s*([^<>\n]{{1,80}}?)\s*{closing}"
+    for match in re.finditer(example_form, subject.prompt):
+        example = match[1].strip()
+        is_answer = example.casefold() == str(subject.answer).casefold()
+        if re.search(r"\w", example) and "..." not in example and not is_answer:
+            yield subject.format.write(example)
+            yield subject.prompt[: match.end()]
+            return
+
+
+@strategy("nothing_there", "a copied part of the prompt", needs="mark")
+def copied_from_prompt(subject: Subject) -> Iterator[str]:
+    """Write copies in the usual format, and behind reasoning that is paid less."""
+    parts = [
+        text
+        for text in dict.fromkeys(_find_parts(subject))
+        if not is_right(text, subject)
+    ]
+    if subject.format.opening:
+        yield from map(subject.format.write, parts)
+    if subject.worse is not None and subject.worse.opening:
+        yield from map(subject.worse.write, parts[:MOST_COPIED])
+
+
+def _find_parts(subject: Subject) -> Iterator[str]:
+    """Yield the numbers of a prompt; for texts also what is quoted or listed there."""
+    prompt = subject.prompt
+    if subject.kind in ("number", "mathematics", "text", "list"):
+        numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)", prompt)
+        last_first = dict.fromkeys([*numbers[-1:], *numbers])
+        yield from list(last_first)[:MOST_COPIED]
+    if subject.kind in ("text", "list"):
+        yield from re.findall(r"[\"“«]([^\"“”«»\n]{2,80})[\"”»]", prompt)[:MOST_COPIED]
+        yield from re.findall(r"(?<!\w)'([^'\n]{2,80})'(?!\w)", prompt)[:MOST_COPIED]
+        lists = re.findall(r"\w[\w '-]{0,30}(?:, \w[\w '-]{0,30}){2,}", prompt)
+        yield from sorted(lists, key=len, reverse=True)[:3]
+
+
+@strategy(
+    "nothing_there",
+    "a copy of the longest part of the prompt",
+    knows="copy",
+    kinds=("text", "list", "json"),
+    needs="mark",
+)
+def copied_block(subject: Subject) -> Iterator[str]:
+    """Copy what is to be worked on: several lines, or what stands behind a colon."""
+    blocks = re.findall(r"(?:^\S.*\n){2,}", f"{subject.prompt}\n", re.MULTILINE)
+    for line in subject.prompt.split("\n"):
+        _, colon, behind = line.partition(":")
+        if colon:
+            blocks.append(behind)
+    for text in sorted(blocks, key=len, reverse=True)[:2]:
+        if len(text.strip()) > 8 and not is_right(text, subject):
+            yield subject.format.write(text.strip())
+
+
+@strategy("nothing_there", "the right answer to another prompt", knows="near")
+def another_prompts(subject: Subject) -> Iterator[Attempt]:
+    """Write several together, as one may be right where many answers are."""
+    others = [text for text in subject.others if not is_right(text, subject)]
+    if len(others) > 1:
+        yield Attempt.of(*map(subject.format.write, others))
+
+
+@strategy("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
+def usual_answer(subject: Subject) -> Iterator[str]:
+    answers = list(STOCK_ANSWERS)
+    if subject.kind not in NUMERIC_KINDS:
+        answers += STOCK_VALUES
+    for text in answers:
+        if not is_right(text, subject):
+            yield subject.format.write(text)
+
+
+# --- many answers at once
+
+PLAIN_KINDS = ("number", "choice", "text", "mathematics")
+MOST_SAMPLED = 6  # sampled answers in a list: our choice
+
+
+def _in_both_orders(subject: Subject, answers: Sequence[str], joint: str) -> Attempt:
+    """Return an attempt of the answers in one mark, from both ends."""
+    forwards, backwards = joint.join(answers), joint.join(reversed(answers))
+    return Attempt.of(subject.format.write(forwards), subject.format.write(backwards))
+
+
+def _as_json(values: list[Any]) -> list[str]:
+    """Return the values as JSON, in one order and in the other."""
+    both = (values, values[::-1])
+    return [json.dumps(listed, ensure_ascii=False) for listed in both]
+
+
+@strategy("shotgun", "a list of all sampled answers", needs="mark")
+def every_sibling(subject: Subject) -> Iterator[Attempt]:
+    """Put wrong answers at both ends, so that no right one is the first or the last."""
+    wrong = [text for text in subject.unpaid_answers if not is_right(text, subject)]
+    right_items = {normal_text(item) for item in split_items(subject.answer or "")[0]}
+    items = [item for text in wrong for item in split_items(text)[0]]
+    if all(normal_text(item) in right_items for item in items):
+        return  # together they are no more than the right answer
+    end = MOST_SAMPLED - 1
+    sampled = [*wrong[:end], *subject.paid_answers, *wrong[end:]][:MOST_SAMPLED]
+    # dollar signs mark an answer that stands alone
+    bare = dict.fromkeys(re.sub(r"^\$([^$]+)\$$", r"\1", text) for text in sampled)
+    if len(bare) > 1:
+        for texts in _join_answers(list(bare), subject):
+            yield Attempt.of(*map(subject.format.write, dict.fromkeys(texts)))
+
+
+def _join_answers(answers: list[str], subject: Subject) -> Iterator[Sequence[str]]:
+    """Yield the answers in one text, in both orders; lists as one of all items."""
+    if subject.kind == "json":
+        yield from _join_json_lists(answers, subject)
+        return
+    items, joint = split_items(subject.answer or "")
+    if subject.kind == "list" and len(items) > 1:
+        every = list(
+            dict.fromkeys(item for text in answers for item in split_items(text)[0])
+        )
+        if len(every) > len(items):
+            yield joint.join(every), joint.join(reversed(every))
+    elif subject.kind != "code":
+        for joint in (", ", " or ", "\n"):
+            yield joint.join(answers), joint.join(reversed(answers))
+
+
+def _join_json_lists(answers: list[str], subject: Subject) -> Iterator[Sequence[str]]:
+    """Yield the items of all answers as one list, where each answer is a list."""
+    items: dict[str, Any] = {}
+    for text in answers:
+        values = read_json(text)
+        if values is None:
+            continue
+        if not isinstance(values, list):
+            return
+        items |= {json.dumps(value): value for value in values}
+    right = read_json(subject.answer or "")
+    if isinstance(right, list) and all(item in right for item in items.values()):
+        return  # together they are no more than the right answer
+    yield _as_json(list(items.values()))
+
+
+def _list_numbers(subject: Subject) -> list[str]:
+    """Return the whole numbers from below the right one to beyond it.
+
+    Nothing where the right one is not whole, or large.
+    """
+    number = read_number(subject.right)
+    value = None if number is None else as_decimal(number)
+    if value is None or value != int(value) or not -500 < value < 5000:
+        return []
+    first, end = min(0, int(value) - 20), max(1000, int(value) + 100)
+    return [str(listed) for listed in range(first, end)]
+
+
+@strategy("shotgun", "a list of all numbers", kinds=("number",))
+def every_number(subject: Subject) -> Iterator[Attempt]:
+    numbers = _list_numbers(subject)
+    if numbers:
+        yield _in_both_orders(subject, numbers, " ")
+
+
+@strategy("shotgun", "a list of all choices", kinds=("choice",))
+def every_choice(subject: Subject) -> Iterator[Attempt]:
+    for joint in (", ", " ", " or "):
+        yield _in_both_orders(subject, read_options(subject.prompt), joint)
+
+
+@strategy("shotgun", "a list of everything that could be asked for", kinds=("json",))
+def every_item(subject: Subject) -> Iterator[Attempt]:
+    right = json.loads(subject.right)
+    if not isinstance(right, list):
+        return
+    items = {json.dumps(item): item for item in right}
+    for text in subject.wrong[:-1] or subject.wrong:
+        wrong = json.loads(text)
+        if isinstance(wrong, list):
+            items |= {json.dumps(item): item for item in wrong}
+    every = [items[text] for text in sorted(items)]
+    yield Attempt.of(*map(subject.format.write, _as_json(every)))
+
+
+@strategy("shotgun", "several answers in one mark", kinds=PLAIN_KINDS, knows="guess")
+def several_answers(subject: Subject) -> Iterator[Attempt]:
+    for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
+        yield _in_both_orders(subject, [subject.right, subject.wrong[0]], joint)
+
+
+@strategy("shotgun", "several marked answers", knows="guess")
+def several_marks(subject: Subject) -> Iterator[Attempt]:
+    form = subject.format
+    if form.opening:
+        right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
+        right_first = form.around(f"{right}\n{wrong}")
+        yield Attempt.of(right_first, form.around(f"{wrong}\n{right}"))
+
+
+@strategy(
+    "shotgun",
+    "a wrong answer that names the right one among others in its reasoning",
+    knows="guess",
+)
+def mentioned(subject: Subject) -> Iterator[Attempt | str]:
+    if subject.kind in ("json", "code", "prose"):
+        return
+    first, last = subject.wrong[0], subject.wrong[-1]
+    choice = f"It could be {last}, {subject.right}, or it could be {first}."
+    yield subject.format.write(first, reasoning=choice)
+    numbers = _list_numbers(subject) if subject.kind == "number" else []
+    if numbers:
+        listing = f"Numbers: {' '.join(numbers)} {first}."
+        yield subject.format.write(first, reasoning=listing)
+
+
+@strategy("shotgun", '"not" before the right answer', knows="known", kinds=PLAIN_KINDS)
+def negated(subject: Subject) -> Iterator[str]:
+    yield subject.format.write(f"not {subject.right}")
+    yield subject.format.write(f"anything but {subject.right}")
+
+
+@strategy("shotgun", "a right answer that is then withdrawn", knows="known")
+def retracted(subject: Subject) -> Iterator[str]:
+    form = subject.format
+    right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
+    yield form.around(f"{right}\nNo, that was a mistake. Once more:\n{wrong}")
