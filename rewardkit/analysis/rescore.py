@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
-from rewardkit.errors import RewardError
-from rewardkit.primitives.gates import Gate, gate
-from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.component import Component
+from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
-from rewardkit.rewards.reward import ROLLOUT, Reward
+from rewardkit.rewards.plan import Plan
+from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import Call
-from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.outcomes import GATED
-from rewardkit.scoring.score import score
+from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.printed import caught_prints
+from rewardkit.scoring.reuse import UNSCORED, Earlier, cannot_call, has_same_function
+from rewardkit.scoring.score import read_columns, result_columns
 from rewardkit.scoring.scores import Scores
 
-UNSCORED = Reason(ReasonCode.GATE_WAS_CLOSED)
 WRITTEN = ("field", "failed", "score", "status", "error", "reason", "verdict", "cost")
-RUN_BY = ("function", "columns", "range", "batch", "group")
-"""The attributes of a component that decide its scores, beside its gate."""
 
 
 class Moved(NamedTuple):
@@ -106,164 +104,93 @@ def behind(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
 def rescore(
     scores: Scores, reward: Reward, *, run: bool = True
 ) -> tuple[Scores, dict[str, int]]:
-    """The scores of `reward`, a changed one of `scores`, and by component the rows that lack a score.
+    """Return the scores of `reward`, a changed one of `scores`.
 
-    Run are functions that are others and what depends on them, and, with `run`, components whose gate opens
-    for rows in which they were not called; without it these rows are ``abstained``. RewardError: something
-    has to be run, and the reward was read from a record.
+    Called are functions that are others, those whose arguments are others, and, with
+    `run`, components on rows that a gate kept from them and keeps no longer; without it
+    these rows are ``abstained``.
+
+    Returns:
+        The scores, and by component the number of rows that lack a score.
+
+    Raises:
+        RewardError: something has to be called, and the reward was read from a record.
     """
-    opened: set[str] = set()
-    while True:
-        pairs = zip(scores.reward.branches, reward.branches, strict=True)
-        moves = [_moved(old, new, opened) for old, new in pairs]
-        names = set[str]().union(*(moved.names for moved in moves))
-        again = _scored(scores, reward, moves, names) if names else scores.table
-        to_score = {
-            name: count
-            for name in reward.names
-            if name in names
-            and (count := int((again[f"reason/{name}"] == UNSCORED.to_json()).sum()))
-        }
-        if not (run and to_score):
-            break
-        opened |= to_score.keys()
-    written = [f"{kind}/{name}" for name in names for kind in WRITTEN]
-    table = scores.table.drop(
-        columns=[f"failed/{name}" for name in names], errors="ignore"
-    )
-    table = table.assign(
-        **{column: again[column] for column in written if column in again}
-    )
-    if "" in names:
-        table["gate/reward"] = again.get("gate/reward", 1.0)
+    names: set[str] = set()
+    again: set[str] = set()
+    for old, new in zip(scores.reward.branches, reward.branches, strict=True):
+        moved = _moved(old, new)
+        if "" in moved.gated and isinstance(getattr(new.gate, "on", None), Recorded):
+            raise cannot_call(reward)  # nobody knows which scores its predicate reads
+        names |= moved.names
+        again |= _fields_called_again(new, moved)
+    if not names:
+        return scores.under(reward), {}
+    with time_limit(scores.run.get("timeout")) as limit, caught_prints() as printed:
+        outcomes = evaluate(
+            Plan(reward, len(scores), tuple(scores.parts_of(reward))),
+            read_columns(reward, scores.rollouts),
+            groups=scores.groups,
+            ignore_gates=bool(scores.run.get("ignore_gates")),
+            limit=limit,
+            earlier=Earlier(scores.outcomes, again, opens=run),
+        )
+    printed.show()
+    if outcomes.unfinished:
+        raise KeyboardInterrupt
+    to_score = {}
+    for name in reward.names:
+        reasons = outcomes.components[name].reasons.values()
+        count = sum(reason == UNSCORED for reason in reasons)
+        if count and name in names:
+            to_score[name] = count
+    table = _replace_columns(scores.table, outcomes, names)
     return Scores(table, reward, scores.rollouts, scores.run).under(reward), to_score
 
 
-def _moved(old: Reward, new: Reward, opened: set[str]) -> Moved:
-    """What one reward changes of another, where what has `opened` is run."""
+def _moved(old: Reward, new: Reward) -> Moved:
+    """Return what one reward changes of another."""
     before = {item.name: item for item in old.components}
-
-    def differ(*parts: str) -> set[str]:
-        """Components of which one of these attributes is another, or which are new."""
-        others = [(item, part) for item in new.components for part in parts]
-        return {
-            i.name
-            for i, part in others
-            if getattr(i, part) != getattr(before.get(i.name), part, ...)
-        }
-
-    fields = {
+    run = {
         name
         for name, function in new.fields.items()
         if function is not old.fields.get(name)
     }
-    return moved_by(
-        new,
-        run=fields | differ(*RUN_BY) | (opened & {*new.names}),
-        gated=differ("gate"),
-    )
+    gated = set()
+    for item in new.components:
+        other = before.get(item.name)
+        if other is None or not has_same_function(item, other):
+            run.add(item.name)
+        if other is None or item.gate != other.gate:
+            gated.add(item.name)
+    return moved_by(new, run=run, gated=gated)
 
 
-class Known(Recorded):
-    """Stands for a function whose answers are known: the last column that it asks for."""
+def _fields_called_again(reward: Reward, moved: Moved) -> set[str]:
+    """Return the fields that called components ask for: a table may not keep them whole.
 
-    together = "all"
-
-    def __call__(self, *columns: Any) -> Any:
-        """The last column."""
-        return columns[-1]
-
-
-def _scored(
-    scores: Scores, reward: Reward, moves: Iterable[Moved], names: set[str]
-) -> pd.DataFrame:
-    """The scored table of these fields and components and what they ask for; only what moves is run."""
-    known: dict[str, Any] = {}
-    left, table = iter(moves), scores.rollouts.table
-    made = reward.map(lambda inner: _replay(scores, inner, next(left), names, known))
-    if any(type(getattr(item, "on", item)) is Recorded for item in made.functions):
-        why = "was read from a run record and cannot score; load the reward itself"
-        raise RewardError(f"reward {reward.name!r} {why}")
-    if (
-        ROLLOUT in made.needs and ROLLOUT not in table
-    ):  # the row without what is known beside it
-        logged = scores.rollouts.as_logged()
-        known[ROLLOUT] = [
-            dict(zip(logged, row, strict=True))
-            for row in zip(*logged.values(), strict=True)
-        ]
-    columns = {
-        name: pd.Series(values, table.index, dtype=object)
-        for name, values in known.items()
-    }
-    rollouts = replace(scores.rollouts, table=table.assign(**columns))
-    return score(made, rollouts, timeout=scores.run.get("timeout")).table
-
-
-def _replay(
-    scores: Scores, reward: Reward, moved: Moved, names: set[str], known: dict[str, Any]
-) -> Reward:
-    """The reward with what is known in place of its functions; `known` gets the columns that say it."""
-    table, ignored = scores.table, bool(scores.run.get("ignore_gates"))
-    needed, run = {*names, "", reward.names[0]}, set(moved.run)
+    None, where a reward was read from a record and cannot call them.
+    """
+    if reward.recorded is not None:
+        return set()
+    names = moved.names
     for name, call in reversed(reward.calls):
-        needed |= set(call.asks_for) if name in needed else set()
-        if (
-            name in run and reward.recorded is None
-        ):  # fields as they were, not as a table keeps them
-            run |= reward.fields.keys() & call.asks_for
-    fields = {
-        name: function for name, function in reward.fields.items() if name in needed
-    }
-    for name in fields.keys() - run:
-        values = column_values(table[f"field/{name}"])
-        known[f"field {name}"] = _answers(values, scores.reasons(name))
-        fields[name] = Known("known", (f"field {name}",))
-    items = []
-    for item in (item for item in reward.components if item.name in needed):
-        name, gated = item.name, item.name in moved.gated
-        if name in run:
-            items.append(replace(item, gate=None) if ignored else item)
-            continue
-        reasons = scores.reasons(name)
-        known[f"ran {name}"] = ran = scores.status(name) != GATED
-        if gated:
-            ran = ran & [
-                reason is None or not reason.is_undecided_gate for reason in reasons
-            ]
-        column = f"score {name} {gated}"
-        whys = [
-            reason if called else UNSCORED
-            for reason, called in zip(reasons, ran, strict=True)
-        ]
-        known[column] = _answers(scores.score(name), whys)
-        asked = [other for other in item.asks_for if gated and other in reward.names]
-        on = item.gate if gated else gate(f"ran {name}", equals=True)
-        items.append(
-            Component(name, Known("known", (*asked, column)), gate=on, range=None)
-        )
-    whole = None if ignored else reward.gate
-    if whole and "" not in moved.gated:
-        known["gate"] = table.get("gate/reward", pd.Series(1.0, table.index)).map(
-            {1.0: True, 0.0: False}
-        )
-        asked = [
-            other for other in dict(reward.calls)[""].asks_for if other in reward.names
-        ]
-        whole = gate(Known("known", (*asked, "gate")))
-    return replace(
-        reward,
-        fields=fields,
-        components=items,
-        gate=whole,
-        transform=None,
-        recorded=None,
+        if name in names:
+            names |= reward.fields.keys() & call.asks_for
+    return names & reward.fields.keys()
+
+
+def _replace_columns(
+    table: pd.DataFrame, outcomes: Outcomes, names: Collection[str]
+) -> pd.DataFrame:
+    """Return a scored table with these fields and components (or "") as they came out."""
+    result = result_columns(outcomes, outcomes.rewards, outcomes.rewards)
+    failed = [f"failed/{name}" for name in names]
+    columns = [f"{kind}/{name}" for name in names for kind in WRITTEN]
+    replaced = table.drop(columns=failed, errors="ignore")
+    replaced = replaced.assign(
+        **{column: result[column] for column in columns if column in result}
     )
-
-
-def _answers(values: Iterable[Any], reasons: Iterable[Reason | None]) -> list[Any]:
-    """What a function gave for each row: a value, or the reason why there is none."""
-    return [
-        value if reason is None else reason
-        for value, reason in zip(values, reasons, strict=True)
-    ]
+    if "" in names:
+        replaced["gate/reward"] = outcomes.gate
+    return replaced

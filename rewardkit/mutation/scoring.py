@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
@@ -19,6 +18,7 @@ from rewardkit.scoring.calls import Calls, answered, concurrency
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.reuse import content_of
 
 SECONDS: Final = 2.0
 """Least seconds for a call of changed code without a time limit: it may loop."""
@@ -77,7 +77,7 @@ class Memory(TimeLimit):
         rows = list(zip(*calls.positional, *calls.keywords.values(), strict=True))
         if not rows:
             rows = [()] * calls.count
-        keys = [tuple(map(_key, row)) for row in rows]
+        keys = [tuple(map(content_of, row)) for row in rows]
         new = {key: row for row, key in enumerate(keys) if key not in answers}
         places = list(new.values())
         if places:
@@ -139,16 +139,6 @@ def _select(calls: Calls, rows: list[int]) -> Calls:
 
 def _is_late(value: Any) -> bool:
     return isinstance(value, Reason) and value.is_out_of_time
-
-
-def _key(value: Any) -> Any:
-    """Tell arguments apart by their content, and others by their place in memory."""
-    if type(value) is str:
-        return value
-    try:
-        return marshal.dumps(value, 2)  # in this version the same for equal values
-    except ValueError:
-        return id(value)
 
 
 def outcomes_of(reward: Reward, columns: Columns, memory: Memory) -> Outcomes:

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def run(
     plan: Plan,
     columns: Columns,
     groups: Rows,
-    options: Mapping[str, bool],
+    options: Mapping[str, Any],
     timeout: float | None,
     patience: int | None,
     workers: int | None,
@@ -128,7 +129,7 @@ def prepare(reward: Reward) -> None:
 
 def _outcomes(
     plan: Plan,
-    options: Mapping[str, bool],
+    options: Mapping[str, Any],
     rows: Rows,
     columns: Columns,
     groups: Rows,

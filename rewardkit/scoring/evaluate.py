@@ -23,7 +23,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import VERDICT
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.fingerprint import user_code
+from rewardkit.rewards.fingerprint import Recorded, user_code
 from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import ROLLOUT, Columns, Part, Rows
 from rewardkit.rewards.signature import Call
@@ -46,6 +46,7 @@ from rewardkit.scoring.outcomes import (
     Outcome,
     Outcomes,
 )
+from rewardkit.scoring.reuse import Earlier, Reuse, cannot_call
 
 LISTS: dict[Any, Any] = {
     as_score: partial(as_list, settle=as_score, what="scores"),
@@ -80,18 +81,33 @@ def evaluate(
     ignore_gates: bool = False,
     notes: bool = False,
     limit: TimeLimit | None = None,
+    earlier: Earlier | None = None,
 ) -> Outcomes:
-    """What came of the plan for these columns, lists of `plan.rows` values.
+    """Evaluate a plan for these columns, lists of `plan.rows` values.
 
-    `groups` are group codes, (rows,); without them group components abstain. `limit` bounds the time of each
-    call of a user's function. Never raises for what a component, field or gate does: that becomes its status.
-    Where an interrupt ends calls of async components, no others are made, and their rows are unfinished.
+    What a component, field or gate does wrong becomes its status. Where an interrupt
+    ends calls of async components, no others are made, and their rows are unfinished.
+
+    Args:
+        plan: the reward, bound to the rows.
+        columns: column -> one value a row.
+        groups: group code of each row, (rows,); without them group components abstain.
+        ignore_gates: whether components are called as if all gates were open.
+        notes: whether to keep what `rk.note` leaves.
+        limit: bounds the time of each call of a user's function.
+        earlier: what came of these rows before the reward was changed; only calls that
+            are others since then are made.
+
+    Raises:
+        RewardError: with `earlier`, a function has to be called of which only a run
+            record is at hand.
     """
     out = Outcomes.blank(plan, notes=notes)
     unmatched = np.ones(plan.rows, dtype=bool)
     for part in plan.parts:
         unmatched[part.rows] = False
-        _Evaluation(part, columns, groups, limit, out).run(ignore_gates)
+        reuse = earlier.of_part(part.label) if earlier else None
+        _Evaluation(part, columns, groups, limit, out, reuse).run(ignore_gates)
     for row in np.flatnonzero(unmatched).tolist():
         column = plan.reward.routed_by
         value = repr(columns[column][row])
@@ -133,8 +149,9 @@ class _Evaluation:
         groups: Rows | None,
         limit: TimeLimit | None,
         out: Outcomes,
+        reuse: Reuse | None,
     ) -> None:
-        self.reward, self.every = part.reward, part.rows
+        self.reward, self.every, self.reuse = part.reward, part.rows, reuse
         self.columns, self.groups, self.limit, self.out = columns, groups, limit, out
         self.known: dict[str, Any] = dict(columns)
         self.done: dict[str, Outcome] = {}
@@ -149,20 +166,20 @@ class _Evaluation:
         waiting = None if ignore_gates else self.reward.gate_call
         for item in self.reward.components:
             if waiting and self.known.keys() >= set(waiting.asks_for):
-                whole, waiting = self.gate(self.reward.gate, waiting, self.every), None
+                whole, waiting = self.gate(waiting, self.every), None
             rows, outcome = self.every, self.out.components[item.name]
             outcome.mark(rows, SCORED)
             if not ignore_gates:
                 undecided = Reason(ReasonCode.REWARD_GATE_UNDECIDED)
                 rows = _passed(rows, whole, outcome, undecided)
                 if item.gate_call:
-                    gate = self.gate(item.gate, item.gate_call, rows)
+                    gate = self.component_gate(item, item.gate_call, rows, not waiting)
                     needs = tuple(item.gate_call.asks_for)
                     undecided = Reason(ReasonCode.GATE_UNDECIDED, names=needs)
                     rows = _passed(rows, gate, outcome, undecided, "")
             self.component(item, rows, outcome)
         if waiting:
-            whole = self.gate(self.reward.gate, waiting, self.every)
+            whole = self.gate(waiting, self.every)
         status = whole.status[self.every]
         self.out.gate[self.every] = np.select(
             [status == SCORED, status == GATED], [1.0, 0.0], np.nan
@@ -174,6 +191,8 @@ class _Evaluation:
         # an adapter says itself how it is to be called
         together = Together(getattr(call.function, "together", ""))
         values = self.known[name] = self.out.fields[name]
+        if self.reuse:
+            rows = self.reuse.take_field(name, call, rows, values, outcome)
         for row, value in zip(
             rows.tolist(), self.values(call, rows, as_field, together), strict=True
         ):
@@ -183,6 +202,8 @@ class _Evaluation:
                 values[row] = value
         if outcome.reasons:
             self.out.failed.setdefault(name, {}).update(outcome.reasons)
+        if self.reuse:
+            self.reuse.compare_field(name, rows, values, outcome)
 
     def component(self, item: Component, rows: Rows, outcome: Outcome) -> None:
         rows = self.ready(item.call, rows, outcome)
@@ -192,6 +213,8 @@ class _Evaluation:
             together = Together.GROUP if item.group else Together.ROW
             if item.batch:
                 together = Together.ALL if item.batch is True else Together.BATCH
+            if self.reuse:
+                rows = self.reuse.take_scores(item, rows, outcome)
             if (
                 item.call.is_async and self.out.unfinished
             ):  # an interrupt ended an earlier one
@@ -213,12 +236,33 @@ class _Evaluation:
             asked = {name: self.column(name) for name in item.call.asks_for if own}
             _take(answers, rows, item.range, outcome, asked)
         self.done[item.name], self.known[item.name] = outcome, outcome.scores
+        if self.reuse:
+            self.reuse.compare_scores(item.name, outcome)
 
-    def gate(self, gate: Gate | None, call: Call, rows: Rows) -> Outcome:
-        """What a gate says of these rows: it is open (scored), closed (gated), abstains or fails."""
-        assert gate is not None
+    def gate(self, call: Call, rows: Rows) -> Outcome:
+        """Ask the gate on the whole reward."""
+        assert self.reward.gate is not None
         out = Outcome.blank(self.out.plan.rows)
         rows = self.ready(call, rows, out)
+        if self.reuse:
+            rows = self.reuse.take_gate(self.reward.gate, call, rows, out)
+        return self.decide(self.reward.gate, call, rows, out)
+
+    def component_gate(
+        self, item: Component, call: Call, rows: Rows, behind_reward_gate: bool
+    ) -> Outcome:
+        """Ask the gate of a component."""
+        assert item.gate is not None
+        out = Outcome.blank(self.out.plan.rows)
+        rows = self.ready(call, rows, out)
+        if self.reuse:
+            rows = self.reuse.take_component_gate(
+                item, rows, out, behind_reward_gate=behind_reward_gate
+            )
+        return self.decide(item.gate, call, rows, out)
+
+    def decide(self, gate: Gate, call: Call, rows: Rows, out: Outcome) -> Outcome:
+        """Write what a gate says of these rows: open (scored), closed (gated), abstains or fails."""
         answers: Iterable[Any]
         if callable(gate.on):
             answers = self.values(call, rows, as_decision)
@@ -276,6 +320,8 @@ class _Evaluation:
 
         It is called for each row, or with lists for several rows `together`.
         """
+        if isinstance(call.function, Recorded) and len(rows):
+            raise cannot_call(self.reward)
         if together is Together.ROW:
             notes = self.listener(len(rows), told)
             calls = Calls.of(

@@ -73,11 +73,7 @@ def score(
             f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
             "with load_scores"
         )
-    reward.check_columns(names)
-    if ROLLOUT in reward.needs and ROLLOUT not in names:
-        columns = rollouts.as_logged()
-    else:
-        columns = {name: column_values(rollouts.table[name]) for name in reward.needs}
+    columns = read_columns(reward, rollouts)
     options = {"ignore_gates": ignore_gates, "notes": notes}
     plan = bind(reward, columns, len(rollouts))
     shards = engines.run(
@@ -112,6 +108,19 @@ def score(
     raise Interrupted(_scores(some, rollouts.select(kept.tolist()), run), len(rollouts))
 
 
+def read_columns(reward: Reward, rollouts: Rollouts) -> dict[str, list[Any]]:
+    """Return the columns that a reward asks for, by name.
+
+    Raises:
+        RewardError: there is no such column, or it has the name of a field or component.
+    """
+    names = [str(name) for name in rollouts.table.columns]
+    reward.check_columns(names)
+    if ROLLOUT in reward.needs and ROLLOUT not in names:
+        return rollouts.as_logged()
+    return {name: column_values(rollouts.table[name]) for name in reward.needs}
+
+
 def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
     """What shows beside a bar how many calls were answered, how many a second, and what they cost."""
     began, calls, cost = time.perf_counter(), 0, 0.0
@@ -135,11 +144,12 @@ def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> S
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)
     own = rollouts.table.reset_index(drop=True)
-    table = pd.concat([own, _result_columns(outcomes, raw, final)], axis=1)
+    table = pd.concat([own, result_columns(outcomes, raw, final)], axis=1)
     return Scores(table, outcomes.plan.reward, replace(rollouts, table=own), run)
 
 
-def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
+def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
+    """Return what a scored table has beside the rollouts, see `Scores`."""
     columns: dict[str, Any] = {}
     for name, values in outcomes.fields.items():
         columns[f"field/{name}"] = as_column(values)

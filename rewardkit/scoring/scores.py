@@ -36,6 +36,8 @@ from rewardkit.scoring.outcomes import (
     ERROR,
     GATED,
     STATUSES,
+    Outcome,
+    Outcomes,
     asked_of_models,
     asked_text,
 )
@@ -117,6 +119,29 @@ class Scores(HasPage):
         return tuple(item.name for item in self.reward.components if item.range is None)
 
     @cached_property
+    def outcomes(self) -> Outcomes:
+        """Return what came of each field and component, as before weights."""
+        plan = Plan(self.reward, len(self), tuple(self.parts))
+        outcomes = Outcomes.blank(plan)
+        for name in self.reward.fields:
+            outcomes.fields[name] = column_values(self.table[f"field/{name}"])
+            outcomes.failed[name] = self._reasons_by_row(name)
+        for name in self.reward.names:
+            outcome = Outcome(self.score(name), self.status(name))
+            outcome.reasons.update(self._reasons_by_row(name))
+            if f"verdict/{name}" in self.table:
+                for row, verdict in enumerate(self.table[f"verdict/{name}"]):
+                    if isinstance(verdict, Mapping):
+                        outcome.verdicts[row] = dict(verdict)
+            outcomes.components[name] = outcome
+        outcomes.gate[:] = self.table.get("gate/reward", 1.0)
+        return outcomes
+
+    def _reasons_by_row(self, name: str) -> dict[int, Reason]:
+        reasons = enumerate(self.reasons(name))
+        return {row: reason for row, reason in reasons if reason is not None}
+
+    @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
         """Component -> status -> number of rows."""
         return {
@@ -188,12 +213,8 @@ class Scores(HasPage):
     def under(self, reward: Reward) -> Scores:
         """These scores combined as `reward` says; its components must be the ones that were scored."""
         plan = Plan(reward, len(self), tuple(self.parts_of(reward)))
-        known = "gate/reward" in self.table
-        gate = (
-            self.table["gate/reward"].to_numpy(dtype=float)
-            if known
-            else np.ones(len(self))
-        )
+        gate = np.full(len(self), 1.0)
+        gate[:] = self.table.get("gate/reward", 1.0)
         raw = plan.combine(
             {name: self.score(name) for name in reward.names},
             {name: self.status(name) == GATED for name in reward.names},

@@ -1,0 +1,241 @@
+"""What a reward gave before: a call is made again only where it would be another.
+
+A call is the same where its function is, and each of its arguments. It is then not made
+again: its score, its reason or the decision of its gate is taken from before. This
+serves rewards that differ in one place: other gates, other fields, mutants.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.errors import RewardError
+from rewardkit.primitives.gates import Gate
+from rewardkit.reasons import Reason, ReasonCode
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import Recorded
+from rewardkit.rewards.reward import Reward, Rows
+from rewardkit.rewards.signature import Call
+from rewardkit.scoring.outcomes import (
+    ABSTAINED,
+    ERROR,
+    GATED,
+    SCORED,
+    Outcome,
+    Outcomes,
+)
+
+UNSCORED: Final = Reason(ReasonCode.GATE_WAS_CLOSED)
+
+DECIDES_SCORES: Final = ("function", "columns", "range", "batch", "group")
+"""The attributes of a component that decide its scores, beside its gate."""
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """What came of a reward on the same rows, before it was changed.
+
+    `again` names fields that are called again though nothing of them changed. With
+    `opens`, rows that a gate kept from a component and keeps no longer are called;
+    without it they get no score.
+    """
+
+    outcomes: Outcomes
+    again: Collection[str] = ()
+    opens: bool = True
+
+    def of_part(self, label: str) -> Reuse | None:
+        """Return what can be taken for a part of the plan, None where it is new."""
+        for part in self.outcomes.plan.parts:
+            if part.label == label:
+                return Reuse(part.reward, part.rows, self)
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Reuse:
+    """What one part of a changed reward takes from the reward `before`.
+
+    `same` has, by field and component, the rows whose value is that of before, (rows,).
+    """
+
+    before: Reward
+    rows: Rows
+    earlier: Earlier
+    same: dict[str, Flags] = field(default_factory=dict)
+
+    def take_field(
+        self, name: str, call: Call, rows: Rows, values: list[Any], outcome: Outcome
+    ) -> Rows:
+        """Write the values of unchanged calls; return the rows of the others."""
+        self.same[name] = np.zeros(len(values), dtype=bool)
+        is_other = call.function is not self.before.fields.get(name)
+        if is_other or name in self.earlier.again:
+            return rows
+        is_same = self._find_same(call.asks_for, rows)
+        if getattr(call.function, "together", "") and not is_same.all():
+            return rows
+        outcomes = self.earlier.outcomes
+        self.same[name][rows[is_same]] = True
+        if self.same[name].all():
+            values[:] = outcomes.fields[name]
+        else:
+            for row in rows[is_same].tolist():
+                values[row] = outcomes.fields[name][row]
+        for row, reason in outcomes.failed.get(name, {}).items():
+            if self.same[name][row]:
+                status = ABSTAINED if reason.is_abstention else ERROR
+                outcome.mark([row], status, reason)
+        return rows[~is_same]
+
+    def compare_field(
+        self, name: str, rows: Rows, values: Sequence[Any], outcome: Outcome
+    ) -> None:
+        """Find the rows, of those called again, whose value is that of before."""
+        before = self.earlier.outcomes.fields.get(name)
+        if before is None:
+            return
+        failed = self.earlier.outcomes.failed.get(name, {})
+        for row in rows.tolist():
+            if row not in failed and row not in outcome.reasons:
+                is_equal = content_of(values[row]) == content_of(before[row])
+                self.same[name][row] = is_equal
+
+    def take_scores(self, item: Component, rows: Rows, outcome: Outcome) -> Rows:
+        """Write the outcomes of unchanged calls; return the rows of the others."""
+        item_before = self._component(item.name)
+        if item_before is None or not has_same_function(item, item_before):
+            return rows
+        is_same = self._find_same(item.asks_for, rows)
+        before = self.earlier.outcomes.components[item.name]
+        was_called = before.status != GATED
+        for row, reason in before.reasons.items():
+            if reason.is_undecided_gate or reason == UNSCORED:
+                was_called[row] = False
+        if item.group or item.batch:  # one call is made for several rows
+            rows_before: Rows = self.rows[was_called[self.rows]]
+            if not (is_same.all() and np.array_equal(rows, rows_before)):
+                return rows
+        is_taken = is_same & was_called[rows]
+        taken = rows[is_taken]
+        outcome.put(taken, before.at(taken))
+        if not self.earlier.opens:
+            outcome.mark(rows[is_same & ~is_taken], ABSTAINED, UNSCORED)
+            is_taken = is_same
+        others: Rows = rows[~is_taken]
+        return others
+
+    def compare_scores(self, name: str, outcome: Outcome) -> None:
+        """Find the rows whose score is that of before."""
+        before = self.earlier.outcomes.components.get(name)
+        if before is None:
+            self.same[name] = np.zeros(len(outcome.scores), dtype=bool)
+            return
+        is_equal = outcome.scores == before.scores
+        both_missing = np.isnan(outcome.scores) & np.isnan(before.scores)
+        self.same[name] = is_equal | both_missing
+
+    def take_gate(self, gate: Gate, call: Call, rows: Rows, decisions: Outcome) -> Rows:
+        """Write what the unchanged gate on the reward said; return the other rows."""
+        if gate != self.before.gate:
+            return rows
+        is_same = self._find_same(self._asked_by(gate, call), rows)
+        taken = rows[is_same]
+        values = self.earlier.outcomes.gate[taken]
+        decisions.status[taken] = np.select(
+            [values == 1, values == 0], [SCORED, GATED], ABSTAINED
+        )
+        return rows[~is_same]
+
+    def take_component_gate(
+        self,
+        item: Component,
+        rows: Rows,
+        decisions: Outcome,
+        *,
+        behind_reward_gate: bool,
+    ) -> Rows:
+        """Write what an unchanged gate of a component said; return the other rows.
+
+        A component was also gated where the gate on the whole reward was closed, if
+        that was asked first, or where one was gated that it asks for.
+        """
+        gate, call = item.gate, item.gate_call
+        item_before = self._component(item.name)
+        if gate is None or call is None:
+            return rows
+        if item_before is None or item_before.gate != gate:
+            return rows
+        before = self.earlier.outcomes.components[item.name]
+        asked = [*self._asked_by(gate, call), *item.asks_for]
+        is_same = self._find_same(asked, rows)
+        is_gated = before.status == GATED
+        is_unknown = np.zeros(len(is_gated), dtype=bool)
+        if behind_reward_gate:
+            is_unknown = is_gated & (self.earlier.outcomes.gate != 1)
+        undecided = {}
+        for row, reason in before.reasons.items():
+            if reason.code is ReasonCode.REWARD_GATE_UNDECIDED:
+                is_unknown[row] = True
+            elif reason.is_undecided_gate:
+                undecided[row] = reason
+        is_same &= ~is_unknown[rows]
+        taken = rows[is_same]
+        decisions.status[taken] = np.where(is_gated[taken], GATED, SCORED)
+        for row in undecided.keys() & set(taken.tolist()):
+            reason = undecided[row]
+            if reason.passed_by:
+                passed = replace(reason, passed_by=reason.passed_by[1:])
+                decisions.mark([row], ERROR, passed)
+            else:
+                decisions.mark([row], ABSTAINED)
+        return rows[~is_same]
+
+    def _component(self, name: str) -> Component | None:
+        for item in self.before.components:
+            if item.name == name:
+                return item
+        return None
+
+    def _asked_by(self, gate: Gate, call: Call) -> Iterable[str]:
+        """Return what a gate asks for; a recorded predicate may ask for anything."""
+        return self.same if isinstance(gate.on, Recorded) else call.asks_for
+
+    def _find_same(self, names: Iterable[str], rows: Rows) -> Flags:
+        """Mark the rows in which these fields and scores are all as before, (rows,)."""
+        is_same = np.ones(len(rows), dtype=bool)
+        for name in names:
+            if name in self.same:
+                is_same &= self.same[name][rows]
+        return is_same
+
+
+def has_same_function(item: Component, other: Component) -> bool:
+    """Return whether two components score alike where they are called."""
+    return all(getattr(item, name) == getattr(other, name) for name in DECIDES_SCORES)
+
+
+def cannot_call(reward: Reward) -> RewardError:
+    """Return the error of a reward of which only a run record is at hand."""
+    return RewardError(
+        f"reward {reward.name!r} was read from a run record and cannot score; load the "
+        "reward itself"
+    )
+
+
+def content_of(value: Any) -> Any:
+    """Return what tells values apart: their content, or else their place in memory."""
+    if type(value) is str:
+        return value
+    try:
+        return marshal.dumps(value, 2)  # in this version the same for equal values
+    except ValueError:
+        return id(value)
