@@ -37,7 +37,7 @@ from rewardkit.scoring.cases import (
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.rightness import label_of, rightness
 
-CASES = "cases.jsonl"
+CASE_FILE = "cases.jsonl"
 """Case file where none was given."""
 
 T = TypeVar("T")

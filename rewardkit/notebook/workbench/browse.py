@@ -16,8 +16,8 @@ from rewardkit.notebook.workbench.parts import (
     Message,
     Panel,
     html,
-    made,
     redraw,
+    render,
     row,
     stack,
 )
@@ -110,7 +110,7 @@ class Browse(Panel):
             *((name, name) for name in self.bench.scored.reward.names),
         ]
         place = self.choices.index(self.asked.value)
-        drawn = made(
+        drawn = render(
             "filters",
             self.asked,
             FILTER_KINDS,
@@ -215,7 +215,7 @@ class Browse(Panel):
         if self._listed != (self._page, self.bench.variant):
             self._listed = self._page, self.bench.variant
             lines = [reading.line(self.bench, row) for row in self.listed]
-            self.list.value = made("listed", lines) if lines else ""
+            self.list.value = render("listed", lines) if lines else ""
         self.found.tell(self._describe_count())
         shown = opened if not self._blank else None
         self.page.value = (

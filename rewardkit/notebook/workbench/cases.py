@@ -11,9 +11,9 @@ from rewardkit.errors import InputError
 from rewardkit.findings import NAMED, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import number
-from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
+from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
-from rewardkit.notebook.workbench.parts import Message, Panel, html, made, stack
+from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
 from rewardkit.scoring.cases import (
     OWN_KEYS,
     UNSCORED,
@@ -63,7 +63,7 @@ class CaseForm:
     def draw(self) -> None:
         """Draw the form while it is asked for, below the buttons of what is open."""
         self.message.widget.layout.display = "" if self.is_open else "none"
-        self.form.value = made(
+        self.form.value = render(
             "case_form", self._shown is not None, self.is_open, self.names, self.given
         )
 
@@ -92,7 +92,7 @@ class CaseForm:
                 str(proposed.get("name", "probed")),
                 str(proposed.get("why", "")),
             )
-            path = self.given["path"] or self.bench.cases_path or CASES
+            path = self.given["path"] or self.bench.cases_path or CASE_FILE
             self.given |= {
                 "what": self.names[0],
                 "name": name,
@@ -242,7 +242,7 @@ class CaseMatrix(Panel):
 
     def draw_controls(self) -> None:
         """Draw what is asked for."""
-        self.controls.value = made("cases_controls", CASE_KINDS, self.asked)
+        self.controls.value = render("cases_controls", CASE_KINDS, self.asked)
 
     def ask(self, name: str, value: str) -> None:
         """Show only the cases that a control asks for."""
@@ -316,7 +316,7 @@ class CaseMatrix(Panel):
             _row(at, case, misses.get(case.name, {}), names)
             for at, case in cases[:MOST_CASES]
         ]
-        self.table.value = made("matrix", names, rows, len(cases) - len(rows))
+        self.table.value = render("matrix", names, rows, len(cases) - len(rows))
 
     def _wanted(self, case: Case, misses: Any) -> bool:
         show, text = self.asked["show"], self.asked["text"].casefold()

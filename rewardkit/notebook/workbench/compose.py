@@ -22,8 +22,8 @@ from rewardkit.notebook.workbench.parts import (
     Message,
     Panel,
     html,
-    made,
     redraw,
+    render,
     row,
     stack,
 )
@@ -163,7 +163,7 @@ class Compose(Panel):
         except RewardError as error:
             reason = f"# It cannot be written as a file: {error}"
             code = f"{reason}\nreward = {self.bench.variant.line}\n"
-        self.written.value = made("copied", code)
+        self.written.value = render("copied", code)
 
     # what it shows
 
@@ -180,8 +180,8 @@ class Compose(Panel):
             (name, weight, self._gate_row(name))
             for name, weight in variant.weights.items()
         ]
-        redraw(self.settings, made("settings", choices, variant.is_routed))
-        redraw(self.controls, made("controls", rows))
+        redraw(self.settings, render("settings", choices, variant.is_routed))
+        redraw(self.controls, render("controls", rows))
 
     def _gate_row(self, name: str) -> dict[str, Any] | None:
         """Return the gate of a component with its numeric limits; None without one."""
@@ -206,7 +206,7 @@ class Compose(Panel):
         self._by_page = False
         _, to_score = self.bench.gated(variant)
         self.picture.value = live(self.bench)
-        score = made("do", ["score"], "Score them", "run what the gates let in")
+        score = render("do", ["score"], "Score them", "run what the gates let in")
         self.to_score.value = score if to_score else ""
         if to_score:
             counts = [
@@ -240,7 +240,7 @@ def live(bench: Bench) -> str:
             reasons[f"The label is not used: {view.context.why_no_label}."] = None
     rows = [_effect(bench, title, moved) for title in now.effective]
     figures = markup.html_of(_table(now, before, moved))
-    return made(
+    return render(
         "live",
         rows,
         _settings(bench),

@@ -28,9 +28,9 @@ from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.cases import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose, live
-from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, made, stack
+from rewardkit.notebook.workbench.findings import Findings, Probes
+from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, render, stack
 from rewardkit.notebook.workbench.reading import row_page
-from rewardkit.notebook.workbench.tried import Findings, Probes
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward, check_reward
@@ -271,7 +271,7 @@ class Standing:
     def _draw(self) -> None:
         with self._drawing:
             busy = self._settled != self.bench.now
-            self.widget.value = made("standing", self.card, busy)
+            self.widget.value = render("standing", self.card, busy)
 
 
 def framed(bench: Bench, *inner: Any) -> Any:

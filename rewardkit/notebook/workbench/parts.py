@@ -1,7 +1,9 @@
-"""Parts of the tabs: pieces of HTML, and a line that says what happened."""
+"""Parts of the tabs: pieces of HTML, messages, and work in the background."""
 
 from __future__ import annotations
 
+import threading
+import traceback
 from collections.abc import Callable
 from functools import cache
 from html import escape
@@ -9,11 +11,17 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from rewardkit.errors import InputError
+from rewardkit.errors import Cancelled, InputError
 from rewardkit.html import markup
+from rewardkit.notebook.workbench.bench import Bench
+from rewardkit.notebook.workbench.variant import Variant
+
+Progress = Callable[[float], bool]
+"""Takes the share that is finished; returns whether to go on."""
+Work = Callable[[Progress], Any]
 
 
-def made(name: str, *values: Any) -> str:
+def render(name: str, *values: Any) -> str:
     """Return the HTML that a macro of the workbench's template makes."""
     return markup.part("workbench", name, *values)
 
@@ -37,10 +45,10 @@ def html(mark: str, value: str = "") -> Any:
     return classed(widgets.HTML(value), mark)
 
 
-def redraw(pane: Any, shown: str) -> None:
+def redraw(pane: Any, body: str) -> None:
     """Show this HTML, also where it is unchanged: else the page would not get it."""
     pane.value = ""
-    pane.value = shown
+    pane.value = body
 
 
 def row(*parts: Any, mark: str) -> Any:
@@ -108,3 +116,128 @@ class Message:
     def _put(self, text: str, role: str, mark: str) -> None:
         self.text = text
         self.widget.value = f'<p role="{role}">{mark}{markup.escaped(text)}</p>'
+
+
+class BackgroundPanel(Panel):
+    """Work in the background on the reward as it is at the click, and its result.
+
+    It runs in a thread, so that the other tabs stay usable; only one runs at a time. An
+    error is shown in the panel, and the last result stays. Cancelled work ends with
+    what it has found, or with `Cancelled`.
+    """
+
+    budget: float | None = None
+    """Seconds that the work may take, where a person can choose them."""
+
+    def __init__(self, bench: Bench, label: str, mark: str) -> None:
+        self.bench, self.label, self.mark = bench, label, mark
+        self.result: Any = None
+        self._settings: tuple[Variant, int] | None = None  # those of the result
+        self._thread: threading.Thread | None = None
+        self._cancelled = threading.Event()
+        self._finished: float | None = None  # the share of the work, while it runs
+        self.bar, self.share = html(f"rewardkit-bar-{mark}"), html("rewardkit-share")
+        self.message, self.moved = Message(), Message()
+        self.page = html(f"rewardkit-page-{mark}", render("empty", mark))
+        first = row(self.bar, self.share, mark="rk-bench-bar")
+        below = (self.message.widget, self.moved.widget, self.page)
+        self.widget = stack(first, *below, mark=f"rewardkit-{mark}")
+        bench.commands |= {f"run-{mark}": self.start, f"cancel-{mark}": self.end}
+        bench.observe(self._compare, ["variant", "revised"])
+        self.draw_controls()
+
+    def draw_controls(self) -> None:
+        """Draw the buttons, and how much is finished."""
+        can_run = self._finished is None
+        can_stop = not can_run and not self._cancelled.is_set()
+        options = (self.mark, self.label, can_run, can_stop, self.budget)
+        redraw(self.bar, render("running", *options))
+        self.share.value = render("share", self._finished)
+
+    @property
+    def busy(self) -> bool:
+        """Return whether the work is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin the work on the settings of now, unless it is under way."""
+        if self.busy:
+            return
+        try:
+            work = self._work()
+        except (InputError, OSError) as error:  # of a case file, say
+            self.message.warn(str(error))
+            return
+        self._cancelled.clear()
+        self._finished = 0.0
+        self.draw_controls()
+        self.message.tell("Running ...")
+        arguments = (work, self.bench.now)
+        self._thread = threading.Thread(target=self._run, args=arguments, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ask the work to stop; what it has found until then is its result."""
+        self._cancelled.set()
+        self.draw_controls()
+        self.message.tell("Stopping ...")
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until the work is over.
+
+        Raises:
+            TimeoutError: it is not over after so many seconds.
+        """
+        if self._thread is not None:
+            self._thread.join(seconds)
+        if self.busy:
+            raise TimeoutError(f"not over after {seconds:g} s")
+
+    def _progress(self, share: float) -> bool:
+        # no message to the page for every row
+        if self._finished is not None and share - self._finished >= 0.01:
+            self._finished, self.share.value = share, render("share", share)
+        return not self._cancelled.is_set()
+
+    def _run(self, work: Work, settings: tuple[Variant, int]) -> None:
+        try:
+            result = work(self._progress)
+        except Cancelled:
+            self.message.tell("Cancelled.")
+        except (InputError, OSError) as error:
+            self.message.warn(str(error))
+        except Exception as error:  # a thread's error would be seen by no one
+            fault = "This is a fault of rewardkit: please report it."
+            self.message.warn(f"{type(error).__name__}: {error}. {fault}")
+            traceback.print_exc()
+        else:
+            self.message.clear()
+            if self._cancelled.is_set():
+                self.message.tell("Cancelled: this is what was found until then.")
+            self._settings = settings
+            self._finish(result)
+            self._compare()
+        finally:
+            self._finished = None
+            self.draw_controls()
+
+    def _work(self) -> Work:
+        raise NotImplementedError
+
+    def _finish(self, result: Any) -> None:
+        self.result = result
+        self._show(result)
+
+    def _show(self, result: Any) -> None:
+        raise NotImplementedError
+
+    def _compare(self, _: Any = None) -> None:
+        """Say where the result is of other settings than those of now."""
+        if not self.busy:
+            self.message.clear()
+        if self._settings is None or self._settings == self.bench.now:
+            self.moved.clear()
+        else:
+            self.moved.tell(
+                "The settings have moved since. Run it again for those of now."
+            )

@@ -16,7 +16,7 @@ from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pages import Page
 from rewardkit.html.pictures import RIGHTNESS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import made
+from rewardkit.notebook.workbench.parts import render
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import (
     arguments_of,
@@ -100,7 +100,7 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
         total = _figure(bench.figures.rewards[row])
         blocks = found.blocks(total, bench.variant.aggregation or "reward")
     head = {**_head(bench, row), "still": still}
-    return made(
+    return render(
         "read",
         row,
         head,
@@ -118,7 +118,7 @@ def _other_page(bench: Bench, opened: Opened) -> str:
     fields.append(("ground_truth", _text(columns.get("ground_truth")), ""))
     taken = markup.html_of(cards.taken_table(fields).html)
     said = _said(columns, str(columns.get("completion", "")), spans)
-    return made("read", "", {"about": opened.about}, [], said, taken, [])
+    return render("read", "", {"about": opened.about}, [], said, taken, [])
 
 
 def _head(bench: Bench, row: int) -> dict[str, Any]:

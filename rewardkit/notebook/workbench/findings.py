@@ -1,0 +1,263 @@
+"""The tabs Probes and Findings: a finding has buttons, such as one that applies a fix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.rescore import moved_by
+from rewardkit.analysis.suggest import suggest
+from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
+from rewardkit.errors import Cancelled
+from rewardkit.findings import NAMED, Finding, most
+from rewardkit.html.blocks import Action, Block
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.pages import More, Page, Point, point_of, quote_of
+from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
+from rewardkit.notebook.workbench.parts import (
+    BackgroundPanel,
+    Progress,
+    Work,
+    render,
+)
+from rewardkit.notebook.workbench.variant import Variant
+from rewardkit.primitives.gates import gate
+from rewardkit.probes.options import BUDGET, TIMEOUT
+from rewardkit.probes.points import clearest_examples, describe_turns
+from rewardkit.probes.probe import probe
+from rewardkit.probes.result import ProbeResult, kind_of_alarm
+from rewardkit.probes.subjects.log import with_cases
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.explain import field_spans
+
+NOT_APPLIED = "Not applied: "
+LONGEST_ON_CARD = 330  # characters of a completion on a card
+LONGEST_BUDGET = 3600.0  # seconds that a person may wait
+MOST_READ = 5
+"""Rollouts to read that a finding has a button for."""
+MOST_TRIED = 3
+"""Changes of the reward that a finding has in sight; the others are folded."""
+
+
+class Probes(BackgroundPanel):
+    """What bad answers would earn of the reward as it is in the panel.
+
+    `fixes` are the gates that close each of the `findings`, where one does.
+    """
+
+    title = "Probes"
+
+    def __init__(self, bench: Bench) -> None:
+        self.findings: list[Finding] = []
+        self.fixes: list[Change | None] = []
+        self.budget = BUDGET
+        super().__init__(bench, "Run the probes", "probes")
+        bench.commands["hole"] = self._open
+        bench.commands["hole-case"] = self._save_case
+        bench.commands["hole-fix"] = self._apply_fix
+        bench.commands["budget"] = self._set_budget
+
+    def _set_budget(self, seconds: float | None) -> None:
+        self.budget = min(max(seconds or BUDGET, 1.0), LONGEST_BUDGET)
+        self.draw_controls()
+
+    def _work(self) -> Work:
+        bench = self.bench
+        reward = bench.reward
+        rollouts = with_cases(bench.scored.rollouts, bench.cases())
+        options: dict[str, Any] = {
+            "label": bench.label,
+            "timeout": bench.timeout or TIMEOUT,
+            "budget": self.budget,
+            "seed": bench.seed,
+        }
+        return lambda progress: probe(reward, rollouts, **options, progress=progress)
+
+    def _finish(self, result: ProbeResult) -> None:
+        super()._finish(result)
+        self.bench.probed = result, self._settings
+
+    def _show(self, result: ProbeResult) -> None:
+        alarms = result.alarms
+        minor = [item for item in result.findings if item not in alarms]
+        self.findings = [*alarms, *minor]
+        self.fixes = self._find_fixes()
+        points = []
+        for at in range(len(self.findings)):
+            points.append(self._make_point(at, result.reward))
+        blocks: list[Block] = [*points[: len(alarms)]]
+        if not alarms:
+            blocks.append("No exploit, loss or broken contract was found.")
+        blocks.append(More(f"For information ({len(minor)})", points[len(alarms) :]))
+        blocks += result.other_blocks()
+        self.page.value = render("cards", result.in_short, Page("", blocks).body)
+
+    def _find_fixes(self) -> list[Change | None]:
+        return [gate_on_task(item, self.bench.reward) for item in self.findings]
+
+    def _make_point(self, at: int, reward: Reward) -> Point:
+        """Return a finding with the completion that shows it, and buttons."""
+        finding, fix = self.findings[at], self.fixes[at]
+        actions, quotes = [], []
+        for example in clearest_examples(finding)[:1]:
+            about = f"rollout {example.rollout_id}"
+            if example.said:
+                about += f": {example.said}"
+            if turns := describe_turns(example):
+                about += f"; {turns}"
+            spans = {}
+            if finding.family != "hang":  # no field is extracted from what hangs
+                spans = field_spans(reward, example.columns)
+            quotes.append(quote_of(example, about, spans, longest=LONGEST_ON_CARD))
+            actions.append(Action("Open in Browse", ["hole", at]))
+            if example.expected is not None:
+                actions.append(Action("Make it a case", ["hole-case", at]))
+        if fix is not None:
+            line = describe_gate(fix, self.bench.reward)
+            actions.append(Action("Apply the fix", ["hole-fix", at], line, line))
+        return point_of(finding, examples=quotes, actions=actions)
+
+    def _compare(self, _: Any = None) -> None:
+        super()._compare()
+        if self.fixes != self._find_fixes():
+            self._show(self.result)
+
+    def _open(self, at: int) -> None:
+        self.bench.open(open_example(self.findings[at]))
+
+    def _save_case(self, at: int) -> None:
+        case = open_example(self.findings[at]).case
+        path = self.bench.cases_path or CASE_FILE
+        assert case is not None
+        self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
+
+    def _apply_fix(self, at: int) -> None:
+        fix = self.fixes[at]
+        if fix is not None:  # it is None on a page that shows an earlier reward
+            line = describe_gate(fix, self.bench.reward)
+            self.message.attempt(lambda: self.bench.apply(fix, "", line), NOT_APPLIED)
+
+
+def open_example(finding: Finding) -> Opened:
+    """Return the clearest example of a probe's finding as Browse opens it."""
+    example = finding.examples[0]
+    earned = example.said or f"it earned {example.reward:.4g}"
+    place = f"{finding.code}: tried on rollout {example.rollout_id}"
+    about = f"{place}, {earned}. {finding.sentence}"
+    return Opened(None, example.columns, about, example.case(finding.sentence))
+
+
+def gate_on_task(finding: Finding, reward: Reward) -> Change | None:
+    """Return a gate on the task that closes a hole; None where none does."""
+    if reward.routed_by or kind_of_alarm(finding) != "hole":
+        return None
+    at_fault = finding.evidence.get("components", [finding.component])
+    names = []
+    for item in reward.components:
+        is_paid = item.gate is None and item.weight > 0
+        if is_paid and item.name in at_fault and item.name not in reward.task:
+            names.append(item.name)
+    ranges = {item.name: item.range for item in reward.components}
+    span = ranges[reward.primary]
+    if not names or span is None or moved_by(reward, gated=names).why:
+        return None
+    closed = gate(reward.primary, at_least=float(span[1]))
+    return Change(components={name: {"gate": closed} for name in names})
+
+
+def describe_gate(change: Change, reward: Reward) -> str:
+    """Say what a gate on the task does."""
+    names = most([repr(name) for name in change.components], NAMED)
+    return f"pay {names} only where {reward.primary!r} is right"
+
+
+class Findings(BackgroundPanel):
+    """What the rewards of now would do to training, and changes that answer it."""
+
+    title = "Findings"
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench, "Measure changes", "findings")
+        self.changes: tuple[Suggestion, ...] = ()
+        bench.commands["try"] = self._try
+        bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
+
+    def _follow(self, diagnosis: Diagnosis, settings: tuple[Variant, int]) -> None:
+        """Show the diagnosis of now until changes are measured, which stay."""
+        if self.result is None and settings == self.bench.now:
+            self._show(diagnosis)
+
+    def _work(self) -> Work:
+        bench = self.bench
+        scores, options = bench.scores, bench.options(bench.variant)
+        diagnosed, settings = bench.diagnosed or (None, None)
+        if settings != bench.now:
+            diagnosed = None
+
+        def work(progress: Progress) -> tuple[Diagnosis, Suggestions]:
+            diagnosis = diagnosed
+            if diagnosis is None:
+                half = lambda share: progress(share / 2)  # noqa: E731
+                diagnosis = diagnose(scores, **options, progress=half)
+            if not progress(0.5):
+                raise Cancelled("the diagnosis was cancelled")
+            return diagnosis, suggest(diagnosis)
+
+        return work
+
+    def _finish(self, result: tuple[Diagnosis, Suggestions]) -> None:
+        diagnosis, suggestions = result
+        self.changes = suggestions.changes
+        super()._finish(diagnosis)
+
+    def _show(self, diagnosis: Diagnosis) -> None:
+        answers: dict[int, list[Action]] = {}  # place of a finding -> changes
+        others: list[Action] = []
+        for at, change in enumerate(self.changes):
+            about = " ".join(filter(None, (change.why, change.outcome)))
+            action = Action("Try it", ["try", at], change.line, about)
+            owner = find_answered(change, diagnosis.findings)
+            if owner is None:
+                others.append(action)
+            else:
+                answers.setdefault(owner, []).append(action)
+        blocks: list[Block] = []
+        for at, finding in enumerate(diagnosis.findings):
+            tries = answers.get(at, [])
+            actions = [*self._find_rows_to_read(finding), *tries[:MOST_TRIED]]
+            details = tries[MOST_TRIED:]
+            blocks.append(point_of(finding, details=details, actions=actions))
+        if not diagnosis.findings:
+            blocks.append("Nothing was found.")
+        blocks.append(More("Other changes that were measured", others, is_open=True))
+        summary = f"Advantages as of {diagnosis.training}."
+        self.page.value = render("cards", summary, Page("", blocks).body)
+
+    def _find_rows_to_read(self, finding: Finding) -> list[Action]:
+        actions = []
+        for identity in finding.rollout_ids[:MOST_READ]:
+            row = self.bench.row_of.get(identity)
+            if row is not None:
+                name = f"rollout {one_line(identity, 24)}"
+                actions.append(Action(name, ["open", row], "open it in Browse"))
+        return actions
+
+    def _try(self, at: int) -> None:
+        change = self.changes[at]
+        options = (change.change, change.part, change.named)
+        self.message.attempt(lambda: self.bench.apply(*options), NOT_APPLIED)
+
+
+def find_answered(change: Suggestion, findings: Sequence[Finding]) -> int | None:
+    """Return the place of the finding that a change answers, if any."""
+    answered = None
+    for at, item in enumerate(findings):
+        if item.code != change.answers or item.part != change.part:
+            continue
+        if item.component == change.component:
+            return at
+        if answered is None:
+            answered = at
+    return answered
