@@ -443,7 +443,7 @@ def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_
     browse = tab(one(graded), "Browse")
     assert "level of graded" in browse.filters.value
     send(browse, "ask", "column", "verdict/graded")
-    assert browse.asked.value == "good"  # the most frequent
+    assert browse.filter.value == "good"  # the most frequent
     told = plain_text(browse.page.value)
     assert len(browse.rows) == 18
     assert all(
@@ -484,9 +484,9 @@ def test_filters_find_the_rows_that_they_say(bench, browse, asked, expected):
         send(browse, "ask", name, value)
     found = np.flatnonzero(expected(np.arange(24), bench.scores.score("brief")))
     assert sorted(browse.rows) == found.tolist() and 0 < len(found) < 24
-    assert f"{len(found)} of 24 completions" in browse.found.text
+    assert f"{len(found)} of 24 completions" in browse.count.text
     send(browse, "clear")
-    assert len(browse.rows) == 24 and browse.found.text == "24 completions"
+    assert len(browse.rows) == 24 and browse.count.text == "24 completions"
     asked = controls(browse.filters)
     assert (
         asked["ask", "kind"] == "all"
@@ -502,7 +502,7 @@ def test_an_empty_limit_is_none_and_where_nothing_is_found_nothing_is_shown(
     send(browse, "ask", "low", None)
     assert len(browse.rows) == 24
     send(browse, "ask", "kind", "tied")
-    assert len(browse.rows) == 0 and "No completion is like this" in browse.found.text
+    assert len(browse.rows) == 0 and "No completion is like this" in browse.count.text
     assert browse.page.value == browse.list.value == "" and cannot_open(browse)
     bench._bench.open(Opened(3))
     assert "rollout 4" in browse.page.value and not cannot_open(browse)
@@ -525,9 +525,9 @@ def cannot_open(browse):
 def test_one_a_group_counts_groups(bench, browse):
     send(browse, "ask", "one_a_group", True)
     assert sorted(browse.rows) == list(range(0, 24, 4))
-    assert browse.found.text == "6 groups, each by its first completion"
+    assert browse.count.text == "6 groups, each by its first completion"
     send(browse, "ask", "text", "3</answer>")  # which the last group does not say
-    assert browse.found.text.startswith("5 of 6 groups, ")
+    assert browse.count.text.startswith("5 of 6 groups, ")
 
 
 def fooled(completion):
@@ -561,7 +561,7 @@ def test_without_a_label_and_a_truth_it_says_that_right_and_wrong_are_not_known(
         "Browse",
     )
     send(browse, "ask", "kind", "wrong but paid")
-    assert "is not known here; give label=" in browse.found.text
+    assert "is not known here; give label=" in browse.count.text
 
 
 def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
@@ -602,7 +602,7 @@ def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench, 
         passed.append(bench._bench.opened.row)
         send(bench, "step", 1)
     assert passed[:6] == list(browse.rows) and passed[6:] == [browse.rows[-1]] * 2
-    assert "last of 6" in browse.found.text
+    assert "last of 6" in browse.count.text
     bench._bench.opened = Opened(
         next(row for row in range(24) if row not in browse.rows)
     )  # a sibling, say
@@ -641,13 +641,13 @@ def test_only_a_page_of_the_list_is_rendered_and_it_turns_with_what_is_open():
     workbench = rk.Workbench(reward(), rows(groups=100))
     browse = tab(workbench, "Browse")
     assert len(browse.rows) == 400 and browse.list.value.count('role="option"') == 60
-    assert browse.found.text == "400 completions; 1 to 60 are listed"
+    assert browse.count.text == "400 completions; 1 to 60 are listed"
     workbench._bench.opened = Opened(int(browse.rows[130]))
     assert (
         f'data-line="{browse.rows[130]}"' in browse.list.value
         and len(browse.listed) == 60
     )
-    assert browse.found.text == "400 completions; 121 to 180 are listed"
+    assert browse.count.text == "400 completions; 121 to 180 are listed"
 
 
 def blocks(page):
@@ -743,7 +743,7 @@ def test_what_a_wrong_answer_is_paid_is_not_proposed_as_what_it_should_earn():
     wordy = rk.Component("wordy", lambda completion: "why" in completion, weight=5.0)
     paid = rk.Reward("r", FIELDS, [rk.Component("right", right), wordy])
     form = opened(rk.Workbench(paid, rows()), 1).form
-    assert form.given["expected"] == "" and "This answer is wrong" in form.message.text
+    assert form.fields["expected"] == "" and "This answer is wrong" in form.message.text
     form.add()
     assert "Not saved: '' is nothing that can be expected" in form.message.text
 
@@ -752,7 +752,7 @@ def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):
     browse, matrix = opened(bench, 1), tab(bench, "Cases")
     assert "no cases yet" in matrix.message.text
     form = browse.form
-    assert form.given["expected"] == "0" and form.given["name"]
+    assert form.fields["expected"] == "0" and form.fields["name"]
     for name, text in (
         ("name", "told at length"),
         ("why", "wrong is wrong"),
@@ -771,7 +771,7 @@ def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):
     form.add()
     assert "already" in form.message.text
     form.set("what", "brief")
-    assert form.given["expected"] == "gated"
+    assert form.fields["expected"] == "gated"
     form.set("name", "gated")
     form.add()
     (_, case) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
@@ -829,7 +829,7 @@ def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case
     ):
         form.set("path", path)
         form.add()
-        assert why in form.message.text and form.given["why"] == "kept"
+        assert why in form.message.text and form.fields["why"] == "kept"
     assert bench._bench.cases_path == before
     form.set("path", str(tmp_path / "cases.jsonl"))
     for odd in ("2 to 1", "nan", "1e999"):  # which no case may expect
@@ -909,7 +909,7 @@ def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case(
         "Case b: Missed: right 0.0, not 1 v" in told
         and ">2</mark>" in browse.page.value
     )
-    assert browse.form.given["name"] == "b"
+    assert browse.form.fields["name"] == "b"
 
 
 def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
@@ -931,17 +931,17 @@ def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
 
 def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
     browse, compose = tab(bench, "Browse"), panels(bench)["Compose"]
-    form, proposed = browse.form, browse.form.given["expected"]
+    form, proposed = browse.form, browse.form.fields["expected"]
     form.set("name", "mine")
     form.set("why", "it is odd")
     weigh(compose, right=2.0)
-    assert (form.given["name"], form.given["why"]) == ("mine", "it is odd")
-    assert form.given["expected"] != proposed  # nobody wrote it: it follows
+    assert (form.fields["name"], form.fields["why"]) == ("mine", "it is odd")
+    assert form.fields["expected"] != proposed  # nobody wrote it: it follows
     form.set("expected", "0.5 to 0.8")
     weigh(compose, right=3.0)
-    assert form.given["expected"] == "0.5 to 0.8" and form.given["name"] == "mine"
+    assert form.fields["expected"] == "0.5 to 0.8" and form.fields["name"] == "mine"
     send(browse, "step", 1)
-    assert form.given["name"].startswith("rollout ") and form.given["why"] == ""
+    assert form.fields["name"].startswith("rollout ") and form.fields["why"] == ""
 
 
 def test_cases_may_be_dicts_and_what_they_say_of_other_versions_is_left_out_and_told():
@@ -994,7 +994,7 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(
     send(workbench, "hole", at)
     assert workbench._tabs.selected_index == 1
     assert finding.code in plain_text(browse.page.value)
-    assert browse.form.given["expected"] and browse.form.given["why"]
+    assert browse.form.fields["expected"] and browse.form.fields["why"]
     send(workbench, "hole-case", at)
     assert "in cases.jsonl" in probes.message.text
     (case,) = rk.load_cases(tmp_path / "cases.jsonl")

@@ -88,11 +88,11 @@ class Bench(traitlets.HasTraits):
         self.scored = start  # the scores that everything starts from
         self.label, self.timeout, self.seed = label, timeout, seed
         self.cases_path = ""
-        self.given: tuple[Case, ...] = ()
+        self.listed_cases: tuple[Case, ...] = ()
         if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY):
             self.cases_path = str(cases)
         elif cases is not None:
-            self.given = tuple(cases_of(cases))
+            self.listed_cases = tuple(cases_of(cases))
         self.flagged: list[int] = []  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[..., Any]] = {}
@@ -320,8 +320,8 @@ class Bench(traitlets.HasTraits):
             CasesError: the file cannot be read.
         """
         if self.cases_path and Path(self.cases_path).is_file():
-            return [*self.given, *load_cases(self.cases_path)]
-        return list(self.given)
+            return [*self.listed_cases, *load_cases(self.cases_path)]
+        return list(self.listed_cases)
 
     def write_case(self, case: Mapping[str, Any], path: str) -> str:
         """Add a case to a file, which is the case file from then on.

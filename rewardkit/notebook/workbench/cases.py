@@ -1,4 +1,4 @@
-"""Cases: a form that makes a case of a completion, and a matrix of all cases."""
+"""The tab Cases: a matrix of all cases; and the form that makes a case in Browse."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ REWARD = "reward"
 
 
 class CaseForm:
-    """A form with expected value, name and why of a case for the open completion."""
+    """A form with expected value, name and why of a case for the open completion.
+
+    `fields` are its fields by name; "what" is the component that it expects of.
+    """
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.is_open = False
-        self._shown: Opened | None = None
+        self._completion: Opened | None = None
         self._proposed = ""
         reward = bench.scored.reward
-        looks = {item.name for item in reward.all_components if item.group}
-        self._of_siblings = {*looks, REWARD} if looks else set()
-        self.names = sorted(
-            [REWARD, *reward.names], key=lambda name: name in self._of_siblings
-        )
-        self.given = {
-            "what": self.names[0],
-            **dict.fromkeys(("expected", "name", "why", "path"), ""),
-        }
+        self._of_siblings = {item.name for item in reward.all_components if item.group}
+        if self._of_siblings:
+            self._of_siblings.add(REWARD)
+        names = [REWARD, *reward.names]
+        self.names = sorted(names, key=lambda name: name in self._of_siblings)
+        self.fields = dict.fromkeys(("what", "expected", "name", "why", "path"), "")
+        self.fields["what"] = self.names[0]
         self.message, self.form = Message(), html("rewardkit-case-form")
         self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
         bench.commands |= {
-            "case": self._turn,
+            "case": self._toggle,
             "case-set": self.set,
             "case-save": self.add,
         }
         self.draw()
 
-    def _turn(self) -> None:
-        """Show the form, or no more."""
+    def _toggle(self) -> None:
         self.is_open = not self.is_open
         self.draw()
 
     def draw(self) -> None:
-        """Draw the form while it is asked for, below the buttons of what is open."""
+        """Draw the form while it is open, below the buttons of the open completion."""
         self.message.widget.layout.display = "" if self.is_open else "none"
-        self.form.value = render(
-            "case_form", self._shown is not None, self.is_open, self.names, self.given
-        )
+        can_open = self._completion is not None
+        body = render("case_form", can_open, self.is_open, self.names, self.fields)
+        self.form.value = body
 
     def set(self, name: str, value: str) -> None:
         """Take over what a person wrote; another component is proposed what it gets."""
-        self.given[name] = value
+        self.fields[name] = value
         if name == "what":
             self._fill()
 
@@ -78,46 +78,37 @@ class CaseForm:
 
         What a person has written for it stays.
         """
-        if opened is self._shown:
-            if self.given["expected"] == self._proposed:
+        if opened is self._completion:
+            if self.fields["expected"] == self._proposed:
                 self._fill()
             return
-        self._shown = opened
+        self._completion = opened
         if opened is not None:
             proposed = opened.case or {}
             if opened.row is not None:
                 rollout_id = self.bench.scored.table["rollout_id"].iloc[opened.row]
                 proposed = {"name": f"rollout {rollout_id}"}
-            name, why = (
-                str(proposed.get("name", "probed")),
-                str(proposed.get("why", "")),
-            )
-            path = self.given["path"] or self.bench.cases_path or CASE_FILE
-            self.given |= {
-                "what": self.names[0],
-                "name": name,
-                "why": why,
-                "path": path,
-            }
+            self.fields["what"] = self.names[0]
+            self.fields["name"] = str(proposed.get("name", "probed"))
+            self.fields["why"] = str(proposed.get("why", ""))
+            path = self.fields["path"] or self.bench.cases_path
+            self.fields["path"] = path or CASE_FILE
             self.message.clear()
         self._fill()
 
     def _fill(self) -> None:
-        if self._shown is not None:
-            self.given["expected"] = self._proposed = self._worth(
-                self._shown, self.given["what"]
-            )
+        if self._completion is not None:
+            self._proposed = self._propose(self._completion, self.fields["what"])
+            self.fields["expected"] = self._proposed
         self.draw()
 
-    def _worth(self, opened: Opened, name: str) -> str:
-        """Propose what to expect of a component or the reward; "" says why not."""
+    def _propose(self, opened: Opened, name: str) -> str:
+        """Propose what to expect of a component or the reward; with "" say why not."""
         if opened.row is None:
             value = (opened.case or {}).get(name, "")
-            return (
-                f"{value[0]:g} to {value[1]:g}"
-                if isinstance(value, list)
-                else str(value)
-            )
+            if isinstance(value, list):
+                return f"{value[0]:g} to {value[1]:g}"
+            return str(value)
         if name in self._of_siblings:
             self.message.tell(
                 "A case stands alone: what looks at siblings is not judged in it."
@@ -125,62 +116,61 @@ class CaseForm:
             return UNSCORED[0]
         scores = self.bench.scores
         if name == REWARD:
-            value, status = (
-                float(scores.table["reward_raw"].iloc[opened.row]),
-                "unscored",
-            )
-            if (
-                self.bench.right[0][opened.row] == 0
-                and value >= Sieve(self.bench).middle
-            ):
+            score = float(scores.table["reward_raw"].iloc[opened.row])
+            status = "unscored"
+            is_wrong = self.bench.right[0][opened.row] == 0
+            if is_wrong and score >= Sieve(self.bench).middle:
                 self.message.tell(
                     "This answer is wrong: say what it should earn, such as 0 or "
                     "0 to 0.2."
                 )
                 return ""
         elif f"score/{name}" in scores.table:
-            value, status = (
-                float(scores.score(name)[opened.row]),
-                STATUSES[scores.status(name)[opened.row]],
-            )
+            score = float(scores.score(name)[opened.row])
+            status = STATUSES[scores.status(name)[opened.row]]
         else:
             return ""
-        return status if math.isnan(value) else f"{value:.6g}"
+        return status if math.isnan(score) else f"{score:.6g}"
 
     def case(self) -> dict[str, Any]:
-        """Return the case as the form stands.
+        """Return the case as it is in the form.
 
         Raises:
             InputError: no value is expected, or one that cannot be read.
         """
-        opened, needs = self._shown, self.bench.scored.reward.needs
+        opened, needs = self._completion, self.bench.scored.reward.needs
         if opened is None:
             raise InputError("no completion is open; open one in Browse first")
-        if taken := [name for name in needs if name in OWN_KEYS]:
-            raise InputError(
-                f"the reward asks for a column {taken[0]!r}, which in a case file says "
-                "something of the case itself; rename the column"
-            )
-        expected, columns = read_expected(self.given["expected"]), dict(opened.columns)
-        if (
-            opened.row is not None
-        ):  # what the reward asks for, and what a person reads, as the log has them
-            rollout = self.bench.scored.rollouts[opened.row]
-            answer = "completion" if rollout.get("messages") is None else "messages"
-            wanted = dict.fromkeys([answer, *needs, "ground_truth", "prompt"])
-            given = {name: rollout[name] for name in wanted if name in rollout}
-            columns = {
-                name: value
-                for name, value in given.items()
-                if value is not None or name in needs
-            }
-        what, name = self.given["what"], self.given["name"].strip() or "case"
-        asked = {REWARD: expected} if what == REWARD else {"scores": {what: expected}}
-        return {"name": name, **columns, **asked, "why": self.given["why"].strip()}
+        for name in needs:
+            if name in OWN_KEYS:
+                raise InputError(
+                    f"the reward asks for a column {name!r}, which in a case file says "
+                    "something of the case itself; rename the column"
+                )
+        expected: Any = read_expected(self.fields["expected"])
+        component = self.fields["what"]
+        scores = {component: expected}
+        return {
+            "name": self.fields["name"].strip() or "case",
+            **(opened.columns if opened.row is None else self._columns(opened.row)),
+            **(scores if component == REWARD else {"scores": scores}),
+            "why": self.fields["why"].strip(),
+        }
+
+    def _columns(self, row: int) -> dict[str, Any]:
+        """Return what the reward asks for and a person reads, as the log has it."""
+        needs = self.bench.scored.reward.needs
+        rollout = self.bench.scored.rollouts[row]
+        answer = "completion" if rollout.get("messages") is None else "messages"
+        columns = {}
+        for name in dict.fromkeys([answer, *needs, "ground_truth", "prompt"]):
+            if name in rollout and (rollout[name] is not None or name in needs):
+                columns[name] = rollout[name]
+        return columns
 
     def add(self) -> None:
         """Write the case; what is wrong is said, and then nothing was written."""
-        path = self.given["path"].strip()
+        path = self.fields["path"].strip()
         self.message.attempt(
             lambda: self.bench.write_case(self.case(), path), "Not saved: "
         )
@@ -192,30 +182,31 @@ def read_expected(text: str) -> Any:
     Raises:
         InputError: it is none of these.
     """
-    given = text.strip()
-    if given in UNSCORED:
-        return given
+    text = text.strip()
+    if text in UNSCORED:
+        return text
     try:
-        low, to, high = given.partition(" to ")
-        value = [float(low), float(high)] if to else json.loads(given)
+        low, to, high = text.partition(" to ")
+        value = [float(low), float(high)] if to else json.loads(text)
     except ValueError:
         value = None
     numbers = value if isinstance(value, list) and len(value) == 2 else [value]
-    if not all(
-        isinstance(item, int | float) and not isinstance(item, bool) for item in numbers
-    ):
-        raise InputError(
-            f"{given!r} is nothing that can be expected; give a number, a range such "
-            f"as 0.5 to 0.8, or one of {', '.join(UNSCORED)}"
-        )
+    for item in numbers:
+        if isinstance(item, bool) or not isinstance(item, int | float):
+            raise InputError(
+                f"{text!r} is nothing that can be expected; give a number, a range such "
+                f"as 0.5 to 0.8, or one of {', '.join(UNSCORED)}"
+            )
     return value
 
 
 # --- the matrix
 
 MOST_CASES = 100  # in the matrix at a time
-LONGEST_IN_CELL = 160  # characters of a completion
+LONGEST_IN_MATRIX = 160  # characters of a completion
 CASE_KINDS = {"all": "all", "missed": "missed only", "passed": "passed only"}
+Misses = dict[str, Miss]
+"""Component -> its missed expectation, of one case."""
 
 
 class CaseMatrix(Panel):
@@ -226,12 +217,11 @@ class CaseMatrix(Panel):
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.result: CheckResult | None = None
-        self.asked = {"show": "all", "text": ""}
+        self.filter = {"show": "all", "text": ""}
         self.message, self.table = Message(), html("rewardkit-cases-table")
         self.controls = html("rewardkit-cases-controls")
-        self.widget = stack(
-            self.controls, self.message.widget, self.table, mark="rewardkit-cases"
-        )
+        panes = (self.controls, self.message.widget, self.table)
+        self.widget = stack(*panes, mark="rewardkit-cases")
         bench.commands |= {
             "check": self.again,
             "cases": self.ask,
@@ -241,12 +231,12 @@ class CaseMatrix(Panel):
         self.draw_controls()
 
     def draw_controls(self) -> None:
-        """Draw what is asked for."""
-        self.controls.value = render("cases_controls", CASE_KINDS, self.asked)
+        """Draw the filter of the cases."""
+        self.controls.value = render("cases_controls", CASE_KINDS, self.filter)
 
     def ask(self, name: str, value: str) -> None:
         """Show only the cases that a control asks for."""
-        self.asked[name] = value
+        self.filter[name] = value
         self._draw()
 
     def again(self) -> None:
@@ -266,12 +256,10 @@ class CaseMatrix(Panel):
                 "There are no cases yet. Make one of a completion in Browse or of a "
                 "hole in Probes."
             )
+        elif self.result.failed:
+            self.message.warn(self._summarize(self.result))
         else:
-            summary = self._summarize(self.result)
-            if self.result.failed:
-                self.message.warn(summary)
-            else:
-                self.message.tell(summary)
+            self.message.tell(self._summarize(self.result))
         self._draw()
 
     def _summarize(self, result: CheckResult) -> str:
@@ -279,9 +267,9 @@ class CaseMatrix(Panel):
         summary = f"{result.passed} of {len(result.cases)} cases passed"
         if result.failed:
             summary += f", {result.failed} missed"
-        path, given = self.bench.cases_path, len(self.bench.given)
-        if path and given:
-            summary += f" ({given} given, the others in {path})"
+        path, listed = self.bench.cases_path, len(self.bench.listed_cases)
+        if path and listed:
+            summary += f" ({listed} given, the others in {path})"
         elif path:
             summary += f" ({path})"
         if result.left_out:
@@ -296,74 +284,69 @@ class CaseMatrix(Panel):
         if self.result is None:
             self.table.value = ""
             return
-        misses: dict[str, dict[str, Miss]] = {}
+        misses: dict[str, Misses] = {}
         for miss in self.result.misses:
             misses.setdefault(miss.case, {})[miss.what] = miss
-        cases = [
-            (at, case)
-            for at, case in enumerate(self.result.cases)
-            if self._wanted(case, misses)
-        ]
-        cases.sort(
-            key=lambda item: item[1].name not in misses
-        )  # those that are missed first
+        cases = []
+        for at, case in enumerate(self.result.cases):
+            if self._is_asked_for(case, case.name in misses):
+                cases.append((at, case))
+        cases.sort(key=lambda item: item[1].name not in misses)  # missed ones first
         expected = components_of(self.result.cases)
-        names = []
+        names = [name for name in self.bench.reward.names if name in expected]
         if any(case.reward is not None for case in self.result.cases):
-            names.append("reward")
-        names += [name for name in self.bench.reward.names if name in expected]
-        rows = [
-            _row(at, case, misses.get(case.name, {}), names)
-            for at, case in cases[:MOST_CASES]
-        ]
+            names.insert(0, REWARD)
+        rows = []
+        for at, case in cases[:MOST_CASES]:
+            rows.append(_matrix_row(at, case, misses.get(case.name, {}), names))
         self.table.value = render("matrix", names, rows, len(cases) - len(rows))
 
-    def _wanted(self, case: Case, misses: Any) -> bool:
-        show, text = self.asked["show"], self.asked["text"].casefold()
-        if show != "all" and (case.name in misses) != (show == "missed"):
+    def _is_asked_for(self, case: Case, is_missed: bool) -> bool:
+        show, text = self.filter["show"], self.filter["text"].casefold()
+        if show != "all" and is_missed != (show == "missed"):
             return False
-        said = (case.name, case.columns.get("completion", ""), case.why)
-        return not text or any(text in str(item).casefold() for item in said)
+        texts = (case.name, case.columns.get("completion", ""), case.why)
+        return any(text in str(item).casefold() for item in texts)
 
     def _open(self, at: int) -> None:
         if self.result is None or not 0 <= at < len(self.result.cases):
             return
         case = self.result.cases[at]
-        missed = [
-            _describe_miss(one) for one in self.result.misses if one.case == case.name
-        ]
-        told = (
-            f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
-        )
-        wanted = {"reward": case.reward, **case.scores}
-        expects = {name: one.written for name, one in wanted.items() if one is not None}
-        about = f"Case {case.name}: {told} {case.why}".strip()
-        self.bench.open(
-            Opened(
-                None,
-                case.columns,
-                about,
-                {"name": case.name, "why": case.why, **expects},
-            )
-        )
+        misses = [miss for miss in self.result.misses if miss.case == case.name]
+        outcome = "It gives what is expected."
+        if misses:
+            outcome = f"Missed: {'; '.join(map(_describe_miss, misses))}"
+        about = f"Case {case.name}: {outcome} {case.why}".strip()
+        proposed = {"name": case.name, "why": case.why}
+        for name, expected in _expectations(case).items():
+            proposed[name] = expected.written
+        self.bench.open(Opened(None, case.columns, about, proposed))
 
 
-def _row(
-    at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]
+def _expectations(case: Case) -> dict[str, Expected]:
+    """Return what a case expects, by component."""
+    if case.reward is None:
+        return dict(case.scores)
+    return {REWARD: case.reward, **case.scores}
+
+
+def _matrix_row(
+    at: int, case: Case, misses: Misses, names: Sequence[str]
 ) -> dict[str, Any]:
-    told = list(map(_describe_miss, misses.values()))
-    if misses and (fields := next(iter(misses.values())).fields):
-        took = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
-        told.append(f"fields: {one_line(took, LONGEST_IN_CELL)}")
-    expected = {"reward": case.reward, **case.scores}
+    remarks = list(map(_describe_miss, misses.values()))
+    for miss in list(misses.values())[:1]:
+        if miss.fields:
+            texts = [f"{name} = {value!r}" for name, value in miss.fields.items()]
+            remarks.append(f"fields: {one_line(', '.join(texts), LONGEST_IN_MATRIX)}")
+    expected = _expectations(case)
     return {
         "at": at,
         "name": case.name,
         "missed": bool(misses),
         "cells": [_cell(name, expected.get(name), misses.get(name)) for name in names],
-        "told": "; ".join(told) or case.why,
-        "text": one_line(case.columns.get("completion", ""), LONGEST_IN_CELL),
-        "truth": one_line(case.columns.get("ground_truth", "-"), LONGEST_IN_CELL),
+        "remark": "; ".join(remarks) or case.why,
+        "text": one_line(case.columns.get("completion", ""), LONGEST_IN_MATRIX),
+        "truth": one_line(case.columns.get("ground_truth", "-"), LONGEST_IN_MATRIX),
         "why": case.why,
     }
 
@@ -378,7 +361,8 @@ def _cell(
     """Return the kind of a cell, its text, and its title under the mouse."""
     if expected is None:
         return "none", "", f"{name}: nothing is expected"
+    title = f"{name}: {expected.written} is expected"
     if miss is None:
-        return "good", "\u2713", f"{name}: {expected.written} is expected, and it is"
-    got, told = number(miss.got), f"{name}: {expected.written} is expected, it gives "
-    return "high", f"\u2717 {got.partition(' ')[0]}", told + got
+        return "good", "\u2713", f"{title}, and it is"
+    got = number(miss.got)
+    return "high", f"\u2717 {got.partition(' ')[0]}", f"{title}, it gives {got}"

@@ -27,7 +27,7 @@ from rewardkit.primitives.messages import (
 )
 from rewardkit.scoring.explain import explained, field_spans
 
-LONGEST_READ = 12_000
+LONGEST_COMPLETION = 12_000
 """Characters of a completion; of a longer one the middle is left out."""
 LONGEST_TURN = 4_000
 LONGEST_VALUE = 200  # characters of another column
@@ -35,18 +35,23 @@ LONGEST_LISTED = 90  # characters of a completion in the list
 MOST_IN_STRIP = 16  # siblings in the strip of a line
 MOST_BLOCKS = 48  # siblings as blocks; of larger groups those around the open one
 RIGHT_WORDS = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
+IN_PLACE = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
+"""Columns that stand in a place of their own, not among the others."""
+
+
+# --- the list
 
 
 def line(bench: Bench, row: int) -> dict[str, Any]:
     """Return a line of the list: reward, right or wrong, beginning, and siblings."""
-    right = float(bench.right[0][row])
+    mark, _, word = RIGHT_WORDS.get(float(bench.right[0][row]), "").partition(" ")
     text = str(bench.scored.table["completion"].iloc[row])
     blocks = zip(*_blocks(bench, around(bench, row, MOST_IN_STRIP)), strict=True)
     return {
         "row": row,
         "reward": _figure(bench.figures.rewards[row]),
-        "mark": RIGHT_WORDS.get(right, "")[:1],
-        "said": RIGHT_WORDS.get(right, "")[2:],
+        "mark": mark,
+        "word": word,
         "text": one_line(text[:400])[:LONGEST_LISTED] or "(nothing)",
         "strip": markup.html_of(strip_svg(blocks)),
         "flagged": row in bench.flagged,
@@ -58,83 +63,81 @@ def around(bench: Bench, row: int, most: int) -> list[int]:
     rows = bench.siblings(row)
     rewards = np.nan_to_num(bench.figures.rewards[rows], nan=-math.inf)
     rows = rows[np.argsort(-rewards, kind="stable")]
-    start = max(
-        0, min(int(np.flatnonzero(rows == row)[0]) - most // 2, len(rows) - most)
-    )
+    place = int(np.flatnonzero(rows == row)[0])
+    start = max(0, min(place - most // 2, len(rows) - most))
     return [int(item) for item in rows[start : start + most]]
 
 
 def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]]:
     """Return the height of each row's block, from 0 to 1, and if it is right."""
     low, high = bench.ends
-    rewards = np.clip(
-        (bench.figures.rewards[rows] - low) / ((high - low) or 1.0), 0.0, 1.0
-    )
-    return rewards.tolist(), bench.right[0][rows].tolist()
+    heights = (bench.figures.rewards[rows] - low) / ((high - low) or 1.0)
+    return np.clip(heights, 0.0, 1.0).tolist(), bench.right[0][rows].tolist()
+
+
+# --- the page of what is open
 
 
 def opened_page(bench: Bench, opened: Opened) -> str:
     """Return the page of what is open: a row, or a completion of a probe or case."""
-    if opened.row is None:
-        return _other_page(bench, opened)
-    return row_page(bench, opened.row)
+    if opened.row is not None:
+        return row_page(bench, opened.row)
+    columns = opened.columns
+    spans = field_spans(bench.reward, columns)
+    fields = [(name, "marked above", "") for name in spans]
+    fields.append(("ground_truth", _short_text(columns.get("ground_truth")), ""))
+    table = markup.html_of(cards.taken_table(fields).html)
+    texts = _texts(columns, str(columns.get("completion", "")), spans)
+    return render("read", "", {"about": opened.about}, [], texts, table, [])
 
 
 def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     """Return the page of a row; `still`: without anything to click."""
-    found, why, columns, spans = None, "", bench.scored.rollouts[row], {}
+    columns, spans = bench.scored.rollouts[row], {}
+    blocks: list[Block] = []
     try:
-        found = explained(bench.scores, row)
-        columns, spans = found.columns, found.spans
+        explanation = explained(bench.scores, row)
     except RewardError as error:  # a route that has no reward for it
-        why = str(error)
-    text = str(bench.scored.table["completion"].iloc[row])
-    shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
-    others = [
-        (name, _text(value))
-        for name, value in columns.items()
-        if name not in shown_above
-    ]
-    blocks: list[Block] = [why] if why else []
-    if found:
+        blocks.append(str(error))
+    else:
+        columns, spans = explanation.columns, explanation.spans
         total = _figure(bench.figures.rewards[row])
-        blocks = found.blocks(total, bench.variant.aggregation or "reward")
-    head = {**_head(bench, row), "still": still}
+        blocks = explanation.blocks(total, bench.variant.aggregation or "reward")
+    text = str(bench.scored.table["completion"].iloc[row])
+    others = []
+    for name, value in columns.items():
+        if name not in IN_PLACE:
+            others.append((name, _short_text(value)))
     return render(
         "read",
         row,
-        head,
+        {**_head(bench, row), "still": still},
         _siblings(bench, row),
-        _said(columns, text, spans),
+        _texts(columns, text, spans),
         markup.html_of(Page("", blocks).body),
         others,
     )
 
 
-def _other_page(bench: Bench, opened: Opened) -> str:
-    columns = opened.columns
-    spans = field_spans(bench.reward, columns)
-    fields = [(name, "marked above", "") for name in spans]
-    fields.append(("ground_truth", _text(columns.get("ground_truth")), ""))
-    taken = markup.html_of(cards.taken_table(fields).html)
-    said = _said(columns, str(columns.get("completion", "")), spans)
-    return render("read", "", {"about": opened.about}, [], said, taken, [])
-
-
 def _head(bench: Bench, row: int) -> dict[str, Any]:
-    """Reward, advantage and standing among siblings, and who it is."""
-    figures, siblings, (right, by) = bench.figures, bench.siblings(row), bench.right
-    reward = float(figures.rewards[row])
-    better = int((figures.rewards[siblings] > reward).sum())
+    """Return reward, advantage and place among siblings of a row, and who it is."""
+    rewards, siblings, (right, by) = (
+        bench.figures.rewards,
+        bench.siblings(row),
+        bench.right,
+    )
+    reward = float(rewards[row])
     raw = float(bench.scores.table["reward_raw"].iloc[row])
+    rank = ""
+    if not math.isnan(reward):
+        better = int((rewards[siblings] > reward).sum())
+        rank = f"{better} of its {len(siblings) - 1} siblings earn more"
     return {
         "about": "",
         "reward": _figure(reward),
         "raw": _figure(raw) if abs(raw - reward) > 1e-9 else "",
-        "advantage": _signed(figures.advantages[row]),
-        "rank": ""
-        if math.isnan(reward)
-        else f"{better} of its {len(siblings) - 1} siblings earn more",
+        "advantage": _signed(bench.figures.advantages[row]),
+        "rank": rank,
         "right": RIGHT_WORDS.get(float(right[row]), ""),
         "by": by,
         "identity": bench.scored.table["rollout_id"].iloc[row],
@@ -145,42 +148,40 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
 def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
     """Return a block for each sibling: height, right or wrong, and its row."""
     rows = around(bench, row, MOST_BLOCKS)
-    figures, found = bench.figures, []
-    for one, height, right in zip(rows, *_blocks(bench, rows), strict=True):
-        said = [
-            f"reward {_figure(figures.rewards[one])}",
-            f"advantage {_signed(figures.advantages[one])}",
-        ]
-        kind, height = (
-            RIGHTNESS.get(right, "open"),
-            0 if math.isnan(height) else round(100 * height),
+    figures, blocks = bench.figures, []
+    for sibling, share, right in zip(rows, *_blocks(bench, rows), strict=True):
+        kind = RIGHTNESS.get(right, "open")
+        title = (
+            f"reward {_figure(figures.rewards[sibling])}, "
+            f"advantage {_signed(figures.advantages[sibling])}"
         )
-        said += [kind] if kind != "open" else []
-        found.append(
-            {"row": one, "height": height, "kind": kind, "said": ", ".join(said)}
-        )
-    return found
+        if kind != "open":
+            title += f", {kind}"
+        height = 0 if math.isnan(share) else round(100 * share)
+        blocks.append({"row": sibling, "height": height, "kind": kind, "title": title})
+    return blocks
 
 
-def _said(
+def _texts(
     columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]
 ) -> dict[str, Any]:
     """Return the prompt, the turns before the completion, and the completion."""
-    prompt, turns = columns.get("prompt"), as_list(columns.get("messages"))
-    asked, what = as_list(prompt), ""
-    if asked is None and prompt is not None:
-        asked = [{"content": prompt}]
+    prompt = as_list(columns.get("prompt"))
+    if prompt is None and columns.get("prompt") is not None:
+        prompt = [{"content": columns["prompt"]}]
+    turns, caption = as_list(columns.get("messages")), ""
     if turns:
-        what = "completion, as the reward is given it"
+        caption = "completion, as the reward is given it"
         if content_text(_message(turns[-1]).get("content")) == completion:
-            turns, what = turns[:-1], "assistant, the last turn"
+            turns, caption = turns[:-1], "assistant, the last turn"
+    text = markup.html_of("<p>(nothing)</p>")
+    if completion:
+        text = mark_fields(completion, spans)
     return {
-        "prompt": list(map(_turn, asked or [])),
+        "prompt": list(map(_turn, prompt or [])),
         "turns": list(map(_turn, turns or [])),
-        "what": what,
-        "text": plain(completion, spans)
-        if completion
-        else markup.html_of("<p>(nothing)</p>"),
+        "caption": caption,
+        "text": text,
     }
 
 
@@ -192,54 +193,48 @@ def _turn(turn: Any) -> dict[str, Any]:
     """Return a message: role, text and calls of tools; long results are folded."""
     message = _message(turn)
     role, text = str(message.get("role") or ""), content_text(message.get("content"))
-    folded = ""
+    summary = ""
     if role in ("tool", "function"):
         name = message.get("name") or message.get("tool_call_id") or ""
         role = f"{role} {name}"
-        folded = (
-            f"{role} gave {len(text):,} characters" if len(text) > LONGEST_VALUE else ""
-        )
-    body = plain(text, {}, LONGEST_TURN) if text else ""
-    calls = list(map(_call, calls_of(message)))
+        if len(text) > LONGEST_VALUE:
+            summary = f"{role} gave {len(text):,} characters"
     return {
         "role": one_line(role, LONGEST_VALUE),
-        "folded": one_line(folded, LONGEST_VALUE),
-        "body": body,
-        "calls": calls,
+        "folded": one_line(summary, LONGEST_VALUE),
+        "body": mark_fields(text, {}, LONGEST_TURN) if text else "",
+        "calls": list(map(_call, calls_of(message))),
     }
 
 
 def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
     """Return a call in a line, or its name and its long arguments to unfold."""
-    name, given = one_line(function["name"], LONGEST_VALUE), arguments_of(function)
-    if not isinstance(given, str):
+    name, arguments = one_line(function["name"], LONGEST_VALUE), arguments_of(function)
+    if not isinstance(arguments, str):
         try:
-            given = json.dumps(plain_value(given), ensure_ascii=False, indent=1)
+            plain = plain_value(arguments)
+            arguments = json.dumps(plain, ensure_ascii=False, indent=1)
         except ValueError:
-            given = preview(given)
-    line = " ".join(given.split())
+            arguments = preview(arguments)
+    line = " ".join(arguments.split())
     if len(line) <= LONGEST_VALUE:
         return f"{name} {line}", ""
-    return f"calls {name}", plain(given, {}, LONGEST_TURN)
+    return f"calls {name}", mark_fields(arguments, {}, LONGEST_TURN)
 
 
-def plain(
-    text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST_READ
+def mark_fields(
+    text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST_COMPLETION
 ) -> Any:
     """Return a text with its spans marked, of a long one without the middle."""
-    seen = make_excerpt(text, spans, longest=longest)
-    return markup.html_of(
-        markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1)
-    )
+    excerpt = make_excerpt(text, spans, longest=longest)
+    limit = 2 * len(excerpt.text) + 1
+    return markup.html_of(markup.marked(excerpt.text, excerpt.spans, limit=limit))
 
 
-def _text(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = "missing" if value is None else str(value)
-    return (
-        text
-        if len(text) <= LONGEST_VALUE
-        else f"{text[:LONGEST_VALUE]} ... {len(text) - LONGEST_VALUE:,} more characters"
-    )
+    rest = len(text) - LONGEST_VALUE
+    return f"{text[:LONGEST_VALUE]} ... {rest:,} more characters" if rest > 0 else text
 
 
 def _figure(value: float) -> str:
