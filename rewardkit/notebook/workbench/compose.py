@@ -43,6 +43,8 @@ LARGEST_WEIGHT = 1000.0
 ONE_MOVE = 0.8
 """Seconds within which moves of one slider are one step for Undo. Our choice."""
 LIMIT_SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
+LEFT_OUT = {"label AUC within groups": "-", "rewards missing": "0"}
+"""Figure -> the text that, at the start and now, leaves out its row."""
 SCALED = ("grpo", "dr_grpo", "batch")
 """Estimators of advantages to which `scale_rewards` applies."""
 
@@ -54,15 +56,18 @@ class Compose(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.message = bench, Message()
-        self._last: tuple[str, float] = ("", 0.0)
+        self._last: tuple[str, float] = ("", 0.0)  # what moved last, and when
         self._by_page = False  # then the page shows already what moved
-        self._gates: dict[
-            str, Gate
-        ] = {}  # the last gate of each component that has a switch
-        panes = ("settings", "to-score", "written", "controls", "picture")
-        self.settings, self.to_score, self.written, self.controls, self.picture = (
-            html(f"rewardkit-{name}") for name in panes
+        self._gates: dict[str, Gate] = {}  # the last one of each that has a switch
+        self.settings, self.to_score = (
+            html("rewardkit-settings"),
+            html("rewardkit-to-score"),
         )
+        self.written, self.controls = (
+            html("rewardkit-written"),
+            html("rewardkit-controls"),
+        )
+        self.picture = html("rewardkit-picture")
         above = (self.settings, self.message.widget, self.to_score, self.written)
         board = row(self.controls, self.picture, mark="rk-bench-board")
         self.widget = stack(*above, board, mark="rewardkit-compose")
@@ -90,36 +95,39 @@ class Compose(Panel):
                 f"not {value}; it stays {variant.weights[name]:g}."
             )
         else:
-            self._change(
-                f"weight {name}", weights={**variant.weights, name: weight + 0.0}
-            )
+            weights = {**variant.weights, name: weight + 0.0}
+            self._change(f"weight {name}", weights=weights)
 
-    def _move_gate(self, name: str, what: str, value: Any) -> None:
-        """Switch a gate on or off, or move one of its limits."""
-        gates = self.bench.variant.gates
-        try:
-            if value is None:
-                raise ValueError(
-                    "a limit is a number; switch the gate off to pay always"
-                )
-            limit: Any = {} if what == "on" else {what: float(value)}
-            gate = replace(self._gates[name], **limit)
-        except ValueError as error:
-            self._refuse(f"{error}; the gate stays as it was")
+    def _move_gate(self, name: str, control: str, value: Any) -> None:
+        """Switch a gate on or off, or move the limit that a control is of."""
+        gates, gate = self.bench.variant.gates, self._gates[name]
+        is_on = gates[name] is not None
+        if control == "on":
+            is_on = value
+        elif value is None:
+            self._refuse(
+                "a limit is a number; switch the gate off to pay always; "
+                "the gate stays as it was"
+            )
             return
-        is_on = value if what == "on" else gates[name] is not None
+        else:
+            try:
+                limit: Any = {control: float(value)}
+                gate = replace(gate, **limit)
+            except ValueError as error:
+                self._refuse(f"{error}; the gate stays as it was")
+                return
         if self._change(f"gate {name}", gates={**gates, name: gate if is_on else None}):
             self._gates[name] = gate
 
     def _choose(self, name: str, value: str) -> None:
         if name == "scale_rewards":
-            self._change(
-                name, training=replace(self.bench.variant.training, scale_rewards=value)
-            )
+            training = replace(self.bench.variant.training, scale_rewards=value)
+            self._change(name, training=training)
         else:
             self._change(name, aggregation=value)
 
-    def _change(self, what: str, **settings: Any) -> bool:
+    def _change(self, control: str, **settings: Any) -> bool:
         """Go over to other settings, or say why they cannot be computed."""
         now, variant = time.monotonic(), replace(self.bench.variant, **settings)
         try:
@@ -129,9 +137,10 @@ class Compose(Panel):
             self._refuse(str(error))
             return False
         if variant != self.bench.variant:
-            drawn = what == self._last[0] and now - self._last[1] <= ONE_MOVE
-            self._last, self._by_page = (what, now), True
-            self.bench.go(variant, undone=drawn)
+            last_control, last_time = self._last
+            is_same_move = control == last_control and now - last_time <= ONE_MOVE
+            self._last, self._by_page = (control, now), True
+            self.bench.go(variant, undone=is_same_move)
         return True
 
     def _refuse(self, why: str) -> None:
@@ -171,15 +180,17 @@ class Compose(Panel):
         """Draw the controls as the variant has them, over what the page shows."""
         variant, start = self.bench.variant, self.bench.start
         self._gates |= {name: gate for name, gate in variant.gates.items() if gate}
-        name, scaling = variant.training.name, variant.training.scale_rewards
-        why = "" if name in SCALED else f"the advantages of {name} are not scaled so"
-        choices: list[Any] = [("scale_rewards", SCALINGS, scaling, why)]
+        choices: list[Any] = []
         if start.aggregation:
-            choices.insert(0, ("aggregation", AGGREGATIONS, variant.aggregation, ""))
-        rows = [
-            (name, weight, self._gate_row(name))
-            for name, weight in variant.weights.items()
-        ]
+            choices.append(("aggregation", AGGREGATIONS, variant.aggregation, ""))
+        trainer, scaling = variant.training.name, variant.training.scale_rewards
+        reason = ""
+        if trainer not in SCALED:
+            reason = f"the advantages of {trainer} are not scaled so"
+        choices.append(("scale_rewards", SCALINGS, scaling, reason))
+        rows = []
+        for name, weight in variant.weights.items():
+            rows.append((name, weight, self._gate_row(name)))
         redraw(self.settings, render("settings", choices, variant.is_routed))
         redraw(self.controls, render("controls", rows))
 
@@ -188,16 +199,13 @@ class Compose(Panel):
         if name not in self.bench.variant.gates:
             return None
         gate = self._gates[name]
-        limits = {limit: getattr(gate, limit) for limit in LIMIT_SIGNS}
-        return {
-            "on": gate.on,
-            "is_on": self.bench.variant.gates[name] is not None,
-            "limits": [
-                (limit, LIMIT_SIGNS[limit], value)
-                for limit, value in limits.items()
-                if isinstance(value, int | float) and not isinstance(value, bool)
-            ],
-        }
+        limits = []
+        for limit, sign in LIMIT_SIGNS.items():
+            value = getattr(gate, limit)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                limits.append((limit, sign, value))
+        is_on = self.bench.variant.gates[name] is not None
+        return {"on": gate.on, "is_on": is_on, "limits": limits}
 
     def _draw(self, _: Any = None) -> None:
         variant = self.bench.variant
@@ -206,9 +214,10 @@ class Compose(Panel):
         self._by_page = False
         _, to_score = self.bench.gated(variant)
         self.picture.value = live(self.bench)
-        score = render("do", ["score"], "Score them", "run what the gates let in")
-        self.to_score.value = score if to_score else ""
+        button = ""
         if to_score:
+            title = "run what the gates let in"
+            button = render("do", ["score"], "Score them", title)
             counts = [
                 f"{count:,} rows for {name!r}" for name, count in to_score.items()
             ]
@@ -222,6 +231,7 @@ class Compose(Panel):
             )
         else:
             self.message.clear()
+        self.to_score.value = button
         self.written.value = ""
 
 
@@ -255,67 +265,71 @@ def live(bench: Bench) -> str:
 def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
     """Return the settings of now by the command that sets each."""
     variant = bench.variant
-    scaling = variant.training.scale_rewards
-    now: list[tuple[list[str], Any]] = [(["choose", "scale_rewards"], scaling)]
-    now += [(["choose", "aggregation"], variant.aggregation)]
-    now += [
-        (["weigh", name], float(f"{weight:.6g}"))
-        for name, weight in variant.weights.items()
+    settings: list[tuple[list[str], Any]] = [
+        (["choose", "scale_rewards"], variant.training.scale_rewards),
+        (["choose", "aggregation"], variant.aggregation),
     ]
-    return now + [
-        (["gate", name, "on"], gate is not None) for name, gate in variant.gates.items()
-    ]
+    for name, weight in variant.weights.items():
+        settings.append((["weigh", name], float(f"{weight:.6g}")))
+    for name, gate in variant.gates.items():
+        settings.append((["gate", name, "on"], gate is not None))
+    return settings
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
     """Return the figures at the start and now."""
-    both = (before, now)
-    rows = [
-        ("mean reward", *map(_mean, both)),
-        ("groups of two or more", *(f"{item.several:,}" for item in both)),
-        (
-            "groups without a signal",
-            *(f"{percent(one.tied_share)} ({one.tied.sum():,})" for one in both),
-        ),
-    ]
-    if not all(math.isnan(item.auc) for item in both):
-        aucs = ["-" if math.isnan(item.auc) else f"{item.auc:.3f}" for item in both]
-        rows.append(("label AUC within groups", *aucs))
-    if now.missing or before.missing:
-        rows.append(("rewards missing", *(f"{item.missing:,}" for item in both)))
+    after, header = _describe(now), ["figure", "start"]
+    rows = []
+    for name, text in _describe(before).items():
+        if {text, after[name]} != {LEFT_OUT.get(name)}:
+            rows.append([name, text, after[name]])
     if moved:
-        rows.append(
-            (
-                "advantages whose sign turned",
-                "",
-                percent(share_of_turned_signs(before, now)),
-            )
-        )
-    header = ("figure", "start", "now") if moved else ("figure", "start")
-    return markup.table(
-        header, [row[: len(header)] for row in rows], numeric=header[1:]
-    )
+        turned = percent(share_of_turned_signs(before, now))
+        rows.append(["advantages whose sign turned", "", turned])
+        header.append("now")
+    rows = [row[: len(header)] for row in rows]
+    return markup.table(header, rows, numeric=header[1:])
+
+
+def _describe(figures: Figures) -> dict[str, str]:
+    """Return figures of the whole reward as texts, by name."""
+    rewards = figures.rewards[~np.isnan(figures.rewards)]
+    mean = auc = "-"
+    if len(rewards):
+        mean = f"{rewards.mean():.3f} \u00b1 {rewards.std():.3f}"
+    if not math.isnan(figures.auc):
+        auc = f"{figures.auc:.3f}"
+    return {
+        "mean reward": mean,
+        "groups of two or more": f"{figures.several:,}",
+        "groups without a signal": (
+            f"{percent(figures.tied_share)} ({figures.tied.sum():,})"
+        ),
+        "label AUC within groups": auc,
+        "rewards missing": f"{figures.missing:,}",
+    }
 
 
 def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     """Return a component's share of the squared advantage, its weight and scores."""
-    weights, share, gate = bench.variant.weights, bench.figures.effective[title], ""
+    weights, gate = bench.variant.weights, ""
     _, name = name_components(bench.views)[title]
     declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
-    start = [bench.before.effective.get(title, math.nan)] if moved else []
+    effective = bench.figures.effective[title]
+    shares = [declared, effective]
+    if moved:
+        shares.append(bench.before.effective.get(title, math.nan))
     if name in bench.variant.gates:
         status = bench.scores.status(name)
         judged = status[status != ABSTAINED]  # what the gate is on was judged
-        open_ = float((judged != GATED).mean()) if len(judged) else math.nan
-        gate = f"its gate is open in {percent(open_)} of the rows"
+        open_share = float((judged != GATED).mean()) if len(judged) else math.nan
+        gate = f"its gate is open in {percent(open_share)} of the rows"
     return {
         "name": title,
         "weight": f"{weights[name]:g}",
-        "shares": [
-            percent(item).replace("under ", "<") for item in (declared, share, *start)
-        ],
+        "shares": [percent(share).replace("under ", "<") for share in shares],
         "declared": 100 * declared,
-        "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
+        "effective": 100 * min(max(np.nan_to_num(effective), 0.0), 1.0),
         "spark": _sparks(bench)[title],
         "gate": gate,
     }
@@ -333,10 +347,3 @@ def _sparks(bench: Bench) -> dict[str, Any]:
 
     scores, _ = bench.gated(bench.variant)
     return remember(bench.drawn, scores, draw)
-
-
-def _mean(item: Figures) -> str:
-    rewards = item.rewards[~np.isnan(item.rewards)]
-    if not len(rewards):
-        return "-"
-    return f"{rewards.mean():.3f} \u00b1 {rewards.std():.3f}"

@@ -22,11 +22,12 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 MOST_HIGHEST = 24
 """Diverse completions of the highest rewards. Our choice."""
+WRONG_BUT_PAID, RIGHT_BUT_UNPAID = "wrong but paid", "right but unpaid"
 FILTER_KINDS = {
     "all": "all completions",
     "highest": "highest rewards, diverse",
-    "wrong but paid": "wrong but paid",
-    "right but unpaid": "right but unpaid",
+    WRONG_BUT_PAID: WRONG_BUT_PAID,
+    RIGHT_BUT_UNPAID: RIGHT_BUT_UNPAID,
     "gated": "behind a closed gate",
     "abstained": "not judged by a component",
     "error": "with an error",
@@ -71,57 +72,53 @@ class Sieve:
 
     bench: Bench
 
-    def rows(self, asked: Filter) -> Rows:
-        """Return the rows that are asked for, in their order."""
-        chosen, scores = self._of_kind(asked), self.bench.scores
-        values = (
-            scores.score(asked.component)
-            if asked.component
-            else self.bench.figures.rewards
-        )
-        if asked.low > -math.inf:
-            chosen &= values >= asked.low - 1e-9
-        if asked.high < math.inf:
-            chosen &= values <= asked.high + 1e-9
-        if asked.column:
-            chosen &= self._texts_of(asked.column) == asked.value
-        if asked.text:
-            chosen &= self._found(asked.text, chosen)
-        rows = np.flatnonzero(chosen)
-        rows = rows[np.argsort(self._keys(asked.order, rows), kind="stable")]
-        if asked.one_a_group:
+    def rows(self, wanted: Filter) -> Rows:
+        """Return the rows that pass a filter, in its order."""
+        mask, scores = self._of_kind(wanted), self.bench.scores
+        values = self.bench.figures.rewards
+        if wanted.component:
+            values = scores.score(wanted.component)
+        if wanted.low > -math.inf:
+            mask &= values >= wanted.low - 1e-9
+        if wanted.high < math.inf:
+            mask &= values <= wanted.high + 1e-9
+        if wanted.column:
+            mask &= self._texts_of(wanted.column) == wanted.value
+        if wanted.text:
+            mask &= self._find_text(wanted.text, mask)
+        rows = np.flatnonzero(mask)
+        rows = rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
+        if wanted.one_a_group:
             _, first = np.unique(scores.groups[rows], return_index=True)
             rows = rows[np.sort(first)]
         return rows
 
-    def _of_kind(self, asked: Filter) -> Mask:
-        """Return a new mask of the rows of the kind that is asked for."""
-        bench, rewards, kind = self.bench, self.bench.figures.rewards, asked.kind
-        if kind == "wrong but paid":
-            return np.asarray((bench.right[0] == 0) & (rewards >= self.middle))
-        if kind == "right but unpaid":
-            return np.asarray((bench.right[0] == 1) & (rewards <= self.middle))
-        if kind in ("gated", "abstained", "error"):
-            code = STATUSES.index(kind)
-            names = (
-                [asked.component]
-                if asked.component
-                else list(bench.scores.reward.names)
-            )
-            return np.asarray(
-                np.any([bench.scores.status(name) == code for name in names], axis=0)
-            )
+    def _of_kind(self, wanted: Filter) -> Mask:
+        """Return a new mask of the rows of the kind that is wanted."""
+        bench, kind = self.bench, wanted.kind
+        rewards, right = bench.figures.rewards, bench.right[0]
+        if kind == WRONG_BUT_PAID:
+            return np.asarray((right == 0) & (rewards >= self.middle))
+        if kind == RIGHT_BUT_UNPAID:
+            return np.asarray((right == 1) & (rewards <= self.middle))
         if kind == "no reward":
             return np.isnan(rewards)
-        if kind == "flagged":
-            return np.isin(np.arange(len(rewards)), list(bench.flagged))
-        chosen = np.full(len(rewards), kind not in ("tied", "highest"))
-        for view in bench.views:
-            if kind == "tied":
-                chosen[view.rows] = view.dead[view.groups]
-            elif kind == "highest":
-                chosen[view.rows[different(view, MOST_HIGHEST)]] = True
-        return chosen
+        mask = np.full(len(rewards), kind == "all")
+        if kind in STATUSES:
+            names = (
+                [wanted.component] if wanted.component else bench.scores.reward.names
+            )
+            for name in names:
+                mask |= bench.scores.status(name) == STATUSES.index(kind)
+        elif kind == "flagged":
+            mask[bench.flagged] = True
+        elif kind == "tied":
+            for view in bench.views:
+                mask[view.rows] = view.dead[view.groups]
+        elif kind == "highest":
+            for view in bench.views:
+                mask[view.rows[different(view, MOST_HIGHEST)]] = True
+        return mask
 
     @property
     def middle(self) -> float:
@@ -131,50 +128,47 @@ class Sieve:
         unpaid.
         """
         right, rewards = self.bench.right[0], self.bench.figures.rewards
-        of_both = [rewards[(right == value) & np.isfinite(rewards)] for value in (0, 1)]
-        return (
-            sum(float(np.median(some)) if len(some) else math.nan for some in of_both)
-            / 2
-        )
+        medians = []
+        for value in (0, 1):
+            judged = rewards[(right == value) & np.isfinite(rewards)]
+            medians.append(float(np.median(judged)) if len(judged) else math.nan)
+        return sum(medians) / 2
 
-    def _found(self, text: str, among: Mask) -> Mask:
+    def _find_text(self, text: str, among: Mask) -> Mask:
         """Return which rows of `among` have a completion with the text, in any case."""
         hits = pc.match_substring(self._folded.filter(pa.array(among)), text.casefold())
-        found = among.copy()
-        found[among] = hits.to_numpy(zero_copy_only=False)
-        return found
+        mask = among.copy()
+        mask[among] = hits.to_numpy(zero_copy_only=False)
+        return mask
 
     @cached_property
     def _folded(self) -> Any:
         """Return the completions without case in Arrow, searched in milliseconds."""
-        texts = self.bench.scored.table["completion"]
-        plain = [
-            str(text).casefold().encode("utf-8", "replace").decode() for text in texts
-        ]
-        return pa.array(plain, type=pa.large_string())
+        texts = []
+        for text in self.bench.scored.table["completion"]:
+            # Arrow takes no lone surrogates
+            texts.append(str(text).casefold().encode("utf-8", "replace").decode())
+        return pa.array(texts, type=pa.large_string())
 
     def _texts_of(self, column: str) -> NDArray[np.object_]:
         """Return the values of a column as texts; of a verdict, its level."""
-        values = self.bench.scored.table[column]
-        texts = [
-            str(value.get("level", "-") if isinstance(value, dict) else value)
-            for value in values
-        ]
+        texts = []
+        for value in self.bench.scored.table[column]:
+            if isinstance(value, dict):
+                value = value.get("level", "-")
+            texts.append(str(value))
         return np.array(texts, dtype=object)
 
     def columns(self) -> list[tuple[str, str]]:
         """Return label and name of each column that rows can be filtered by."""
-        table, names = self.bench.scored.table, self.bench.scored.reward.names
-        own = [
-            (name, name) for name in map(str, self.bench.scored.rollouts.table.columns)
-        ]
-        more = [(f"level of {name}", f"verdict/{name}") for name in names]
-        more += [(f"why no score of {name}", f"error/{name}") for name in names]
-        return own + [
-            (label, name)
-            for label, name in more
-            if name in table and table[name].notna().any()
-        ]
+        scored = self.bench.scored
+        columns = [(str(name), str(name)) for name in scored.rollouts.table.columns]
+        for before, group in (("level", "verdict"), ("why no score", "error")):
+            for component in scored.reward.names:
+                name = f"{group}/{component}"
+                if name in scored.table and scored.table[name].notna().any():
+                    columns.append((f"{before} of {component}", name))
+        return columns
 
     def choices(self, column: str) -> list[str]:
         """Return the values of a column, the most frequent first."""
@@ -193,12 +187,13 @@ class Sieve:
             keys = np.full(len(figures.rewards), np.nan)
             for view in self.bench.views:
                 keys[view.rows] = (view.stats.high - view.stats.low)[view.groups]
+        elif order == "reward, lowest first":
+            keys = -figures.rewards
         else:
-            keys = figures.rewards * (-1 if order == "reward, lowest first" else 1)
+            keys = figures.rewards
         return -np.where(np.isnan(keys), -math.inf, keys)[rows]
 
     @cached_property
     def _lengths(self) -> Floats:
-        return np.array(
-            [len(text) for text in self.bench.scored.table["completion"]], dtype=float
-        )
+        completions = self.bench.scored.table["completion"]
+        return np.array([len(text) for text in completions], dtype=float)
