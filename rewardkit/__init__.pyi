@@ -25,14 +25,14 @@ from rewardkit.mutation.mutants import mutants
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import plots as plots
 from rewardkit.notebook import tables as tables
-from rewardkit.notebook.display import show as show
-from rewardkit.notebook.display import try_extractors as try_extractors
 from rewardkit.notebook.inputs import load_inputs as load_inputs
 from rewardkit.notebook.parameters import set_up_notebook as set_up_notebook
 from rewardkit.notebook.reward_cell.magic import (
     load_ipython_extension as load_ipython_extension,
 )
 from rewardkit.notebook.scorecard import summarize as summarize
+from rewardkit.notebook.tables import show as show
+from rewardkit.notebook.tables import try_extractors as try_extractors
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh

@@ -49,6 +49,6 @@ def here():
     from executed import run_here
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rewardkit.notebook.report.report._execute", run_here)
-        patch.setattr("rewardkit.notebook.report.report.AT_ONCE", 1)
+        patch.setattr("rewardkit.notebook.report._execute", run_here)
+        patch.setattr("rewardkit.notebook.report.AT_ONCE", 1)
         yield

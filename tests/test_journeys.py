@@ -11,7 +11,7 @@ from commands import run
 from trainer_logs import float32, write_jsonl, write_trl
 
 import rewardkit as rk
-from rewardkit.notebook.report.report import NOTEBOOKS
+from rewardkit.notebook.report import NOTEBOOKS
 
 pytestmark = pytest.mark.integration
 
@@ -145,7 +145,7 @@ def test_a_trl_folder_its_training_set_and_a_list_of_functions(
     assert rk.load_scores("run1").score("right").tolist() == [
         score(row) for row in ROWS
     ]
-    monkeypatch.setattr("rewardkit.notebook.report.report.NOTEBOOKS", NOTEBOOKS[2:])
+    monkeypatch.setattr("rewardkit.notebook.report.NOTEBOOKS", NOTEBOOKS[2:])
     made = json.loads(
         said(f"report --reward {name} --rollouts {given} -o pages --json")
     )

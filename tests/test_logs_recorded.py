@@ -9,7 +9,7 @@ import trainer_logs as made
 from commands import refused, run
 
 import rewardkit as rk
-from rewardkit.notebook.report.report import report
+from rewardkit.notebook.report import report
 from rewardkit.rewards.recorded import is_recorded
 
 

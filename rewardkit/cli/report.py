@@ -30,7 +30,7 @@ def report(options: Options) -> Answer:
     Example:
       rewardkit report --reward gallery:arithmetic --rollouts gallery:arithmetic
     """
-    from rewardkit.notebook.report.report import (
+    from rewardkit.notebook.report import (
         report,
     )  # papermill takes seconds to import
 

@@ -1,4 +1,4 @@
-"""Inputs: the reward, rollouts and cases of a notebook, read and held against each other."""
+"""The reward, rollouts and cases of a notebook, read and checked with each other."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def load_inputs(
         rollouts = rollouts_of(case_list)
     elif not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts, **reading)
-    if isinstance(reward, str):
-        reward = (
-            reward_named(reward, rollouts, log_weights, as_=as_) if reward else None
-        )
+    if not reward:
+        reward = None
+    elif isinstance(reward, str):
+        reward = reward_named(reward, rollouts, log_weights, as_=as_)
     if reward is not None:
         cases_for(reward, case_list, ignore)
     return Inputs(reward, rollouts, case_list)
@@ -81,8 +81,8 @@ def load_inputs(
 class NotebookInputs(NamedTuple):
     """What a report or a lab is of, read before its first notebook runs.
 
-    `rewards` are by name; `ignored` are the components that the cases speak of and not
-    every reward has.
+    `rewards` are by name; `ignored` are components that the cases name and not every
+    reward has.
     """
 
     rewards: dict[str, Reward]
@@ -127,7 +127,8 @@ def read_inputs(
         reward = reward_named(name, logged, log_weights, as_=reading.get("as_"))
         reward.check_columns(list(map(str, logged.table.columns)))
         rewards[name] = reward
-    logged.check_columns([*([label] if label else []), *(by or ())])
+    columns = list(by or ())
+    logged.check_columns([label, *columns] if label else columns)
     case_list = load_cases(cases) if cases else []
     ignored: set[str] = set()
     for reward in rewards.values():

@@ -52,7 +52,7 @@ SCROLLED_OUTPUT = """<style>
 
 
 def set_up_notebook(*, redact: bool = False) -> None:
-    """Check the parameters of this notebook, hide texts on request, draw figures as SVG.
+    """Check the parameters of this notebook, hide texts on request, draw plots as SVG.
 
     Call it in the first cell behind the parameters cell. The annotations there say
     which parameters exist and of which type they are. When the cell is run again by
@@ -93,7 +93,8 @@ def _refuse_undeclared(
         if name.startswith("_") or name in declared or name in SHELL_NAMES:
             continue
         if value is None or isinstance(value, PARAMETER_TYPES):
-            raise InputError(_unknown("this notebook has no parameter", name, declared))
+            problem = f"this notebook has no parameter {name!r}"
+            raise InputError(_name_others(problem, name, declared))
 
 
 def _check_value(name: str, value: Any, kind: Any) -> None:
@@ -118,7 +119,8 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     types = OPTION_TYPES[name]
     for option, setting in options.items():
         if option not in types:
-            raise InputError(_unknown(f"parameter {name} has no option", option, types))
+            problem = f"parameter {name} has no option {option!r}"
+            raise InputError(_name_others(problem, option, types))
         if not _has_type(setting, types[option]):
             raise InputError(
                 f"{name}[{option!r}]={setting!r} is of type {type(setting).__name__}; "
@@ -126,9 +128,9 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
             )
 
 
-def _unknown(what: str, name: str, names: Iterable[str]) -> str:
+def _name_others(problem: str, name: str, names: Iterable[str]) -> str:
     names = list(names)
-    return f"{what} {name!r}; it has {names}{did_you_mean(name, names)}"
+    return f"{problem}; it has {names}{did_you_mean(name, names)}"
 
 
 def _has_type(value: Any, kind: Any) -> bool:

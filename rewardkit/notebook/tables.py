@@ -1,16 +1,34 @@
-"""Tables of figures for the notebooks: a record in, a data frame out."""
+"""Tables, completions and extractors to look at in a notebook, where no record does."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_number
 
 from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.errors import InputError, preview
+from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.cards import USER_COLUMNS
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.pages import Page
+from rewardkit.primitives.extract import Extractor
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import Case
+from rewardkit.scoring.explain import spans_of
 
 GROUP_SIZES = (2, 4, 8, 16, 32)  # as trainers have them
+MOST_TABLE_ROWS = 200
+MOST_EXTRACTIONS = 6  # completions on which extractors are compared
+LONGEST_QUOTE = 1000  # characters of a completion that is shown to be read
+
+
+# --- figures as data frames
 
 
 def group_sizes(
@@ -22,21 +40,21 @@ def group_sizes(
     two or more; ``batches`` how many are sampled for a full one where such groups are
     dropped; ``how`` says whether the share is exact, fitted, or why there is none.
     """
-    rows = [
-        {
-            "part": part,
-            "group_size": size,
-            "groups": share.groups,
-            "without_a_signal": share.value,
-            "from": share.interval[0],
-            "to": share.interval[1],
-            "batches": share.batches if share.value <= 1 else np.nan,
-            "how": share.why or share.method,
-        }
-        for size in sizes
-        for part, share in diagnosis.dead_share(size).items()
-    ]
-    return _table(rows)
+    rows = []
+    for size in sizes:
+        for part, share in diagnosis.dead_share(size).items():
+            low, high = share.interval
+            rows.append({
+                "part": part,
+                "group_size": size,
+                "groups": share.groups,
+                "without_a_signal": share.value,
+                "from": low,
+                "to": high,
+                "batches": share.batches if share.value <= 1 else np.nan,
+                "how": share.why or share.method,
+            })  # fmt: skip
+    return _table_by_part(rows)
 
 
 def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
@@ -44,18 +62,176 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
 
     The strongest come first; where there is no correlation, `why_not` says why.
     """
-    pairs = [
-        {"part": view.part, **pair}
-        for view in diagnosis.views
-        for pair in view.correlations.record()
-    ]
+    pairs = []
+    for view in diagnosis.views:
+        for pair in view.correlations.record():
+            pairs.append({"part": view.part, **pair})
     pairs.sort(key=lambda pair: -abs(np.nan_to_num(pair["value"])))
-    return _table(pairs).rename(columns={"value": "correlation"})
+    return _table_by_part(pairs).rename(columns={"value": "correlation"})
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _table_by_part(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the rows as a table, of a single part without its name."""
-    table = pd.DataFrame(
-        rows, dtype=object
-    )  # as objects: Arrow-backed text takes no lone surrogates
+    # as objects: Arrow-backed text takes no lone surrogates
+    table = pd.DataFrame(rows, dtype=object)
     return table if table.empty or table["part"].any() else table.drop(columns="part")
+
+
+# --- tables and completions as pages
+
+
+def show(table: pd.DataFrame | Sequence[Case], title: str = "") -> Page:
+    """Show a table with short numbers, or its completions to be read one by one.
+
+    Texts of rollouts are escaped, cut, and hidden in a redacted notebook.
+
+    Args:
+        table: A DataFrame, such as `diagnosis.components` or `diagnosis.highest(8)`;
+            with a column `completion` each row is a completion below its figures. Or
+            cases, which are rows with what each expects.
+        title: What it is a table of.
+
+    Returns:
+        A page, which shows itself as the last line of a cell.
+
+    Raises:
+        InputError: Something else is given.
+    """
+    if isinstance(table, pd.DataFrame):
+        if not len(table):
+            return Page(f"{title}: none" if title else "none")
+        if "completion" in table.columns:
+            return Page(title, _quote_completions(table))
+        return Page(title, [_table_of_figures(table)])
+    if isinstance(table, Sequence) and all(isinstance(row, Case) for row in table):
+        return Page(f"{title}: {len(table)}", [_table_of_cases(table)])
+    raise InputError(f"show takes a DataFrame or a list of cases, not {preview(table)}")
+
+
+def _table_of_figures(table: pd.DataFrame) -> Table:
+    header = list(map(str, table.columns))
+    numeric = [str(name) for name in table.columns if table[name].map(is_number).all()]
+    rows = []
+    for row in table.itertuples(index=False):
+        rows.append(list(map(_format_value, header, row)))
+    return Table("", header, rows, numeric, is_open=True, most=MOST_TABLE_ROWS)
+
+
+def _table_of_cases(cases: Sequence[Case]) -> Table:
+    rows = []
+    for case in cases:
+        expected = case.reward.written if case.reward else ""
+        completion = UserText(case.columns.get("completion"))
+        rows.append((case.name, expected, completion, UserText(case.why)))
+    header = ("case", "expects", "completion", "why")
+    return Table("", header, rows, is_open=True, most=MOST_TABLE_ROWS)
+
+
+def _quote_completions(table: pd.DataFrame) -> list[Quote]:
+    quotes = []
+    for record in table.to_dict("records"):
+        completion = record.pop("completion")
+        figures = []
+        for name, value in record.items():
+            # a route has no score for the components of its other parts
+            if value is not None and not _is_nan(value):
+                words = str(name).replace("_", " ")
+                if str(name).startswith("score/"):
+                    words = str(name).removeprefix("score/")
+                figures.append(f"{words} {_format_value(str(name), value)}")
+        quotes.append(Quote(", ".join(figures), str(completion), {}, LONGEST_QUOTE))
+    return quotes
+
+
+def _format_value(name: str, value: Any) -> object:
+    if name in USER_COLUMNS:
+        return UserText(value)
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return "-"
+    return "0" if abs(value) < 1e-9 else f"{value:.3g}"
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+# --- extractors
+
+
+def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) -> Page:
+    """Compare the extractors of a reward with others, on the completions of rollouts.
+
+    A table has the share of completions in which each finds something, and in which it
+    differs from the first. Below it are the completions on which they differ most,
+    with what each takes marked.
+
+    Args:
+        rollouts: The completions.
+        reward: The reward whose fields are tried first. A reward that is read from a
+            trainer's function has none.
+        **extractors: Others by name, such as ``boxed=rk.extract.boxed()``.
+
+    Returns:
+        A page, which shows itself as the last line of a cell.
+    """
+    fields = _extractors_of(reward)
+    by_name = {**fields, **extractors}
+    if not by_name:
+        return Page("no extractors to compare")
+    texts = rollouts.table["completion"].tolist()
+    spans, values = {}, {}
+    for name, extractor in by_name.items():
+        spans[name] = [spans_of(extractor, text) for text in texts]
+        values[name] = list(map(_first_value, texts, spans[name]))
+    first = next(iter(values.values()))
+    shares = []
+    for name, column in values.items():
+        finds = len(texts) - column.count(None)
+        differs = sum(a != b for a, b in zip(column, first, strict=True))
+        total = max(len(texts), 1)
+        function = repr(by_name[name])
+        shares.append(
+            (name, function, f"{finds / total:.1%}", f"{differs / total:.1%}")
+        )
+    header = ("name", "extractor", "finds something", "differs from the first")
+    blocks: list[Block] = [Table("", header, shares, header[2:], is_open=True)]
+    if len(by_name) == len(extractors):
+        blocks.append(
+            "This reward has no extractor of its own: "
+            "what it reads, its code or the trainer's decides."
+        )
+    finders = [name for name in values if values[name].count(None) < len(texts)]
+    for row in _rows_of_most_variety(texts, [values[name] for name in finders]):
+        extracted = "; ".join(f"{name} = {values[name][row]!r}" for name in finders)
+        marked = {name: spans[name][row] for name in finders}
+        about = UserText(extracted, instead="")
+        blocks.append(Quote(about, texts[row], marked, LONGEST_QUOTE))
+    return Page("extractions, where they differ most", blocks)
+
+
+def _extractors_of(reward: Reward) -> dict[str, Extractor]:
+    """Return the fields that are extractors, of a route with the name of their part."""
+    extractors = {}
+    for part in reward.branches:
+        for name, field in part.fields.items():
+            if isinstance(field, Extractor):
+                is_route = len(reward.branches) > 1
+                extractors[f"{part.name}: {name}" if is_route else name] = field
+    return extractors
+
+
+def _first_value(text: str, spans: Sequence[tuple[int, int]]) -> str | None:
+    return text[slice(*spans[0])] if spans else None
+
+
+def _rows_of_most_variety(
+    texts: Sequence[str], columns: Sequence[Sequence[str | None]]
+) -> list[int]:
+    """Return the rows on which the extractors differ most, each text once."""
+    variety = [len({column[row] for column in columns}) for row in range(len(texts))]
+    rows: dict[str, int] = {}
+    for row in sorted(range(len(texts)), key=lambda row: -variety[row]):
+        rows.setdefault(texts[row], row)
+    return list(rows.values())[:MOST_EXTRACTIONS]

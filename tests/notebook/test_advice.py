@@ -14,8 +14,8 @@ from rewardkit.findings import percent
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import redact_finding
 from rewardkit.notebook import tables
-from rewardkit.notebook.display import show
 from rewardkit.notebook.scorecard import summarize
+from rewardkit.notebook.tables import show
 
 pytestmark = pytest.mark.integration
 

@@ -3,7 +3,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.html.excerpts import hidden_user_texts
-from rewardkit.notebook.display import show, try_extractors
+from rewardkit.notebook.tables import show, try_extractors
 
 pytestmark = pytest.mark.integration
 

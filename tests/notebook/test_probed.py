@@ -16,9 +16,14 @@ from rewardkit.html.blocks import Quote
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import Point, redact_finding
 from rewardkit.mutation.results import MOST_SURVIVORS
+from rewardkit.notebook.executed import Story
 from rewardkit.notebook.inputs import load_inputs
-from rewardkit.notebook.report.executed import Story
-from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
+from rewardkit.notebook.report_pages import (
+    NotebookPage,
+    Summary,
+    index_page,
+    summary_markdown,
+)
 from rewardkit.notebook.scorecard import MIME, Short, summarize
 from rewardkit.notebook.tiles import Tile, contract_tile, exploits_tile
 from rewardkit.probes.subjects.log import with_cases
@@ -380,7 +385,8 @@ def summary_of(diagnosis, found):
     analysed = summarize(diagnosis, rk.forecast(diagnosis.scores), advice)
     scores, story = diagnosis.scores, Story()
     pages = [
-        Page("a page", "page.html", story, None, short) for short in (found, analysed)
+        NotebookPage("a page", "page.html", story, None, short)
+        for short in (found, analysed)
     ]
     return Summary(
         "plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages)

@@ -10,8 +10,8 @@ from html_read import plain_text
 from opened import opened, violations
 
 import rewardkit as rk
-from rewardkit.notebook.report import report as reports
-from rewardkit.notebook.report.report import report
+import rewardkit.notebook.report as reports
+from rewardkit.notebook.report import report
 
 pytestmark = pytest.mark.integration
 

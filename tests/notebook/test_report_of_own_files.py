@@ -11,9 +11,9 @@ from opened import opened
 from plotted import LONG, arithmetic_with_label
 
 import rewardkit as rk
+import rewardkit.notebook.report as reports
 from rewardkit.errors import InputError
-from rewardkit.notebook.report import report as reports
-from rewardkit.notebook.report.report import NOTEBOOKS, report
+from rewardkit.notebook.report import NOTEBOOKS, report
 from rewardkit.notebook.scorecard import AGREES
 from rewardkit.probes.baseline import accept
 

@@ -194,8 +194,8 @@ def read_expected(text: str) -> Any:
     for item in numbers:
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise InputError(
-                f"{text!r} is nothing that can be expected; give a number, a range such "
-                f"as 0.5 to 0.8, or one of {', '.join(UNSCORED)}"
+                f"{text!r} is nothing that can be expected; give a number, a range "
+                f"such as 0.5 to 0.8, or one of {', '.join(UNSCORED)}"
             )
     return value
 

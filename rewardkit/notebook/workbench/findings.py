@@ -1,4 +1,4 @@
-"""The tabs Probes and Findings: a finding has buttons, such as one that applies a fix."""
+"""The tabs Probes and Findings: a finding has buttons, such as one that mends it."""
 
 from __future__ import annotations
 

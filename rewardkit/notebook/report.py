@@ -1,4 +1,4 @@
-"""report(): the notebooks run by papermill for one or several rewards, and the pages made of them."""
+"""A report: notebooks run by papermill for one or several rewards, and their pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from tqdm.auto import tqdm
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError, names_of
 from rewardkit.html.cards import USER_COLUMNS
+from rewardkit.notebook.executed import story_of
 from rewardkit.notebook.inputs import NotebookInputs, read_inputs
-from rewardkit.notebook.report.executed import story_of
-from rewardkit.notebook.report.pages import (
-    Page,
+from rewardkit.notebook.report_pages import (
+    NotebookPage,
     Summary,
     index_page,
     notebook_page,
@@ -42,13 +42,14 @@ NOTEBOOKS = (
     ("02_check", "Check: cases, contract, probes, mutants"),
     ("03_analyze", "Analyze: what it would teach"),
 )
-TRIED = 16  # rollouts that are scored before the first notebook runs, so that wrong input is told at once
+TRIAL_ROWS = 16
+"""Rollouts scored before the first notebook runs: wrong input is refused at once."""
 AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
 
 
 @dataclass(frozen=True)
 class Report:
-    """Where a report lies: `index` to open, `summary` in Markdown, and the errors of pages that failed."""
+    """Where a report is: `index` to open, and `summary` in Markdown."""
 
     index: Path
     summary: Path
@@ -56,13 +57,13 @@ class Report:
 
     @property
     def failed(self) -> list[str]:
-        """One line a page that failed."""
-        return [
-            f"{item.title} ({summary.name}): {item.error}"
-            for summary in self.summaries
-            for item in summary.pages
-            if item.error
-        ]
+        """Return a line for each page that failed."""
+        lines = []
+        for summary in self.summaries:
+            for page in summary.pages:
+                if page.error:
+                    lines.append(f"{page.title} ({summary.name}): {page.error}")
+        return lines
 
 
 def report(
@@ -111,19 +112,13 @@ def report(
     reading, limits = dict(reading or {}), dict(limits or {})
     by = names_of(by, "by") if by is not None else None
     _check_names(names, by, baseline=limits.get("baseline"), redact=redact)
-    inputs = read_inputs(
-        names,
-        rollouts,
-        cases=cases,
-        label=label,
-        by=by,
-        reading=reading,
-        limits=limits,
-    )
+    columns: dict[str, Any] = {"label": label, "by": by}
+    options: dict[str, Any] = {"reading": reading, "limits": limits}
+    inputs = read_inputs(names, rollouts, cases=cases, **columns, **options)
     if callable(timeout):
         timeout = timeout(list(inputs.rewards.values()))
     training = Training.of(training)
-    _try(inputs, timeout, training=training, label=label, by=by)
+    _try(inputs, timeout, training=training, **columns)
     if timeout is not None:
         limits["timeout"] = timeout
     folder = Path(folder)
@@ -131,9 +126,8 @@ def report(
     parameters = {
         "rollouts": str(rollouts),
         "cases": str(cases) if cases else None,
-        "label": label,
+        **columns,
         "training": training.record(),
-        "by": by,
         "reading": {**reading, "ignore": inputs.ignored},
         "limits": limits,
         "fail_on": "",
@@ -167,7 +161,7 @@ def _check_names(
 
 def _try(inputs: NotebookInputs, timeout: float | None, **settings: Any) -> None:
     """Score and diagnose a few rollouts, so that wrong input is refused at once."""
-    first = inputs.rollouts.select(range(min(TRIED, len(inputs.rollouts))))
+    first = inputs.rollouts.select(range(min(TRIAL_ROWS, len(inputs.rollouts))))
     for reward in inputs.rewards.values():
         diagnose(score(reward, first, timeout=timeout), **settings)
         cases_for(reward, inputs.cases, inputs.ignored)
@@ -179,12 +173,12 @@ def _run_all(
     *,
     redact: bool,
     progress: bool,
-) -> dict[str, list[Page]]:
-    """Run the notebooks, a few at a time, and return the pages by the name of a reward."""
+) -> dict[str, list[NotebookPage]]:
+    """Run the notebooks, a few at a time; return the pages by the name of a reward."""
     names = list(inputs.rewards)
     slugs = _slugs([reward.name for reward in inputs.rewards.values()])
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        jobs: dict[str, list[Future[Page]]] = {name: [] for name in names}
+        jobs: dict[str, list[Future[NotebookPage]]] = {name: [] for name in names}
         for name, slug in zip(names, slugs, strict=True):
             values = {**parameters, "reward": name}
             for stem, title in NOTEBOOKS:
@@ -192,9 +186,8 @@ def _run_all(
                     job = pool.submit(_run, stem, title, values, slug, redact)
                     jobs[name].append(job)
         every_job = list(chain.from_iterable(jobs.values()))
-        with tqdm(
-            total=len(every_job), desc="report", unit="page", disable=not progress
-        ) as bar:
+        total = len(every_job)
+        with tqdm(total=total, desc="report", unit="page", disable=not progress) as bar:
             for _ in as_completed(every_job):
                 bar.update()
         return {name: [job.result() for job in jobs[name]] for name in names}
@@ -203,7 +196,7 @@ def _run_all(
 def _summarize(
     inputs: NotebookInputs,
     training: Training,
-    pages: Mapping[str, Sequence[Page]],
+    pages: Mapping[str, Sequence[NotebookPage]],
     *,
     redact: bool,
 ) -> tuple[Summary, ...]:
@@ -211,8 +204,8 @@ def _summarize(
     summaries = []
     for name, reward in inputs.rewards.items():
         title = name if titles.count(reward.name) > 1 else reward.name
-        own = tuple(pages[name])
-        summaries.append(Summary(title, reward, inputs.rollouts, training, own, redact))
+        about = (title, reward, inputs.rollouts, training)
+        summaries.append(Summary(*about, tuple(pages[name]), redact))
     return tuple(summaries)
 
 
@@ -235,46 +228,45 @@ def _write(path: Path, text: str) -> None:
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
-    """A folder name a reward, all different."""
+    """Return a folder name for each reward, all different."""
     slugs: list[str] = []
     for name in names:
         base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "reward"
-        numbered = (base if at == 1 else f"{base}-{at}" for at in count(1))
-        slugs.append(next(slug for slug in numbered if slug not in slugs))
+        slug, number = base, 1
+        while slug in slugs:
+            number += 1
+            slug = f"{base}-{number}"
+        slugs.append(slug)
     return slugs
 
 
-def _run(stem: str, title: str, given: dict[str, Any], slug: str, redact: bool) -> Page:
+def _run(
+    stem: str, title: str, parameters: Mapping[str, Any], slug: str, redact: bool
+) -> NotebookPage:
     """Execute one notebook with the parameters it has, and make its page."""
     notebook = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb").resolve()))
     source = parameters_cell(notebook).source
-    known = {
-        name: value
-        for name, value in given.items()
-        if re.search(rf"(?m)^{name}: ", source)
-    }
-    notebook, failure = parameterize_notebook(notebook, known), None
+    values = {}
+    for name, value in parameters.items():
+        if re.search(rf"(?m)^{name}: ", source):
+            values[name] = value
+    notebook, failure = parameterize_notebook(notebook, values), None
     try:
         _execute(notebook)
-    except (
-        Exception
-    ) as error:  # the kernel died or did not start: the page has to say so
+    except Exception as error:  # the kernel died or did not start: the page says so
         failure = f"{type(error).__name__}: {error}"
     story = story_of(notebook, redact=redact)
-    return Page(
-        title,
-        f"{slug}/{stem}.html",
-        story,
-        failure or story.error,
-        Short.from_notebook(notebook),
+    short = Short.from_notebook(notebook)
+    return NotebookPage(
+        title, f"{slug}/{stem}.html", story, failure or story.error, short
     )
 
 
 def _execute(notebook: Any) -> None:
     """Run the cells of a notebook in a kernel, to the first error.
 
-    It stays in memory: by way of files papermill changes the folder of the process for a moment, which
-    another notebook at the same time may then take for its own.
+    It stays in memory: by way of files papermill changes the folder of the process for
+    a moment, which another notebook at the same time may then take for its own.
     """
     quiet = ["--IPKernelApp.log_level=50"]
     papermill_engines.execute_notebook_with_engine(
