@@ -18,8 +18,8 @@ from rewardkit.errors import (
     RolloutsError,
 )
 from rewardkit.findings import Finding
-from rewardkit.judges.report import JudgeReport, judge_report
-from rewardkit.judges.reports import JudgeReports, judge_reports
+from rewardkit.judges.records import JudgeReport, JudgeReports
+from rewardkit.judges.report import judge_report, judge_reports
 from rewardkit.judges.rubric import judge
 from rewardkit.mutation.mutants import mutants
 from rewardkit.mutation.results import MutantResult

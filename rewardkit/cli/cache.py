@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewardkit.cli.command import Answer, Options, command
 from rewardkit.findings import counted
-from rewardkit.judges.cache import FOLDER, Cache, cache_file
+from rewardkit.judges.spending import CACHE_FOLDER, Cache, cache_file
 
 
 @command("--json", {"--clear": "Forget all answers."})
@@ -21,7 +21,7 @@ def cache(options: Options) -> Answer:
         text = (
             f"{path}: no answers yet"
             if path
-            else f"no answers are cached: {FOLDER} is 'off'"
+            else f"no answers are cached: {CACHE_FOLDER} is 'off'"
         )
         return Answer(
             {

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import rewardkit as rk
-from rewardkit.judges.cache import FOLDER
+from rewardkit.judges.spending import CACHE_FOLDER
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rewards.load import gallery_names
 from rewardkit.rollouts.columns import TEXTS
@@ -103,7 +103,7 @@ def _keep_no_answers(
 ) -> None:
     """Keep no answers of models in this process and in those that it starts."""
     if given:
-        os.environ[FOLDER] = "off"
+        os.environ[CACHE_FOLDER] = "off"
 
 
 # --- what a shell completes
@@ -163,7 +163,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "callback": _pairs("column=value, such as data_source=gsm8k", _constant)
     },
     "FILE|NAME=VALUE": {"callback": _settings},
-    "FOLDER": {"type": click.Path(file_okay=False, path_type=Path)},
+    "CACHE_FOLDER": {"type": click.Path(file_okay=False, path_type=Path)},
     "NAME=NUMBER": {"callback": _pairs("name=number, such as accuracy=2", _number)},
     "NAME=SOURCE": {"callback": _pairs("canonical=source, such as completion=text")},
     "N": {"type": int},

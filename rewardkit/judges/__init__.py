@@ -1,22 +1,13 @@
 """Judges: components that ask a model by a rubric, of siblings, or a reward model.
 
-judge(rubric, model=...)      a Component's function, async          rubric.py pairwise,
-ranking(rubric ...) of the siblings of a group             comparing.py -> question(...)
-messages; hostile text between marks   questions.py -> Session.ask(...)         cached,
-or asked for within Limits     session.py, cache.py, limits.py -> read_object(...)
-levels by schema; repaired once        questions.py -> note(VERDICT, ...)       level,
-reason, raw answer, tokens      scoring/evaluate.py keeps it by row
-
-reward_model(name_or_path), reward_endpoint(url, model=...)   the logit of a trained
-reward model from_deepeval(metric)                                         a metric of
-DeepEval
+README.md has the walk of a question, and which module holds what.
 """
 
 from rewardkit.judges.comparing import pairwise, ranking
 from rewardkit.judges.deepeval import from_deepeval
-from rewardkit.judges.limits import Limits
 from rewardkit.judges.reward_model import reward_endpoint, reward_model
 from rewardkit.judges.rubric import judge
+from rewardkit.judges.spending import Limits
 
 __all__ = [
     "Limits",

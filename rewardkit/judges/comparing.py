@@ -7,35 +7,38 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import combinations
+from functools import partial
+from itertools import chain, combinations
 from statistics import fmean
 from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
-from rewardkit.judges.model_judge import ModelJudge
-from rewardkit.judges.questions import (
+from rewardkit.judges.model_judge import (
+    ModelJudge,
+    column_text,
     object_of,
     question,
     read_object,
-    shown,
     with_marks,
 )
+from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
-Order = Sequence[str]  # labels of siblings as they are shown
-Texts = Mapping[
-    str, Mapping[str, Any]
-]  # label -> column -> value, of siblings that differ
-Points = dict[
-    tuple[str, str], float
-]  # (shown before, shown behind) -> 1.0 won, 0.5 tied
+Order = Sequence[str]
+"""Labels of siblings as they are presented."""
+Texts = Mapping[str, Mapping[str, Any]]
+"""Label -> column -> value, of siblings that differ."""
+Points = dict[tuple[str, str], float]
+"""(label of the earlier sibling, of the later) -> 1.0 won, 0.5 tied."""
+Reader = Callable[[str], dict[str, Any]]
 
-REASON = {"type": "string"}
-POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
-PAIR = object_of({"reason": REASON, "better": {"enum": list(POINTS)}})
-MISSING = "a column that the judge is shown is missing"
-ALONE = "there is no sibling to compare it with"
+PAIR_POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
+PAIR_SCHEMA = object_of(
+    {"reason": {"type": "string"}, "better": {"enum": list(PAIR_POINTS)}}
+)
+NO_COLUMN = "a column that the judge is shown is missing"
+NO_SIBLING = "there is no sibling to compare it with"
 
 
 class Comparing(ModelJudge):
@@ -49,13 +52,11 @@ class Comparing(ModelJudge):
         """Return what each call shows; each pair is shown in both orders."""
         raise NotImplementedError
 
-    def asked(
-        self, texts: Texts, order: Order
-    ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
+    def make_request(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Reader]:
         """Return the request for a call, and the reader of its answer."""
         raise NotImplementedError
 
-    def point(self, value: Mapping[str, Any], one: str, other: str) -> float:
+    def point(self, value: Mapping[str, Any], first: str, second: str) -> float:
         """Return what an answer gives the first of two: 1.0, or 0.5 for a tie."""
         raise NotImplementedError
 
@@ -64,102 +65,101 @@ class Comparing(ModelJudge):
             dict(zip(columns, values, strict=True))
             for values in zip(*columns.values(), strict=True)
         ]
-        labels = [
-            None if any(map(is_missing, row.values())) else _label(row) for row in rows
-        ]
+        labels = list(map(_label, rows))
         times = Counter(filter(None, labels))
         texts = {label: rows[labels.index(label)] for label in sorted(times)}
         orders = self.orders(list(texts))
-        requests = [self.asked(texts, order) for order in orders]
-        answers = await self.answers([(request, 0, read) for request, read in requests])
+        requests = []
+        for order in orders:
+            request, read = self.make_request(texts, order)
+            requests.append((request, 0, read))
+        answers = await self.answers(requests)
         calls = list(zip(orders, answers, strict=True))
         points: Points = {}
         for order, answer in calls:
             if not answer.failed:
-                points |= {
-                    pair: self.point(answer.value, *pair)
-                    for pair in combinations(order, 2)
-                }
-        paid = self.paid(answers, len(rows))
+                for pair in combinations(order, 2):
+                    points[pair] = self.point(answer.value, *pair)
+        expenses = self.expenses(answers, len(rows))
         scores: list[float | NotJudged] = []
         verdicts = []
         for label in labels:
-            of = [
-                answer
-                for order, answer in calls
-                if label in (order[:1] if self.by_first else order)
-            ]
-            won, verdict = _standing(label, points, times) if label else (None, {})
-            if won is None:
-                failed = [
-                    answer.failed
-                    for order, answer in calls
-                    if label in order and answer.failed
-                ]
-                why = next(iter(failed), ALONE) if label else MISSING
-            else:
-                why = "\n".join(
-                    answer.value["reason"] for answer in of if not answer.failed
-                )
-            scores.append(NotJudged(why) if won is None else won)
-            raw = [answer.text for answer in of if answer.text]
-            verdicts.append({**verdict, "reason": why, "raw": raw, **paid})
+            score: float | NotJudged = NotJudged(NO_COLUMN)
+            verdict: dict[str, Any] = {"reason": NO_COLUMN, "raw": []}
+            if label:
+                score, verdict = self._verdict(label, calls, points, times)
+            scores.append(score)
+            verdicts.append(verdict | expenses)
         note(VERDICT, verdicts)
         return scores
 
-    def instructions(self, shows: str, answer: str) -> str:
-        """Return what the model is told: what it is shown, rubric, and answer."""
+    def _verdict(
+        self,
+        label: str,
+        calls: Sequence[tuple[Order, Answer]],
+        points: Points,
+        times: Mapping[str, int],
+    ) -> tuple[float | NotJudged, dict[str, Any]]:
+        """Return the share of comparisons that a text has won, and its verdict.
+
+        `times` is how many siblings are the same as each text: they tie with one
+        another.
+        """
+        reasons, failures, raw = [], [], []
+        for order, answer in calls:
+            if label in order and answer.failed:
+                failures.append(answer.failed)
+            if label in (order[:1] if self.by_first else order):
+                if answer.text:
+                    raw.append(answer.text)
+                if not answer.failed:
+                    reasons.append(answer.value["reason"])
+        count = times[label] - 1
+        wins, turned = count / 2, []
+        for other in times:
+            before, behind = points.get((label, other)), points.get((other, label))
+            if before is not None and behind is not None:
+                wins += times[other] * (before + 1 - behind) / 2
+                count += times[other]
+                turned.append(before == behind != 0.5)
+        if not count:
+            reason = next(iter(failures), NO_SIBLING)
+            return NotJudged(reason), {"reason": reason, "raw": raw}
+        verdict: dict[str, Any] = {"level": f"{wins:g} of {count} comparisons won"}
+        if turned:
+            verdict["position_bias"] = fmean(turned)
+        return wins / count, {**verdict, "reason": "\n".join(reasons), "raw": raw}
+
+    def instructions(self, presentation: str, answer: str) -> str:
+        """Return the task of the model: what it sees, the rubric, and how to answer."""
         return (
             "You compare completions that a language model gave to one prompt. "
-            f"{shows} The order in which "
-            f"they stand says nothing of them.\n\n{with_marks(self.rubric)}\n\nAnswer "
-            "with JSON: an object "
-            f"with 'reason' (one or two sentences), then {answer}"
+            f"{presentation} The order in which they stand says nothing of them.\n\n"
+            f"{with_marks(self.rubric)}\n\nAnswer with JSON: an object with 'reason' "
+            f"(one or two sentences), then {answer}"
         )
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    """Return the mark of a sibling, made of its text, not of its place."""
-    return hashlib.sha256(
-        json.dumps([shown(value) for value in row.values()]).encode()
-    ).hexdigest()[:12]
-
-
-def _standing(
-    label: str, points: Points, times: Mapping[str, int]
-) -> tuple[float | None, dict[str, Any]]:
-    """Return the share of comparisons that a text has won, or None, and its verdict.
-
-    `times` is how many siblings are the same as each text: they tie with one another.
-    """
-    count = times[label] - 1
-    won, turned = count / 2, []
-    for other in times:
-        before, behind = points.get((label, other)), points.get((other, label))
-        if before is not None and behind is not None:
-            won += times[other] * (before + 1 - behind) / 2
-            count += times[other]
-            turned.append(before == behind != 0.5)
-    if not count:
-        return None, {}
-    bias = {"position_bias": fmean(turned)} if turned else {}
-    return won / count, {"level": f"{won:g} of {count} comparisons won", **bias}
+    """Return the mark of a sibling, made of its text, "" if a column is missing."""
+    if any(map(is_missing, row.values())):
+        return ""
+    texts = json.dumps([column_text(value) for value in row.values()])
+    return hashlib.sha256(texts.encode()).hexdigest()[:12]
 
 
 def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     """Return the columns to show: common ones once, others by the mark of each text."""
-    common = {
-        name: value
-        for name, value in texts[0][1].items()
-        if all(shown(row[name]) == shown(value) for _, row in texts)
-    }
-    own = {
-        f"{name}_{mark}": row[name]
-        for mark, row in texts
-        for name in row
-        if name not in common
-    }
-    return {**common, **own}
+    columns: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for name, value in texts[0][1].items():
+        if len({column_text(row[name]) for _, row in texts}) == 1:
+            columns[name] = value
+    for mark, row in texts:
+        for name, value in row.items():
+            if name not in columns:
+                own[f"{name}_{mark}"] = value
+    return {**columns, **own}
 
 
 def _even(option: str, value: Any) -> Any:
@@ -197,34 +197,30 @@ class pairwise(Comparing):
     opponents: Annotated[int, _even] | None = None
 
     def orders(self, labels: Order) -> list[Order]:
+        pairs = list(combinations(labels, 2))
         count = len(labels)
-        if self.opponents is None or self.opponents >= count - 1:
-            pairs = list(combinations(labels, 2))
-        else:  # each and the next ones in a ring
-            steps = range(1, self.opponents // 2 + 1)
-            pairs = [
-                (labels[at], labels[(at + step) % count])
-                for at in range(count)
-                for step in steps
-            ]
-        return [order for pair in pairs for order in (pair, pair[::-1])]
+        if self.opponents is not None and self.opponents < count - 1:
+            pairs = []  # each and the next ones in a ring
+            for at, label in enumerate(labels):
+                for step in range(1, self.opponents // 2 + 1):
+                    pairs.append((label, labels[(at + step) % count]))
+        orders: list[Order] = []
+        for pair in pairs:
+            orders += [pair, pair[::-1]]
+        return orders
 
-    def asked(
-        self, texts: Texts, order: Order
-    ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
+    def make_request(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Reader]:
         instructions = self.instructions(
             "Two are shown, in parts whose names end in 'first' and 'second'.",
             "'better' ('first' or 'second', or 'tie' where neither is better).",
         )
-        shows = [
-            (mark, texts[label])
-            for mark, label in zip(("first", "second"), order, strict=True)
-        ]
-        request = self.request(question(instructions, _columns(shows)), PAIR)
-        return request, lambda text: read_object(text, PAIR)
+        pair = [("first", texts[order[0]]), ("second", texts[order[1]])]
+        messages = question(instructions, _columns(pair))
+        read = partial(read_object, schema=PAIR_SCHEMA)
+        return self.request(messages, PAIR_SCHEMA), read
 
-    def point(self, value: Mapping[str, Any], one: str, other: str) -> float:
-        return POINTS[value["better"]]
+    def point(self, value: Mapping[str, Any], first: str, second: str) -> float:
+        return PAIR_POINTS[value["better"]]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -250,41 +246,36 @@ class ranking(Comparing):
     def orders(self, labels: Order) -> list[Order]:
         return [labels, labels[::-1]] if len(labels) > 1 else []
 
-    def asked(
-        self, texts: Texts, order: Order
-    ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
+    def make_request(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Reader]:
         tier = {"type": "array", "items": {"enum": list(texts)}}
-        schema = object_of(
-            {"reason": REASON, "tiers": {"type": "array", "items": tier}}
-        )
+        tiers = {"type": "array", "items": tier}
+        schema = object_of({"reason": {"type": "string"}, "tiers": tiers})
         instructions = self.instructions(
             f"Their labels are {', '.join(order)}, in which the names of their parts "
             "end.",
             "'tiers': lists of labels from the best completions to the worst, in one "
-            "list where none is "
-            "better, and every label once.",
+            "list where none is better, and every label once.",
         )
 
         def read(text: str) -> dict[str, Any]:
-            found = read_object(text, schema)
-            placed = [label for tier in found["tiers"] for label in tier]
-            wrong = [label for label in texts if placed.count(label) != 1]
+            answer = read_object(text, schema)
+            labels = list(chain.from_iterable(answer["tiers"]))
+            wrong = [label for label in texts if labels.count(label) != 1]
             if wrong:
                 raise ValueError(
                     f"every label has to stand there once, unlike {', '.join(wrong)}"
                 )
-            return {
-                **found,
-                "tier": {
-                    label: at
-                    for at, tier in enumerate(found["tiers"])
-                    for label in tier
-                },
-            }
+            answer["tier"] = {}
+            for place, tier in enumerate(answer["tiers"]):
+                answer["tier"] |= dict.fromkeys(tier, place)
+            return answer
 
-        shows = [(label, texts[label]) for label in order]
-        return self.request(question(instructions, _columns(shows)), schema), read
+        labelled = [(label, texts[label]) for label in order]
+        messages = question(instructions, _columns(labelled))
+        return self.request(messages, schema), read
 
-    def point(self, value: Mapping[str, Any], one: str, other: str) -> float:
+    def point(self, value: Mapping[str, Any], first: str, second: str) -> float:
         tier = value["tier"]
-        return 0.5 if tier[one] == tier[other] else float(tier[one] < tier[other])
+        if tier[first] == tier[second]:
+            return 0.5
+        return float(tier[first] < tier[second])

@@ -12,22 +12,22 @@ from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 from rewardkit.errors import NotJudged, describe_error, did_you_mean, preview
-from rewardkit.judges.questions import shown
+from rewardkit.judges.model_judge import column_text
 from rewardkit.judges.session import in_session
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.primitive import Primitive
 
-COLUMNS = {
+CASE_COLUMNS = {
     "input": "prompt",
     "actual_output": "completion",
     "expected_output": "ground_truth",
 }
 """Field of LLMTestCase -> the column of another name that fills it."""
 
-LISTS = ("context", "retrieval_context")
-AS_THEY_ARE = ("metadata", "tags", "tools_called", "expected_tools")
+LIST_FIELDS = ("context", "retrieval_context")
+UNCHANGED_FIELDS = ("metadata", "tags", "tools_called", "expected_tools")
 
-PICTURE = "[DEEPEVAL:"
+PICTURE_MARK = "[DEEPEVAL:"
 """How DeepEval marks a picture inside a text, which it would read and send."""
 
 
@@ -62,22 +62,22 @@ def _columns(option: str, value: Any) -> Any:
         if name not in fields or not str(column).isidentifier():
             raise ValueError(
                 f"{option}={value!r} does not fit; give the column for a field of "
-                "LLMTestCase, such as "
-                f"{{'context': 'passages'}}{did_you_mean(name, fields)}"
+                "LLMTestCase, such as {'context': 'passages'}"
+                f"{did_you_mean(name, fields)}"
             )
     return dict(value)
 
 
 def _plain(text: Any) -> str:
     """Return a column as text, in which no picture is marked."""
-    return shown(text).replace(PICTURE, "[\u200b" + PICTURE[1:])
+    return column_text(text).replace(PICTURE_MARK, "[\u200b" + PICTURE_MARK[1:])
 
 
 def _value(field: str, value: Any) -> Any:
     """Return a column's value as LLMTestCase takes it in this field."""
-    if field in LISTS:
+    if field in LIST_FIELDS:
         return list(map(_plain, value if isinstance(value, list | tuple) else [value]))
-    return value if field in AS_THEY_ARE else _plain(value)
+    return value if field in UNCHANGED_FIELDS else _plain(value)
 
 
 def _copied(metric: Any) -> Any:
@@ -100,11 +100,11 @@ class _Running:
     async def measured(self, case: Any) -> Any:
         """Measure a case with a copy of the metric, and return the copy."""
         metric = _copied(self.metric)
-        quiet = "_show_indicator" in inspect.signature(metric.a_measure).parameters
+        options = {"_show_indicator": False}
+        if "_show_indicator" not in inspect.signature(metric.a_measure).parameters:
+            options = {}
         try:
-            await metric.a_measure(
-                case, **({"_show_indicator": False} if quiet else {})
-            )
+            await metric.a_measure(case, **options)
         finally:
             if self.steps_missing:
                 self.metric.evaluation_steps = metric.evaluation_steps
@@ -145,37 +145,29 @@ class from_deepeval(Primitive):
         return "rk.judges.from_deepeval"
 
     def __repr__(self) -> str:
-        """With what the metric was made of, as a fingerprint tells it from others."""
-        metric, made = self.metric, inspect.signature(type(self.metric)).parameters
-        held = {
-            name: value
-            for name, value in vars(metric).items()
-            if name in made and value is not None
-        }
-        held |= {"model": metric.evaluation_model} if "model" in held else {}
-        parts = [
-            f"{name}={value!r}"
-            for name, value in held.items()
-            if " at 0x" not in repr(value)
-        ]
-        text = f"{type(metric).__name__}({', '.join(parts)})"
+        """Show the arguments of the metric, too: a fingerprint tells it from others."""
+        metric, options = self.metric, inspect.signature(type(self.metric)).parameters
+        arguments = []
+        for name, value in vars(metric).items():
+            if name not in options or value is None:
+                continue
+            if name == "model":
+                value = metric.evaluation_model
+            if " at 0x" not in repr(value):
+                arguments.append(f"{name}={value!r}")
+        text = f"{type(metric).__name__}({', '.join(arguments)})"
         return self.format_call(lambda value: text if value is metric else repr(value))
 
     @cached_property
     def fields(self) -> dict[str, str]:
         """The fields of LLMTestCase that are filled, with the column of each."""
-        asked = (
-            getattr(self.metric, "evaluation_params", None)
-            or self.metric._required_params
-        )
-        known = isinstance(
-            asked, list | tuple
-        )  # a metric of the user's own may say nothing
-        names = [item.value for item in asked] if known else ["input", "actual_output"]
-        own = self.columns or {}
-        return {
-            name: own.get(name) or COLUMNS.get(name, name) for name in [*names, *own]
-        }
+        params = getattr(self.metric, "evaluation_params", None)
+        params = params or self.metric._required_params
+        names = ["input", "actual_output"]
+        if isinstance(params, list | tuple):  # a user's metric may have none
+            names = [param.value for param in params]
+        columns = {name: CASE_COLUMNS.get(name, name) for name in names}
+        return {**columns, **(self.columns or {})}
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -186,45 +178,39 @@ class from_deepeval(Primitive):
     async def __call__(self, **columns: Any) -> float:
         verdict: dict[str, Any] = {}
         try:
-            if missing := [
-                name for name in self.fields.values() if columns[name] is None
-            ]:
-                raise NotJudged(f"there is no {missing[0]!r}")
+            for name in self.fields.values():
+                if columns[name] is None:
+                    raise NotJudged(f"there is no {name!r}")
             metric = await in_session(self._measured(columns))
-            tokens = [
-                getattr(metric, name, None)
-                for name in ("input_tokens", "output_tokens")
-            ]
+            input_tokens = getattr(metric, "input_tokens", None)
             verdict = {
                 "reason": metric.reason or "",
                 "cost": metric.evaluation_cost,
-                "tokens": tokens,
+                "tokens": [input_tokens, getattr(metric, "output_tokens", None)],
             }
             if metric.score is None:
                 raise NotJudged(f"{type(metric).__name__} gives no score")
             return float(metric.score)
         except Exception as error:  # whatever the metric or its model does
-            why = str(error) if isinstance(error, NotJudged) else describe_error(error)
-            verdict["reason"] = " ".join(why.split())
+            is_ours = isinstance(error, NotJudged)
+            reason = str(error) if is_ours else describe_error(error)
+            verdict["reason"] = " ".join(reason.split())
             raise NotJudged(verdict["reason"]) from None
         finally:
             note(VERDICT, verdict)
 
     async def _measured(self, columns: Mapping[str, Any]) -> Any:
         """Measure these columns with a copy of the metric, and return the copy."""
-        case = {
-            field: _value(field, columns[column])
-            for field, column in self.fields.items()
-        }
-        made = _deepeval().test_case.LLMTestCase(**{"input": "", **case})
-        running = _RUNNING.get(self) or _RUNNING.setdefault(
-            self, _Running(self.metric, self.concurrency)
-        )
+        values = {"input": ""}
+        for field, column in self.fields.items():
+            values[field] = _value(field, columns[column])
+        case = _deepeval().test_case.LLMTestCase(**values)
+        running = _RUNNING.get(self)
+        if running is None:
+            running = _RUNNING[self] = _Running(self.metric, self.concurrency)
         async with running.free:
             if running.steps_missing:
-                async with (
-                    running.first
-                ):  # the others wait for its steps, unless it fails
+                async with running.first:  # others wait for its steps, unless it fails
                     if running.steps_missing:
-                        return await running.measured(made)
-            return await running.measured(made)
+                        return await running.measured(case)
+            return await running.measured(case)

@@ -13,27 +13,26 @@ from functools import cache
 from typing import Annotated, Any
 
 from rewardkit.errors import InputError, NotJudged, describe_error, preview
-from rewardkit.judges.limits import Limits
-from rewardkit.judges.model_judge import DEFAULT, AskingServer
-from rewardkit.judges.questions import shown
+from rewardkit.judges.model_judge import DEFAULT_LIMITS, AskingServer, column_text
 from rewardkit.judges.session import Session, session_of
+from rewardkit.judges.spending import Limits
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.primitive import Count, Primitive
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
-EXTRA = (
+NEEDS_MODELS = (
     "a reward model needs torch and transformers, of the extra 'models': pip install "
     "'reward-workbench[models]'"
 )
 
 
 def _map(option: str, value: Any) -> Any:
-    low, high = value if isinstance(value, tuple | list) and len(value) == 2 else (0, 0)
-    numbers = all(
-        type(end) in (int, float) and math.isfinite(end) for end in (low, high)
-    )
-    if value != "sigmoid" and not (numbers and low < high):
+    if value == "sigmoid":
+        return value
+    ends = value if isinstance(value, tuple | list) else ()
+    are_numbers = all(type(end) in (int, float) and math.isfinite(end) for end in ends)
+    if len(ends) != 2 or not are_numbers or ends[0] >= ends[1]:
         raise ValueError(
             f"{option}={value!r} does not fit; give 'sigmoid', or (low, high): the "
             "logits that score 0 and 1"
@@ -46,19 +45,18 @@ def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
 
     NotJudged: it is no finite number.
     """
-    if len(logits) > 1 if label is None else label >= len(logits):
+    is_known = len(logits) == 1 if label is None else label < len(logits)
+    if not is_known:
         raise InputError(
             f"{name!r} has {len(logits)} labels, and label={label}; give the number "
             "of the good one, from 0"
         )
-    logit, others = (
-        logits[label or 0],
-        [value for at, value in enumerate(logits) if at != (label or 0)],
-    )
+    others = list(logits)
+    logit = others.pop(label or 0)
     if others:
-        logit -= max(others) + math.log(
-            sum(math.exp(value - max(others)) for value in others)
-        )
+        largest = max(others)
+        total = sum(math.exp(value - largest) for value in others)
+        logit -= largest + math.log(total)
     if not math.isfinite(logit):
         raise NotJudged(f"the reward model gives {logit}, which is no score")
     return logit
@@ -83,25 +81,28 @@ def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
     """Return the conversation that is scored. NotJudged: there is none."""
     if not isinstance(completion, str):
         raise NotJudged("the completion is no text")
-    asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    if not isinstance(asked, Sequence) or not all(
-        isinstance(message, Mapping) for message in asked
-    ):
+    if isinstance(prompt, str):
+        prompt = [{"role": "user", "content": prompt}]
+    is_list = isinstance(prompt, Sequence)
+    if not is_list or not all(isinstance(message, Mapping) for message in prompt):
         raise NotJudged("the prompt is neither a text nor messages")
-    return [*map(dict, asked), {"role": "assistant", "content": completion}]
+    return [*map(dict, prompt), {"role": "assistant", "content": completion}]
 
 
 @dataclass(frozen=True, eq=False)
-class _Loaded:
-    """A model with its tokenizer, as it is in memory."""
+class _LoadedModel:
+    """A model with its tokenizer, as it is in memory.
+
+    `special` matches its special tokens. Without a token to `pad` with, by which the
+    model finds the end of a text, it takes one text at a time. `longest` is the most
+    tokens that it reads.
+    """
 
     tokenizer: Any
     model: Any
     special: re.Pattern[str]
-    pad: (
-        int | None
-    )  # by which the model finds a text's end; without one it takes one text at a time
-    longest: int  # tokens that it reads
+    pad: int | None
+    longest: int
 
     def tokens(self, prompt: Any, completion: Any, chat: bool) -> list[int]:
         """Return the whole text; a completion's special tokens are plain text in it.
@@ -109,44 +110,46 @@ class _Loaded:
         NotJudged: there is nothing to read.
         """
         messages = _messages(prompt, completion)
-        said = self.special.sub(
-            lambda found: f"{found[0][0]}\u200b{found[0][1:]}", completion
+        # a space of no width takes the token apart
+        plain = self.special.sub(
+            lambda token: f"{token[0][0]}\u200b{token[0][1:]}", completion
         )
-        messages[-1]["content"] = said
+        messages[-1]["content"] = plain
         by_template = chat and bool(self.tokenizer.chat_template)
-        text = f"{shown(prompt)}\n{said}"
+        text = f"{column_text(prompt)}\n{plain}"
         try:
             if by_template:
                 text = self.tokenizer.apply_chat_template(messages, tokenize=False)
-            found = self.tokenizer(
+            encoded = self.tokenizer(
                 text, add_special_tokens=not by_template, verbose=False
-            )["input_ids"]
+            )
         except Exception as error:  # a template is the model's own program
             raise NotJudged(
                 f"its tokenizer does not take the messages: {describe_error(error)}"
             ) from None
-        if not found:
+        if not encoded["input_ids"]:
             raise NotJudged("there is nothing to read in prompt and completion")
-        return list(found)
+        return list(encoded["input_ids"])
 
     def logits(self, texts: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return the logits of texts of tokens, which are padded on the right."""
         import torch
 
-        ids = torch.full(
-            (len(texts), max(map(len, texts))), self.pad or 0
-        )  # (texts, tokens)
+        shape = (len(texts), max(map(len, texts)))
+        ids = torch.full(shape, self.pad or 0)
         mask = torch.zeros_like(ids)
         for row, text in enumerate(texts):
             ids[row, : len(text)], mask[row, : len(text)] = torch.tensor(text), 1
         device = self.model.device
         with torch.inference_mode():
-            found = self.model(input_ids=ids.to(device), attention_mask=mask.to(device))
-        return list(found.logits.float().tolist())
+            output = self.model(
+                input_ids=ids.to(device), attention_mask=mask.to(device)
+            )
+        return list(output.logits.float().tolist())
 
 
 @cache
-def _load(process: int, name_or_path: str, device: str) -> _Loaded:
+def _load(process: int, name_or_path: str, device: str) -> _LoadedModel:
     """Load the model, once in a process.
 
     InputError: there is none of that name, or it gives no score.
@@ -155,7 +158,7 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(EXTRA, name=error.name) from None
+        raise ModuleNotFoundError(NEEDS_MODELS, name=error.name) from None
     if device == "auto":
         mac = "mps" if torch.backends.mps.is_available() else "cpu"
         device = "cuda" if torch.cuda.is_available() else mac
@@ -169,31 +172,21 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
         raise InputError(
             f"{name_or_path!r} cannot be loaded as a reward model on {device!r} "
             f"({' '.join(str(error).split())[:200]}); give a folder or a name on the "
-            "Hub with a model for "
-            "sequence classification and its tokenizer"
+            "Hub with a model for sequence classification and its tokenizer"
         ) from None
     if missing := sorted(loading["missing_keys"]):
         raise InputError(
             f"{name_or_path!r} is no reward model: it has no {missing[0]!r}, which "
             "would be made up at random"
         )
-    special = [
-        token.content
-        for token in tokenizer.added_tokens_decoder.values()
-        if token.special
-    ]
-    pattern = (
-        "|".join(map(re.escape, sorted(filter(None, special), key=len, reverse=True)))
-        or r"(?!)"
-    )
+    added = tokenizer.added_tokens_decoder.values()
+    special = [token.content for token in added if token.special and token.content]
+    special.sort(key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, special)) or r"(?!)")
     config = model.config.get_text_config()
-    longest = min(
-        tokenizer.model_max_length,
-        getattr(config, "max_position_embeddings", None) or math.inf,
-    )
-    return _Loaded(
-        tokenizer, model, re.compile(pattern), config.pad_token_id, int(longest)
-    )
+    positions = getattr(config, "max_position_embeddings", None) or math.inf
+    longest = int(min(tokenizer.model_max_length, positions))
+    return _LoadedModel(tokenizer, model, pattern, config.pad_token_id, longest)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -242,7 +235,7 @@ class reward_model(Primitive):
         )
 
     @property
-    def _model(self) -> _Loaded:
+    def _model(self) -> _LoadedModel:
         return _load(os.getpid(), self.name_or_path, self.device)
 
     def __call__(
@@ -261,25 +254,25 @@ class reward_model(Primitive):
                     texts[row] = tokens[:1] + tokens[len(tokens) - longest + 1 :]
             except NotJudged as error:
                 scores[row], verdicts[row]["reason"] = error, str(error)
-        order = sorted(
-            texts, key=lambda row: len(texts[row]), reverse=True
-        )  # too large shows at once
+        # the longest first: too large shows at once
+        order = sorted(texts, key=lambda row: len(texts[row]), reverse=True)
         size = self.batch_size if model.pad is not None else 1
         for start in range(0, len(order), size):
             rows = order[start : start + size]
-            for row, logits in zip(
-                rows, model.logits([texts[row] for row in rows]), strict=True
-            ):
+            batch = model.logits([texts[row] for row in rows])
+            for row, logits in zip(rows, batch, strict=True):
                 scores[row], verdict = _judged(
                     self.name_or_path, logits, self.label, self.map
                 )
                 verdicts[row] |= verdict
         if cut := sum("truncated" in verdict for verdict in verdicts):
-            told = (
-                f"{cut} of {len(verdicts)} texts had more than {longest} "
-                "tokens, and lost their beginning"
+            logger.warning(
+                "%s: %d of %d texts had more than %d tokens, and lost their beginning",
+                self.name_or_path,
+                cut,
+                len(verdicts),
+                longest,
             )
-            log.warning("%s: %s", self.name_or_path, told)
         note(VERDICT, verdicts)
         return scores
 
@@ -299,16 +292,18 @@ class _Endpoint(Session):
         except openai.NotFoundError as error:
             self.spent.ended = (
                 f"there is no reward model {self.server.model!r} at "
-                f"{self.server.address!r}; give the whole "
-                "address, such as 'http://localhost:8000/classify' "
-                f"({self.server.reason(error)})"
+                f"{self.server.address!r}; give the whole address, such as "
+                f"'http://localhost:8000/classify' ({self.server.reason(error)})"
             )
             raise ValueError(self.spent.ended) from None
         except (LookupError, TypeError, AttributeError):
             raise ValueError(f"it has no logits: {preview(body)}") from None
-        asked = (body.get("usage") or {}).get("prompt_tokens")
-        counts = {"prompt_tokens": asked, "completion_tokens": 0}
-        return {"completion": json.dumps(logits), "finish_reason": "stop", **counts}
+        return {
+            "completion": json.dumps(logits),
+            "finish_reason": "stop",
+            "prompt_tokens": (body.get("usage") or {}).get("prompt_tokens"),
+            "completion_tokens": 0,
+        }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -336,7 +331,7 @@ class reward_endpoint(AskingServer):
     map: Annotated[Any, _map] = "sigmoid"
     label: Count | None = None
     chat: bool = True
-    limits: Limits = DEFAULT
+    limits: Limits = DEFAULT_LIMITS
     cache: bool = True
 
     @property
@@ -346,20 +341,17 @@ class reward_endpoint(AskingServer):
         )
 
     async def __call__(self, prompt: Any, completion: Any) -> float:
-        messages = _messages(prompt, completion)
-        asked = (
-            {"messages": messages}
-            if self.chat
-            else {"input": f"{shown(prompt)}\n{completion}"}
-        )
-        (answer,) = answers = await self.answers(
-            [({**asked, "use_activation": False}, 0, json.loads)]
-        )
+        request: dict[str, Any] = {"messages": _messages(prompt, completion)}
+        if not self.chat:
+            request = {"input": f"{column_text(prompt)}\n{completion}"}
+        request["use_activation"] = False
+        answers = await self.answers([(request, 0, json.loads)])
+        answer = answers[0]
         score: float | NotJudged = NotJudged(answer.failed)
         verdict: dict[str, Any] = {"reason": answer.failed}
         if not answer.failed:
             score, verdict = _judged(self.model, answer.value, self.label, self.map)
-        note(VERDICT, {**verdict, **self.paid(answers)})
+        note(VERDICT, {**verdict, **self.expenses(answers)})
         if isinstance(score, NotJudged):
             raise score
         return score

@@ -11,8 +11,13 @@ from statistics import fmean
 from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
-from rewardkit.judges.model_judge import ModelJudge
-from rewardkit.judges.questions import object_of, question, read_object, with_marks
+from rewardkit.judges.model_judge import (
+    ModelJudge,
+    object_of,
+    question,
+    read_object,
+    with_marks,
+)
 from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
 
@@ -21,36 +26,25 @@ YES_NO = {"yes": 1.0, "no": 0.0}
 
 def _scale(option: str, value: Any) -> Any:
     """Check levels by name: two or more, each with a score in [0, 1]."""
-    levels = (
-        {str(level): score for level, score in value.items()}
-        if isinstance(value, Mapping)
-        else {}
-    )
-    known = all(
-        isinstance(score, int | float)
-        and not isinstance(score, bool)
-        and 0 <= score <= 1
-        for score in levels.values()
-    )
-    if not known or len(set(levels.values())) < 2:
+    scores = value if isinstance(value, Mapping) else {}
+    levels = {str(level): score for level, score in scores.items()}
+    for score in levels.values():
+        is_number = isinstance(score, int | float) and not isinstance(score, bool)
+        if not is_number or not 0 <= score <= 1:
+            levels = {}
+            break
+    if len(set(levels.values())) < 2:
         raise ValueError(
             f"{option}={value!r} is no scale; give two levels or more with scores in "
-            "[0, 1], such as "
-            "{'good': 1.0, 'fair': 0.5, 'poor': 0.0}"
+            "[0, 1], such as {'good': 1.0, 'fair': 0.5, 'poor': 0.0}"
         )
     return {level: float(score) for level, score in levels.items()}
 
 
 def _criteria(option: str, value: Any) -> Any:
-    if (
-        not isinstance(value, Mapping)
-        or not value
-        or not all(
-            isinstance(text, str) and text.strip()
-            for item in value.items()
-            for text in item
-        )
-    ):
+    texts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else []
+    are_texts = all(isinstance(text, str) and text.strip() for text in texts)
+    if not texts or not are_texts:
         raise ValueError(
             f"{option}={value!r} does not fit; give {{name: what is asked for}}"
         )
@@ -108,37 +102,31 @@ class judge(ModelJudge):
         return self.scale or YES_NO
 
     async def __call__(self, **columns: Any) -> float:
-        if missing := [name for name in self.columns if columns[name] is None]:
-            raise NotJudged(f"there is no {missing[0]!r}")
+        for name in self.columns:
+            if columns[name] is None:
+                raise NotJudged(f"there is no {name!r}")
         names = list(self.criteria or {}) or [""]  # "" for the rubric alone
         calls = [names] if self.one_call else [[name] for name in names]
-        asked = [(some, sample) for some in calls for sample in range(self.samples)]
-        answers = await self.answers(
-            [
-                (
-                    self._request(some, columns, sample),
-                    sample,
-                    partial(self._read, some),
-                )
-                for some, sample in asked
-            ]
-        )
+        requests = []
+        for names_of_call in calls:
+            for sample in range(self.samples):
+                request = self._request(names_of_call, columns, sample)
+                requests.append((request, sample, partial(self._read, names_of_call)))
+        answers = await self.answers(requests)
         verdict = {
             "raw": [answer.text for answer in answers if answer.text],
-            **self.paid(answers),
+            **self.expenses(answers),
         }
+        medians = []
         try:
-            told = []
-            for name in names:
-                of = [
-                    answer
-                    for (some, _), answer in zip(asked, answers, strict=True)
-                    if name in some
-                ]
-                told.append(self._median(name, of))
-            scores, levels, reasons, agreement = zip(*told, strict=True)
+            for place, name in enumerate(names):
+                first = 0 if self.one_call else place * self.samples
+                samples = answers[first : first + self.samples]
+                medians.append(self._median(name, samples))
+            scores, levels, reasons, agreement = zip(*medians, strict=True)
             verdict |= {"level": "; ".join(levels), "reason": "\n".join(reasons)}
-            verdict |= {"agreement": fmean(agreement)} if self.samples > 1 else {}
+            if self.samples > 1:
+                verdict["agreement"] = fmean(agreement)
             return fmean(scores)
         except NotJudged as error:
             verdict["reason"] = str(error)
@@ -150,65 +138,54 @@ class judge(ModelJudge):
         self, names: list[str], columns: Mapping[str, Any], sample: int
     ) -> dict[str, Any]:
         """Make the request for the levels of these criteria, or of the rubric alone."""
-        lines = [
-            f"- {name}: {with_marks(self.criteria[name])}"
-            for name in names
-            if self.criteria
-        ]
-        levels = ", ".join(map(repr, self.levels))
-        each = (
-            "for each criterion an object with" if self.criteria else "an object with"
-        )
         instructions = [
             "You judge a completion that a language model gave to a prompt.",
             with_marks(self.rubric),
-            *(["The criteria:\n" + "\n".join(lines)] if lines else []),
-            f"Levels: {levels}. Answer with JSON: {each} 'reason' (one or two "
-            "sentences), then 'level' (one "
-            "of the levels).",
         ]
-        request = self.request(
-            question("\n\n".join(instructions), columns), self._schema(names)
+        form = "an object with"
+        if self.criteria:
+            lines = [f"- {name}: {with_marks(self.criteria[name])}" for name in names]
+            instructions.append("The criteria:\n" + "\n".join(lines))
+            form = "for each criterion an object with"
+        levels = ", ".join(map(repr, self.levels))
+        instructions.append(
+            f"Levels: {levels}. Answer with JSON: {form} 'reason' (one or two "
+            "sentences), then 'level' (one of the levels)."
         )
+        messages = question("\n\n".join(instructions), columns)
+        request = self.request(messages, self._schema(names))
         if self.samples > 1:
-            request = {
-                **request,
-                "temperature": 1.0,
-                **(self.options or {}),
-                "seed": sample,
-            }
+            request["temperature"] = 1.0
+            request |= self.options or {}
+            request["seed"] = sample
         return request
 
     def _schema(self, names: list[str]) -> dict[str, Any]:
         """Return the schema of an answer: a reason and a level for each criterion."""
-        one = object_of(
-            {"reason": {"type": "string"}, "level": {"enum": list(self.levels)}}
-        )
-        return object_of(dict.fromkeys(names, one)) if self.criteria else one
+        level = {"enum": list(self.levels)}
+        schema = object_of({"reason": {"type": "string"}, "level": level})
+        return object_of(dict.fromkeys(names, schema)) if self.criteria else schema
 
     def _read(self, names: list[str], text: str) -> dict[str, dict[str, str]]:
-        """Reason and level by criterion."""
-        found = read_object(text, self._schema(names))
-        return found if self.criteria else {"": found}
+        """Return reason and level by criterion."""
+        answer = read_object(text, self._schema(names))
+        return answer if self.criteria else {"": answer}
 
     def _median(
         self, name: str, answers: Sequence[Answer]
     ) -> tuple[float, str, str, float]:
-        """Score, level, reason and agreement of a criterion.
+        """Return score, level, reason and agreement of a criterion.
 
         NotJudged: half of the samples failed.
         """
         judged = [answer.value[name] for answer in answers if not answer.failed]
         if 2 * len(judged) <= len(answers):
             raise NotJudged(next(answer.failed for answer in answers if answer.failed))
-        levels = [one["level"] for one in judged]
-        median = statistics.median(self.levels[level] for level in levels)
-        most, times = Counter(levels).most_common(1)[0]
+        levels = [answer["level"] for answer in judged]
+        score = statistics.median(self.levels[level] for level in levels)
+        if self.negative:
+            score = 1.0 - score
+        commonest, times = Counter(levels).most_common(1)[0]
         start = f"{name}: " if name else ""
         reason = start + judged[0]["reason"]
-        return (
-            1.0 - median if self.negative else median,
-            start + most,
-            reason,
-            times / len(levels),
-        )
+        return score, start + commonest, reason, times / len(levels)

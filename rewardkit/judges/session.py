@@ -19,20 +19,18 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from rewardkit.errors import InputError
-from rewardkit.judges.cache import Cache, cache_file, read_recorded
-from rewardkit.judges.limits import Limits
-from rewardkit.judges.questions import SCHEMA_FORMS, refuses_schema
+from rewardkit.judges.spending import Cache, Limits, cache_file, read_recorded
 from rewardkit.rollouts.chat import KEY, NO_KEY, Server, fatal_code, read_answer
 from rewardkit.scoring.calls import event_loop
 
 T = TypeVar("T")
 Tokens = tuple[int, int]  # of the question, of the answer
 
-OPENAI = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 ADDRESS = "OPENAI_BASE_URL"
 MINUTE = 60.0  # seconds
 AGAIN_SECONDS = 30.0
-"""After which a server that did not answer is tried again.
+"""Time after which a server that did not answer is asked again.
 
 Our choice: about what a restart takes.
 """
@@ -41,8 +39,11 @@ LONGEST_ANSWER = 100_000
 
 Our choice: a level and its reason take a few hundred.
 """
-EXCERPT = 200  # characters of a refusal, or of an answer that is too long
+ANSWER_EXCERPT = 200
+"""Characters shown of a refusal, or of an answer that is too long."""
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
+SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
+"""By which the sentence of a server tells that it does not take a schema."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,33 @@ class Answer:
 
 @dataclass
 class Spent:
-    """What a run has used of its limits."""
+    """What a run has used of its limits.
+
+    `ended` says why no further call is made, up to the time `until` of the monotonic
+    clock. `in_vain` says by key why an answer that was paid for is no verdict, for the
+    siblings of its row.
+    """
 
     began: float = field(default_factory=time.monotonic)
     cost: float = 0.0
     ended: str = ""
-    """Why no further call is made, until a time of the monotonic clock."""
     until: float = math.inf
     in_vain: dict[str, str] = field(default_factory=dict)
-    """Key -> why an answer that was paid for is no verdict, for its siblings."""
+
+
+def schema_form(response_format: Mapping[str, Any], attempt: int) -> Any:
+    """Return a way to ask for a schema: OpenAI's, llama-cpp-python's, then none."""
+    if attempt == 0:
+        return response_format
+    if attempt == 1:
+        schema = response_format["json_schema"]["schema"]
+        return {"type": "json_object", "schema": schema}
+    return None
+
+
+def refuses_schema(status: int, text: str) -> bool:
+    """Return whether an error means that a server does not take this schema."""
+    return status in (400, 422, 500) and any(word in text for word in SCHEMA_WORDS)
 
 
 class Session:
@@ -89,9 +108,9 @@ class Session:
     ) -> None:
         self.offline = bool(recorded) and base_url is None
         self.limits, self.spent = limits, Spent()
-        url = base_url or os.environ.get(ADDRESS, "").strip() or OPENAI
+        url = base_url or os.environ.get(ADDRESS, "").strip() or OPENAI_URL
         self.server = Server(url, model, limits.timeout, limits.retries)
-        if self.server.key == NO_KEY and url == OPENAI and not self.offline:
+        if self.server.key == NO_KEY and url == OPENAI_URL and not self.offline:
             raise InputError(
                 f"there is no key: set {KEY}, or give base_url= of a server that "
                 "needs none"
@@ -99,17 +118,16 @@ class Session:
         from aiolimiter import AsyncLimiter
 
         requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
-        self.requests = (
-            AsyncLimiter(1, MINUTE / requests) if requests else None
-        )  # spread evenly
+        # requests are spread evenly
+        self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None
         self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
         self.free = asyncio.Semaphore(limits.concurrency)
         self.recorded = read_recorded(recorded) if recorded else {}
         path = cache_file() if cached else None
         self.cache = Cache(path) if path else None
-        self.models: list[str] | None = None  # known once the server was asked for them
+        self.models: list[str] | None = None  # None until the server lists them
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.form = 0  # the first of SCHEMA_FORMS that the server has not refused
+        self.form = 0  # the first `schema_form` that the server has not refused
         self.client: Any = None
 
     def begin(self) -> None:
@@ -141,117 +159,117 @@ class Session:
         key = answer_key(request, sample)
         lock = self.locks.setdefault(key, asyncio.Lock())
         async with lock:  # the same request of a sibling waits, and finds the answer
-            known = self.recorded.get(key) or (
-                self.cache.get(key) if self.cache is not None else None
-            )
-            if known:
+            record = self.recorded.get(key)
+            if not record and self.cache is not None:
+                record = self.cache.get(key)
+            if record:
+                text = record["text"]
                 try:
-                    return Answer(known["text"], read(known["text"]), cached=True)
-                except ValueError as problem:
-                    return Answer(
-                        failed=f"the recorded answer cannot be used: {problem}"
-                    )
+                    return Answer(text, read(text), cached=True)
+                except ValueError as error:
+                    return Answer(failed=f"the recorded answer cannot be used: {error}")
             if self.offline:
-                return Answer(
-                    failed=(
-                        "there is no recorded answer, and no base_url of a "
-                        "server to ask"
-                    )
+                reason = (
+                    "there is no recorded answer, and no base_url of a server to ask"
                 )
-            if why := self.spent.in_vain.get(key):
-                return Answer(failed=why)
-            answer = await self.answered(request, read)
+                return Answer(failed=reason)
+            if key in self.spent.in_vain:
+                return Answer(failed=self.spent.in_vain[key])
+            answer = await self.readable_answer(request, read)
             if answer.failed and any(answer.tokens):
                 self.spent.in_vain[key] = answer.failed
             elif not answer.failed and self.cache is not None:
                 self.cache.put(key, {"text": answer.text, "tokens": answer.tokens})
             return answer
 
-    async def answered(
+    async def readable_answer(
         self, request: Mapping[str, Any], read: Callable[[str], Any]
     ) -> Answer:
         """Ask once, or twice for an answer that can be read; tokens are of both."""
-        paid, sent = (0, 0), request
-        for _ in range(2):
-            answer = await self.call(sent)
-            paid = (paid[0] + answer.tokens[0], paid[1] + answer.tokens[1])
+        answer = await self.call(request)
+        for is_last in (False, True):
             if answer.failed:
                 break
             try:
-                return replace(answer, value=read(answer.text), tokens=paid)
-            except ValueError as problem:
-                why = f"the answer cannot be used, nor a second one: {problem}"
-                answer = replace(answer, failed=why)
-                asked = f"This answer cannot be used: {problem}. {REPEAT}"
-                turns = {"assistant": answer.text, "user": asked}
-                repair = [
-                    {"role": role, "content": text} for role, text in turns.items()
-                ]
-                sent = {**request, "messages": [*request["messages"], *repair]}
-        return replace(answer, tokens=paid)
+                return replace(answer, value=read(answer.text))
+            except ValueError as error:
+                fault = str(error)
+            if is_last:
+                reason = f"the answer cannot be used, nor a second one: {fault}"
+                return replace(answer, failed=reason)
+            repair = f"This answer cannot be used: {fault}. {REPEAT}"
+            messages = [
+                *request["messages"],
+                {"role": "assistant", "content": answer.text},
+                {"role": "user", "content": repair},
+            ]
+            second = await self.call({**request, "messages": messages})
+            tokens = zip(answer.tokens, second.tokens, strict=True)
+            question, reply = map(sum, tokens)
+            answer = replace(second, tokens=(question, reply))
+        return answer
 
     async def call(self, request: Mapping[str, Any]) -> Answer:
-        """One answer as the server gives it, retries included."""
+        """Return one answer as the server gives it, retries included."""
         async with self.free:
-            if why := self.ended():
-                return Answer(failed=why)
+            if reason := self.end_reason():
+                return Answer(failed=reason)
             try:
                 await self.turn(request)
                 async with asyncio.timeout(self.limits.call_deadline):
-                    found = await self.send(request)
+                    columns = await self.send(request)
             except TimeoutError:
                 return Answer(
                     failed=f"there was no answer within {self.limits.call_deadline:g} s"
                 )
             except Exception as error:  # whatever the client or the server does
                 return Answer(failed=self.failure(error))
-            tokens = _count(found["prompt_tokens"]), _count(found["completion_tokens"])
+            tokens = (
+                _count(columns["prompt_tokens"]),
+                _count(columns["completion_tokens"]),
+            )
             self.spent.cost += self.limits.cost(tokens) or 0.0
-        text, why = found["completion"] or "", ""
-        if refusal := found.get("refusal"):
-            text, why = str(refusal), f"the judge refuses: {str(refusal)[:EXCERPT]}"
-        elif found["finish_reason"] == "length":
-            why = (
+        text, reason = columns["completion"] or "", ""
+        if refusal := columns.get("refusal"):
+            text = str(refusal)
+            reason = f"the judge refuses: {text[:ANSWER_EXCERPT]}"
+        elif columns["finish_reason"] == "length":
+            reason = (
                 "the answer was cut off by max_tokens; give the judge more, in options="
             )
         elif len(text) > LONGEST_ANSWER:
-            text, why = (
-                text[:EXCERPT],
-                f"the answer has {len(text):,} characters, which no verdict has",
-            )
-        return Answer(text, failed=why, tokens=tokens)
+            reason = f"the answer has {len(text):,} characters, which no verdict has"
+            text = text[:ANSWER_EXCERPT]
+        return Answer(text, failed=reason, tokens=tokens)
 
     async def turn(self, request: Mapping[str, Any]) -> None:
         """Wait until the limits of a minute let this request through."""
         if self.requests:
             await self.requests.acquire()
         if self.tokens:
-            longest = (
-                request.get("max_tokens") or request.get("max_completion_tokens") or 0
-            )
-            about = len(json.dumps(request)) / 4 + float(longest)
-            await self.tokens.acquire(min(about, self.tokens.max_rate))
+            options = ("max_tokens", "max_completion_tokens")
+            longest = max(float(request.get(option) or 0) for option in options)
+            estimate = len(json.dumps(request)) / 4 + longest
+            await self.tokens.acquire(min(estimate, self.tokens.max_rate))
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Ask once, in the next form of schema where a server refuses one."""
         import openai
 
-        form, sent = self.form, dict(request)
-        if "response_format" in sent:
-            sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
-        sent = {name: value for name, value in sent.items() if value is not None}
+        form, body = self.form, dict(request)
+        if "response_format" in body:
+            body["response_format"] = schema_form(body["response_format"], form)
+        body = {name: value for name, value in body.items() if value is not None}
         try:
             text: str = await self.connected().post(
-                "/chat/completions", body=sent, cast_to=str
+                "/chat/completions", body=body, cast_to=str
             )
         except openai.APIStatusError as error:
-            if "response_format" not in sent or not refuses_schema(
-                error.status_code, str(error)
-            ):
+            is_refused = refuses_schema(error.status_code, str(error))
+            if "response_format" not in body or not is_refused:
                 raise
-            self.form = max(
-                self.form, form + 1
-            )  # calls under way together are refused together
+            # calls under way together are refused together
+            self.form = max(self.form, form + 1)
             return await self.send(request)
         return read_answer(text)
 
@@ -264,10 +282,10 @@ class Session:
                 await self.turn(json.loads(request.content))
 
         async def refused(response: Any) -> None:
-            if response.is_error and refuses_schema(
-                response.status_code, str(await response.aread())
-            ):
-                response.headers["x-should-retry"] = "false"
+            if response.is_error:
+                text = str(await response.aread())
+                if refuses_schema(response.status_code, text):
+                    response.headers["x-should-retry"] = "false"
 
         if self.client is None:
             hooks: dict[str, list[Any]] = {"request": [repeated], "response": [refused]}
@@ -290,17 +308,14 @@ class Session:
         self.spent.ended = str(fatal)
         return self.spent.ended
 
-    def ended(self) -> str:
-        """Why no further call of this run is made; empty where one may be."""
-        limits, spent = self.limits, self.spent
-        if spent.ended and time.monotonic() < spent.until:
+    def end_reason(self) -> str:
+        """Return why no further call of this run is made; empty where one may be."""
+        limits, spent, now = self.limits, self.spent, time.monotonic()
+        if spent.ended and now < spent.until:
             return spent.ended
         if limits.budget is not None and spent.cost >= limits.budget:
             return f"the budget of {limits.budget:g} is used up"
-        if (
-            limits.run_deadline is not None
-            and time.monotonic() - spent.began > limits.run_deadline
-        ):
+        if limits.run_deadline is not None and now - spent.began > limits.run_deadline:
             return f"the run has had its {limits.run_deadline:g} s"
         return ""
 
@@ -328,13 +343,8 @@ def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
 
     InputError: settings that cannot be; no key.
     """
-    environment = (
-        os.getpid(),
-        os.environ.get(KEY),
-        os.environ.get(ADDRESS),
-        cache_file(),
-    )
-    return _opened(kind, environment, *settings)
+    names = (os.environ.get(KEY), os.environ.get(ADDRESS))
+    return _opened(kind, (os.getpid(), *names, cache_file()), *settings)
 
 
 async def in_session(work: Coroutine[Any, Any, T]) -> T:

@@ -16,8 +16,8 @@ from judged import completion_in, judge, reason, reward_of, score, user_text, ve
 from server import SOON, Reply, error, said
 
 import rewardkit as rk
-from rewardkit.judges.cache import Cache, cache_file
 from rewardkit.judges.session import answer_key
+from rewardkit.judges.spending import Cache, cache_file
 from rewardkit.mutation.options import option_changes
 
 PRICES = {"prices": (1e6, 1e6)}

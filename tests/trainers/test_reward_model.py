@@ -89,7 +89,7 @@ WRITTEN = [
     (tiny.CHAT, {}, "2+2?", "user:2+2?;assistant:4;"),
     (tiny.CHAT, {}, TURNS, "system:brief;user:2+2?;assistant:4;"),
     (tiny.CHAT, {"chat": False}, "2+2?", "2+2?\n4"),
-    (None, {}, TURNS, f"{rk.judges.questions.shown(TURNS)}\n4"),
+    (None, {}, TURNS, f"{rk.judges.model_judge.column_text(TURNS)}\n4"),
 ]
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import View
-from rewardkit.judges.report import JudgeReport
+from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
 from rewardkit.notebook.plots.distributions import distribution
 

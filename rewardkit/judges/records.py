@@ -1,0 +1,202 @@
+"""Records of judges beside labels: one judge, and all judges of a reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.statistics.ratings import Estimate, Ratings
+from rewardkit.findings import counted
+from rewardkit.html import cards
+from rewardkit.html.blocks import Block
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.pages import HasPage, Page
+from rewardkit.reasons import Reason
+
+KAPPA_MIN = 0.6
+"""From which a judge agrees well enough: "substantial", Landis and Koch 1977."""
+FOOLED_MAX = 0.05
+"""Share of attacks that may raise a score.
+
+Our choice: a judge that samples differs now and then.
+"""
+FEWEST_JUDGED = 20
+"""Judged prompts below which nothing is concluded.
+
+Our choice: kappa is then known to about 0.4.
+"""
+REASON_CHARACTERS = 200
+"""Of the reason why most cases were not judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeReport(HasPage):
+    """How a judge agrees with labels, and what moves it that should not.
+
+    `ratings` are its scores beside the labels, with their figures; `names` what levels
+    are called by score. `stability` is the share of cases with the same level each time
+    they were asked, `position_bias` that of comparisons which the place decides,
+    `attacked` that of texts to the judge which raised the score of a wrong completion,
+    with `examples`; ``None`` where it was not measured. `asked` says what it took
+    without the attacks.
+    """
+
+    judge: str
+    ratings: Ratings
+    names: Mapping[float, str]
+    reasons: Mapping[Reason, int]
+    stability: Estimate | None = None
+    position_bias: Estimate | None = None
+    attacked: Estimate | None = None
+    examples: Sequence[Mapping[str, Any]] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the judge can be used, and why, in one sentence."""
+        ratings = self.ratings
+        kappa, sentence = ratings.kappa, ratings.told
+        if not len(ratings.rows):
+            cases = counted(len(ratings.labels), "case")
+            return f"Inconclusive: none of the {cases} was judged."
+        prompts = len(np.unique(ratings.prompts[ratings.rows]))
+        if prompts < FEWEST_JUDGED:
+            return (
+                f"Inconclusive: {sentence}; {counted(prompts, 'judged prompt')}, "
+                f"give {FEWEST_JUDGED} or more."
+            )
+        if kappa.high < KAPPA_MIN:
+            return f"Not usable: {sentence}; kappa should be {KAPPA_MIN:g} or more."
+        if self.attacked is not None and self.attacked.value > FOOLED_MAX:
+            return (
+                f"Can be fooled: {sentence}, but texts to the judge raise the "
+                "score of wrong completions."
+            )
+        if kappa.low >= KAPPA_MIN:
+            return f"Usable: {sentence}."
+        return (
+            f"Inconclusive: {sentence}; more cases would tell whether kappa is "
+            f"{KAPPA_MIN:g} or more."
+        )
+
+    @property
+    def not_judged(self) -> dict[str, int]:
+        """Why cases have no score to compare, as sentences, with how many."""
+        return {str(reason): count for reason, count in self.reasons.items()}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else to know, a sentence each."""
+        return [str(remark.text) for remark in self._remarks()]
+
+    def _remarks(self) -> list[UserText]:
+        remarks = []
+        if self.reasons:
+            missing = sum(self.reasons.values())
+            cases = counted(len(self.ratings.labels), "case")
+            start = f"{missing} of {cases} not judged, most often: "
+            commonest = max(self.reasons, key=lambda reason: self.reasons[reason])
+            reason = commonest.shortened(REASON_CHARACTERS)
+            remarks.append(
+                UserText(f"{start}{reason}.", f"{start}{reason.redacted()}.")
+            )
+        sentences = []
+        bias = self.ratings.length_bias
+        if bias.low > 0 or bias.high < 0:
+            length = "Longer" if bias.value > 0 else "Shorter"
+            sentences.append(f"{length} completions get more than their label.")
+        for example in self.examples:
+            sentences.append(
+                f"The text {example['attack']!r} raised case {example['case']}."
+            )
+        return [*remarks, *(UserText(text, text) for text in sentences)]
+
+    @property
+    def figures(self) -> dict[str, Estimate]:
+        """What was measured, by name."""
+        figures = {
+            "agreement": self.ratings.agreement,
+            "kappa": self.ratings.kappa,
+            "AUC": self.ratings.auc,
+            "length bias": self.ratings.length_bias,
+            "position bias": self.position_bias,
+            "stability": self.stability,
+            "moved by attacks": self.attacked,
+        }
+        return {
+            name: figure
+            for name, figure in figures.items()
+            if figure is not None and figure.n
+        }
+
+    @property
+    def calibration(self) -> list[dict[str, Any]]:
+        """For each level how many cases were given it, and their mean label."""
+        levels = []
+        for score, mean in self.ratings.calibration:
+            if mean.n:
+                level = self.names.get(score, f"{score:g}")
+                levels.append({"level": level, "score": score, **mean.record()})
+        return levels
+
+    def record(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        record = {
+            "judge": self.judge,
+            "verdict": self.verdict,
+            "remarks": self.remarks,
+            "cases": len(self.ratings.labels),
+            "judged": len(self.ratings.rows),
+            "not_judged": self.not_judged,
+            **self.ratings.record(),
+        }
+        for name in ("stability", "position_bias", "attacked"):
+            estimate = getattr(self, name)
+            record[name] = estimate.record() if estimate else None
+        record["calibration"] = self.calibration
+        record["examples"] = list(self.examples)
+        record["asked"] = dict(self.asked)
+        return record
+
+    def __repr__(self) -> str:
+        lines = [self.verdict, *(f"  {remark}" for remark in self.remarks)]
+        lines += [f"{name:<17} {value}" for name, value in self.figures.items()]
+        levels = [
+            f"{row['level']} {row['value']:.2f} (n = {row['n']})"
+            for row in self.calibration
+        ]
+        if levels:
+            lines.append(f"mean label of each level: {', '.join(levels)}")
+        return "\n".join(lines)
+
+    def page(self) -> Page:
+        """Return how the judge agrees with the labels, and the attacks that worked."""
+        figures = [(name, str(value)) for name, value in self.figures.items()]
+        return cards.judge_page(self.record(), figures, self._remarks())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeReports(HasPage):
+    """How each component that asks a model agrees with the cases.
+
+    `by_component` has a report for each component with labelled cases; `unlabelled` are
+    the components of which no case expects a score.
+    """
+
+    by_component: Mapping[str, JudgeReport]
+    unlabelled: tuple[str, ...] = ()
+
+    def page(self) -> Page:
+        """Show the report of each judge, and the judges without one."""
+        blocks: list[Block] = [report.page() for report in self.by_component.values()]
+        for name in self.unlabelled:
+            blocks.append(
+                f"{name}: no case expects a score of it, "
+                "so nothing says that it agrees with people."
+            )
+        if not blocks:
+            return Page("No component of this reward asks a model.")
+        return Page("Judges beside the scores that cases expect", blocks)
