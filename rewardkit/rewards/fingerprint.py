@@ -28,7 +28,6 @@ HOLDERS = (
     "rewardkit.primitives.",
     "rewardkit.judges.",
     "rewardkit.targets.",
-    "rewardkit.notebook.reward_cell.errors",
 )
 """Where rewardkit's callables that may hold a user's function are defined."""
 

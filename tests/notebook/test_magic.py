@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import rewardkit as rk
-from rewardkit.notebook.reward_cell.magic import CellError
+from rewardkit.notebook.reward_cell import CellError
 
 pytestmark = pytest.mark.integration
 

@@ -1,0 +1,130 @@
+"""A cell that is a reward file: what became of it, and what changed since before."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewardkit.analysis.before_after import Undiagnosed, before_after
+from rewardkit.analysis.definition_changes import definition_changes
+from rewardkit.analysis.matching import match_rows
+from rewardkit.analysis.view import make_views, only_finite
+from rewardkit.errors import InputError
+from rewardkit.html import markup
+from rewardkit.html.excerpts import one_line, visible
+from rewardkit.notebook.tiles import contract_tile
+from rewardkit.probes.points import probe_point
+from rewardkit.probes.result import ProbeResult
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.scores import Scores
+
+LINES_ABOVE = 1  # of a cell above those of its file: the one with the magic
+LINE_ENDS = re.compile("\r\n|\r|\n")
+"""As Python and the notebook count lines; a form feed is none."""
+LONGEST_CODE_LINE = 120  # characters
+MOST_MOVES = 3  # lines on rewards, advantages, and the order of siblings
+
+
+@dataclass(frozen=True)
+class RewardCell:
+    """A cell that is a reward file: the file, and its text."""
+
+    path: Path
+    text: str
+
+    def point_to_lines(self, text: str, escape: Callable[[str], str] = str) -> str:
+        """Return a text with the lines of the file in it as those of the cell."""
+        lines = LINE_ENDS.split(self.text)
+
+        def place(match: re.Match[str]) -> str:
+            number = int(match[1])
+            line = "".join(lines[number - 1 : number]).strip()
+            code = escape(f"`{visible(line[:LONGEST_CODE_LINE])}`")
+            return f"line {number + LINES_ABOVE} of the cell, {code}"
+
+        return re.sub(rf"[^\s(]*\b{re.escape(self.path.name)}:(\d+)", place, text)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedReward:
+    """A reward file as it was saved, with its reward and scores where it was run."""
+
+    data: bytes
+    reward: Reward
+    scores: Scores | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines of the file."""
+        return LINE_ENDS.split(self.data.decode("utf-8", "replace"))
+
+
+def describe_changes(before: SavedReward, after: SavedReward) -> list[str]:
+    """Say what changed: lines, definition, and rewards on the same rollouts."""
+    diff = difflib.unified_diff(before.lines, after.lines, n=0, lineterm="")
+    signs = [line[0] for line in list(diff)[2:]]
+    sentences = [f"+{signs.count('+')} -{signs.count('-')} lines"]
+    for change in definition_changes(before.reward.record(), after.reward.record()):
+        if change.what != "source":
+            sentences.append(one_line(change))
+    return [*sentences, *_describe_moves(before.scores, after.scores)]
+
+
+def _describe_moves(a: Scores | None, b: Scores | None) -> list[str]:
+    if a is None or b is None or a.rollouts.fingerprint != b.rollouts.fingerprint:
+        return []
+    try:
+        first = Undiagnosed(a, make_views(only_finite(a)))
+        second = Undiagnosed(b, make_views(only_finite(b)))
+        moves = before_after(first, second, match_rows(a, b))
+    except InputError as error:
+        return [f"rewards are not compared: {one_line(error)}"]
+    if not moves.changed:
+        return ["no reward changed"]
+    return [one_line(line, 400) for line in moves.moves[:MOST_MOVES]]
+
+
+@dataclass(frozen=True, eq=False)
+class CellOutcome:
+    """What became of a reward cell.
+
+    `saved` says where it was saved, `changes` what is other than when it was saved
+    before, `variables` what the names in the notebook are. ``None``: no rollouts for
+    the contract and the scores, or no cases.
+    """
+
+    cell: RewardCell
+    saved: str
+    variables: str
+    changes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    contract: ProbeResult | None = None
+    scores: Scores | None = None
+    cases: CheckResult | None = None
+
+    def __repr__(self) -> str:
+        changes = [f"  {line}" for line in self.changes]
+        lines = [self.saved, *changes, self.variables, *self.notes]
+        if self.contract is not None:
+            tile = contract_tile(self.contract)
+            lines.append(f"contract: {tile.figure}, {tile.words}")
+            for finding in self.contract.findings:
+                lines += probe_point(finding, self.contract.reward).lines(True)
+        for record in (self.scores, self.cases):
+            if record is not None:
+                lines.append(repr(record))
+        return self.cell.point_to_lines("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        changes = markup.listed(map(markup.escaped, self.changes))
+        notes = markup.paragraphs(self.variables, *self.notes)
+        head = f"<p><b>{markup.escaped(self.saved)}</b></p>{changes}{notes}"
+        parts = [f'<div class="rewardkit">{head}</div>']
+        for record in (self.contract, self.scores, self.cases):
+            if record is not None:
+                parts.append(record._repr_html_())
+        return self.cell.point_to_lines("".join(parts), markup.escaped)
