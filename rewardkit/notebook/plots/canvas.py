@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +26,14 @@ CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "
 GRID: dict[str, Any] = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
 SMALL = 8.5  # points of the words along the axes
 LABEL = 8.0  # points of the words beside what is drawn
+KEY_STYLE: dict[str, Any] = {
+    "ncols": 9,
+    "fontsize": LABEL,
+    "frameon": False,
+    "handletextpad": 0.5,
+    "columnspacing": 1.4,
+    "borderaxespad": 0.3,
+}
 NAME_WIDTH = 32  # characters of a component's name in a line
 TITLE_WIDTH = 70
 WIDEST = 1e200  # beyond it an axis has no ticks in floating point
@@ -58,22 +67,21 @@ def grid_for(
         InputError: too few axes are given.
     """
     if axes is not None:
-        given = list(np.ravel(axes))
-        if len(given) < count:
+        grid = list(np.ravel(axes))
+        if len(grid) < count:
             raise InputError(
-                f"axes={axes!r} are {len(given)} axes for {count} plots; give more, or "
+                f"axes={axes!r} are {len(grid)} axes for {count} plots; give more, or "
                 "none"
             )
-        return given[:count]
+        return grid[:count]
     columns = min(columns, count)
-    rows = -(-count // columns)
+    rows = math.ceil(count / columns)
     shape = (size[0] * columns, size[1] * rows)
-    _, grid = plt.subplots(
-        rows, columns, figsize=shape, layout="constrained", squeeze=False
-    )
-    for ax in list(grid.flat)[count:]:
+    options: dict[str, Any] = {"layout": "constrained", "squeeze": False}
+    _, cells = plt.subplots(rows, columns, figsize=shape, **options)
+    for ax in cells.flat[count:]:
         ax.set_visible(False)
-    return list(grid.flat)[:count]
+    return list(cells.flat[:count])
 
 
 def size_of(ax: Axes) -> Floats:
@@ -92,40 +100,23 @@ def finished(
     """
     width, _ = size_of(ax)
     points = 11.0 if width > 5 else 9.5
-    names = (
-        line for item in ax.get_yticklabels() for line in item.get_text().split("\n")
-    )
-    beside = 0.64 * SMALL * max(map(len, names), default=0)
-    letters = max(
-        20, min(TITLE_WIDTH, int((72 * width - 36 - beside) / (0.62 * points)))
-    )
-    even = (
-        8 + len(title) // -(-len(title) // letters) if title else letters
-    )  # no line of one word
-    ax.set_title(
-        wrapped(title[:1].upper() + title[1:], min(letters, even)),
-        loc="left",
-        fontsize=points,
-        pad=24 if key else 8,
-    )
+    longest = 0  # letters of a line beside the axes
+    for item in ax.get_yticklabels():
+        longest = max(longest, *map(len, item.get_text().split("\n")))
+    room = 72 * width - 36 - 0.64 * SMALL * longest
+    letters = max(20, min(TITLE_WIDTH, int(room / (0.62 * points))))
+    if title:  # no line of one word
+        lines = math.ceil(len(title) / letters)
+        letters = min(letters, 8 + len(title) // lines)
+    heading = wrapped(title[:1].upper() + title[1:], letters)
+    ax.set_title(heading, loc="left", fontsize=points, pad=24 if key else 8)
     ax.set_xlabel(x, fontsize=SMALL, color=MUTED, loc="left")
     ax.set_ylabel(y, fontsize=SMALL, color=MUTED)
     if key:
-        style: dict[str, Any] = {
-            "handletextpad": 0.5,
-            "columnspacing": 1.4,
-            "borderaxespad": 0.3,
-        }
-        ax.legend(
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=9,
-            fontsize=LABEL,
-            frameon=False,
-            **style,
-        )
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **KEY_STYLE)
     for axis in (ax.xaxis, ax.yaxis):  # no factor beside an axis, where the key stands
-        if isinstance(formatter := axis.get_major_formatter(), ScalarFormatter):
+        formatter = axis.get_major_formatter()
+        if isinstance(formatter, ScalarFormatter):
             formatter.set_scientific(False)
             formatter.set_useOffset(False)
     for text in ax.findobj(Text):
@@ -137,15 +128,8 @@ def put_words(ax: Axes, text: str, title: str = "") -> Axes:
     """Put words in place of a picture."""
     ax.set_xticks([])
     ax.set_yticks([])
-    ax.text(
-        0.5,
-        0.5,
-        wrapped(text, 48),
-        ha="center",
-        va="center",
-        transform=ax.transAxes,
-        color=MUTED,
-    )
+    style: dict[str, Any] = {"ha": "center", "va": "center", "color": MUTED}
+    ax.text(0.5, 0.5, wrapped(text, 48), transform=ax.transAxes, **style)
     return finished(ax, title)
 
 
@@ -157,7 +141,7 @@ def label(
     shift: tuple[float, float] = (4, 0),
     **style: Any,
 ) -> None:
-    """Words right of a place, or shifted from it by other points."""
+    """Write words right of a place, or shifted from it by other points."""
     style = {"va": "center", "fontsize": LABEL, "annotation_clip": False, **style}
     ax.annotate(plain(text), (x, y), shift, textcoords="offset points", **style)
 
@@ -166,47 +150,49 @@ def curve(
     ax: Axes,
     x: ArrayLike,
     y: ArrayLike,
-    told: str,
+    name: str,
     *bands: tuple[ArrayLike, ArrayLike],
     nth: int = 0,
 ) -> tuple[Line2D, str]:
-    """Draw a line with its bands in the `nth` style; it, and what it is called."""
+    """Draw a line with its bands in the `nth` style; return it with its name."""
     colour, dash, marker = CURVES[nth % len(CURVES)]
     for low, high in bands:
         ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     (line,) = ax.plot(x, y, color=colour, linestyle=dash, marker=marker, markersize=3.5)
-    return line, told
+    return line, name
 
 
 def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
     """Name curves right of the axes at the heights of their ends, never overlapping."""
     low, high = ax.get_ylim()
     apart = (high - low) * 2.4 * LABEL / (72 * size_of(ax)[1])
-    last = [(np.asarray(line.get_ydata(), dtype=float), told) for line, told in curves]
+    ends = []
+    for line, name in curves:
+        heights = np.asarray(line.get_ydata(), dtype=float)
+        finite = heights[np.isfinite(heights)]
+        if len(finite):
+            ends.append((finite[-1], name))
     height = -np.inf
-    for end, told in sorted(
-        (ys[np.isfinite(ys)][-1], told) for ys, told in last if np.isfinite(ys).any()
-    ):
+    for end, name in sorted(ends):
         height = max(end, height + apart)
-        label(ax, told, 1, height, xycoords=ax.get_yaxis_transform())
+        label(ax, name, 1, height, xycoords=ax.get_yaxis_transform())
 
 
 def plain(text: object) -> str:
     """Return a text with escapes for what the font has no glyph for."""
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
-    return "".join(
-        character
-        if character.isprintable() and font.get_char_index(ord(character))
-        else character.encode("unicode_escape").decode()
-        for character in str(text)
-    )
+    letters = []
+    for letter in str(text):
+        has_glyph = letter.isprintable() and font.get_char_index(ord(letter))
+        escape = letter.encode("unicode_escape").decode()
+        letters.append(letter if has_glyph else escape)
+    return "".join(letters)
 
 
 def wrapped(text: object, width: int = NAME_WIDTH) -> str:
     """Return a text in lines that fit, broken behind underscores where possible."""
-    return "\n".join(textwrap.wrap(plain(text).replace("_", "_ "), width)).replace(
-        "_ ", "_"
-    )
+    lines = textwrap.wrap(plain(text).replace("_", "_ "), width)
+    return "\n".join(lines).replace("_ ", "_")
 
 
 def of_part(part: str, title: str) -> str:
@@ -220,11 +206,9 @@ def share_text(share: float) -> str:
     >>> share_text(0.03), share_text(0.999), share_text(1.0)
     ('3 %', 'over 99 %', '100 %')
     """
-    return (
-        "over 99 %"
-        if 0.995 <= share < 1 - 1e-9
-        else percent(share).replace(".0 %", " %")
-    )
+    if 0.995 <= share < 1 - 1e-9:
+        return "over 99 %"
+    return percent(share).replace(".0 %", " %")
 
 
 def from_to(before: float, after: float) -> str:
@@ -233,10 +217,11 @@ def from_to(before: float, after: float) -> str:
     >>> from_to(0.171, 0.54), from_to(2.001, 2.0)
     ('rises from 0.17 to 0.54', 'falls from 2.001 to 2')
     """
+    verb = "rises" if after > before else "falls"
     for digits in (2, 3, 4):
         first, last = f"{before:.{digits}g}", f"{after:.{digits}g}"
         if first != last:
-            return f"{'rises' if after > before else 'falls'} from {first} to {last}"
+            return f"{verb} from {first} to {last}"
     return f"stays at {first}"
 
 

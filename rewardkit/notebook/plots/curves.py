@@ -17,10 +17,10 @@ from rewardkit.analysis.forecast import Forecast
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.notebook.plots import canvas
 
-NOT_UNASKED = ("characters",)
+SAID_BY_OTHERS = ("characters",)
 """Figures that say what another one says already."""
 FLAT = 1e-9
-CALLED = {
+TITLES = {
     "reward": "the reward",
     "words": "the length in words",
     "characters": "the length in characters",
@@ -36,103 +36,89 @@ def forecast_curves(
     asked for, but not what stays the same, which is told below; or the `figures` that
     are named. InputError: no such figure.
     """
-    known = list(forecast.best_of.curves)
-    for name in [name for name in figures or () if name not in known]:
-        near = did_you_mean(name, known)
-        raise InputError(f"this forecast has no figure {name!r}; it has {known}{near}")
-    flat = (
-        [name for name in known if _is_flat(forecast, name)] if figures is None else []
-    )
-    shown = [
-        name
-        for name in figures or known
-        if figures or name not in (*flat, *NOT_UNASKED)
-    ]
-    if len(forecast.best_of) < 2 or not shown:
+    names = list(forecast.best_of.curves)
+    for name in figures or ():
+        if name not in names:
+            near = did_you_mean(name, names)
+            raise InputError(
+                f"this forecast has no figure {name!r}; it has {names}{near}"
+            )
+    flat: list[str] = []
+    if figures is None:
+        flat = [name for name in names if _is_flat(forecast, name)]
+    if not figures:
+        figures = [name for name in names if name not in (*flat, *SAID_BY_OTHERS)]
+    if len(forecast.best_of) < 2 or not figures:
         (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
-        return [
-            canvas.put_words(
-                canvas.axes_for(ax),
-                next(iter(forecast.notes), "there is nothing to forecast"),
-            )
-        ]
-    drawn = canvas.grid_for(axes, len(shown), columns=3, size=(4.0, 2.9))
-    for ax, name in zip(drawn, shown, strict=True):
-        _curve(canvas.axes_for(ax), forecast, name)
-    values = {name: forecast.best_of.curves[name].value[0] for name in flat}
-    same = ", ".join(
-        f"{forecast.called(name)} {value:.3g}" for name, value in values.items()
-    )
-    best = forecast.best_of.points[-1]
-    tilt = (
-        f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}"
-        if len(forecast.tilted) > 1
-        else ""
-    )
-    below = [
-        f"best of n, to n = {best:g} (KL at most){tilt}; dotted: a sibling at random; "
-        "bands: 95 %",
-        *([f"the same at every KL, and not drawn: {same}"] if same else []),
-    ]
-    figure = drawn[0].figure
+        reason = [*forecast.notes, "there is nothing to forecast"][0]
+        return [canvas.put_words(canvas.axes_for(ax), reason)]
+    plots = canvas.grid_for(axes, len(figures), columns=3, size=(4.0, 2.9))
+    for ax, name in zip(plots, figures, strict=True):
+        _draw_figure(canvas.axes_for(ax), forecast, name)
+    figure = plots[0].figure
     width = int(16 * figure.bbox.width / figure.dpi)
-    lines = "\n".join(
-        textwrap.fill(canvas.plain(line), width, subsequent_indent="    ")
-        for line in below
-    )
+    lines = []
+    for sentence in _describe_curves(forecast, flat):
+        plain = canvas.plain(sentence)
+        lines += textwrap.wrap(plain, width, subsequent_indent="    ")
     if axes is None and isinstance(figure, Figure):
-        figure.set_figheight(figure.get_figheight() + 0.15 * lines.count("\n"))
-    figure.supxlabel(
-        lines,
-        x=0.01,
-        ha="left",
-        fontsize=canvas.SMALL,
-        color=canvas.MUTED,
-        parse_math=False,
-    )
-    return drawn
+        figure.set_figheight(figure.get_figheight() + 0.15 * (len(lines) - 1))
+    style: dict[str, Any] = {"fontsize": canvas.SMALL, "color": canvas.MUTED}
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", parse_math=False, **style)
+    return plots
 
 
-def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
-    (low, high), best, label = (
-        _span(forecast, name),
-        forecast.best_of.curves[name],
-        forecast.called(name),
-    )
-    called = CALLED.get(name) or (f"the {label}" if name == "label" else f"'{label}'")
+def _describe_curves(forecast: Forecast, flat: Sequence[str]) -> list[str]:
+    """Say how far both views go, and which figures are `flat` and not drawn."""
+    reach = f"best of n, to n = {forecast.best_of.points[-1]:g} (KL at most)"
+    if len(forecast.tilted) > 1:
+        reach += f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}"
+    sentences = [f"{reach}; dotted: a sibling at random; bands: 95 %"]
+    values = []
+    for name in flat:
+        value = forecast.best_of.curves[name].value[0]
+        values.append(f"{forecast.called(name)} {value:.3g}")
+    if values:
+        same = ", ".join(values)
+        sentences.append(f"the same at every KL, and not drawn: {same}")
+    return sentences
+
+
+def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
+    low, high = _span(forecast, name)
+    label = forecast.called(name)
+    subject = f"the {label}" if name == "label" else f"'{label}'"
+    subject = TITLES.get(name, subject)
     if np.isfinite(low) and canvas.too_far(low, high):
-        return canvas.put_words(
-            ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", called
-        )
-    drawn = []
-    for nth, (view, told) in enumerate(
-        ((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))
-    ):
+        words = f"from {low:.3g} to {high:.3g}: too far apart for a scale"
+        return canvas.put_words(ax, words, subject)
+    lines = []
+    views = ((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))
+    for nth, (view, view_name) in enumerate(views):
         if len(view) > 1:
-            of = view.curves[name]
-            drawn.append(
-                canvas.curve(ax, view.kl, of.value, told, (of.low, of.high), nth=nth)
+            curve = view.curves[name]
+            band = (curve.low, curve.high)
+            lines.append(
+                canvas.curve(ax, view.kl, curve.value, view_name, band, nth=nth)
             )
-    start, end, change = (
-        float(value) for value in (best.value[0], best.value[-1], best.change[-1])
-    )
+    best = forecast.best_of.curves[name]
+    start, end, change = map(float, (best.value[0], best.value[-1], best.change[-1]))
     ax.axhline(start, color=canvas.GREY, linewidth=1, linestyle=":")
     if _is_flat(forecast, name):
         reach = max(0.05, 0.05 * abs(start))
         ax.set_ylim(start - reach, start + reach)
-    canvas.label_ends(ax, drawn)
-    moves = canvas.from_to(end - change, end)
-    how = f"{moves} in the best of {forecast.best_of.points[-1]:g}"
-    if best.change_low[-1] <= 0 <= best.change_high[-1] and change:
-        how = f"does not clearly move from {end - change:.2g}"
-    few = best.known[-1]
-    of_all = (
-        f", of the {canvas.share_text(few)} that have it at the end"
-        if few < 1 - FLAT
-        else ""
-    )
-    title = f"{called} {how}" if np.isfinite(change) else f"{called} is not known"
-    return canvas.finished(ax, title, x=f"KL in nats{of_all}", y="mean")
+    canvas.label_ends(ax, lines)
+    if not np.isfinite(change):
+        title = f"{subject} is not known"
+    elif change and best.change_low[-1] <= 0 <= best.change_high[-1]:
+        title = f"{subject} does not clearly move from {end - change:.2g}"
+    else:
+        moves = canvas.from_to(end - change, end)
+        title = f"{subject} {moves} in the best of {forecast.best_of.points[-1]:g}"
+    axis, share = "KL in nats", best.known[-1]
+    if share < 1 - FLAT:
+        axis += f", of the {canvas.share_text(share)} that have it at the end"
+    return canvas.finished(ax, title, x=axis, y="mean")
 
 
 def _is_flat(forecast: Forecast, name: str) -> bool:
@@ -143,16 +129,15 @@ def _is_flat(forecast: Forecast, name: str) -> bool:
 
 def _span(forecast: Forecast, name: str) -> tuple[float, float]:
     """Return the lowest and highest finite number of a figure's curves and bands."""
-    curves = [
-        view.curves[name]
-        for view in (forecast.best_of, forecast.tilted)
-        if name in view.curves
-    ]
-    edges = np.concatenate(
-        [[*curve.value, *curve.low, *curve.high] for curve in curves]
-    )
-    edges = edges[np.isfinite(edges)]
-    return (float(edges.min()), float(edges.max())) if len(edges) else (np.nan, np.nan)
+    edges: list[float] = []
+    for view in (forecast.best_of, forecast.tilted):
+        if name in view.curves:
+            curve = view.curves[name]
+            edges += [*curve.value, *curve.low, *curve.high]
+    finite = np.array(edges)[np.isfinite(edges)]
+    if not len(finite):
+        return np.nan, np.nan
+    return float(finite.min()), float(finite.max())
 
 
 # --- over steps
@@ -170,37 +155,29 @@ def over_steps(
     Each point is of the last `window` steps together.
     """
     ax, table = canvas.axes_for(ax), diagnosis.over_steps(window)
-    what = "the reward" if figure == "reward" else f"'{figure}'"
+    subject = "the reward" if figure == "reward" else f"'{figure}'"
     if table.empty or table["step"].nunique() < 2:
-        return canvas.put_words(ax, "fewer than two steps", what)
+        return canvas.put_words(ax, "fewer than two steps", subject)
     table = table[table["figure"] == figure]
-    parts = (
-        {f" of {part}": rows for part, rows in table.groupby("part")}
-        if "part" in table
-        else {"": table}
-    )
-    drawn = []
+    parts = {"": table}
+    if "part" in table:
+        parts = {f" of {part}": rows for part, rows in table.groupby("part")}
+    # one part has two bands, two have one each, and more have none
+    quantiles = (("p25", "p75"), ("p5", "p95"))[: max(0, 3 - len(parts))]
+    lines = []
     for nth, (part, rows) in enumerate(parts.items()):
-        bands = [
-            (rows[low], rows[high])
-            for low, high in (("p25", "p75"), ("p5", "p95"))[: 3 - len(parts)]
-        ]
-        drawn.append(
-            canvas.curve(ax, rows["step"], rows["mean"], f"mean{part}", *bands, nth=nth)
-        )
+        bands = [(rows[low], rows[high]) for low, high in quantiles]
+        steps, mean = rows["step"], rows["mean"]
+        lines.append(canvas.curve(ax, steps, mean, f"mean{part}", *bands, nth=nth))
         if len(parts) == 1:
-            drawn.append(
-                canvas.curve(ax, rows["step"], rows["median"], "median", nth=1)
-            )
-    canvas.label_ends(ax, drawn)
+            lines.append(canvas.curve(ax, steps, rows["median"], "median", nth=1))
+    canvas.label_ends(ax, lines)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    told = f", the last {window} together" if window > 1 else ""
-    told += (
-        f" (bands: {'5 to 95 %, ' if len(parts) == 1 else ''}25 to 75 % of completions)"
-    )
-    return canvas.finished(
-        ax, _moved(what, parts), x=f"step{told}", y=canvas.wrapped(figure)
-    )
+    axis = f"step, the last {window} together" if window > 1 else "step"
+    wide = "5 to 95 %, " if len(parts) == 1 else ""
+    axis += f" (bands: {wide}25 to 75 % of completions)"
+    title = _describe_move(subject, parts)
+    return canvas.finished(ax, title, x=axis, y=canvas.wrapped(figure))
 
 
 def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
@@ -212,21 +189,16 @@ def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
     return [over_steps(diagnosis, figure, window=window) for figure in figures]
 
 
-def _moved(what: str, parts: dict[str, pd.DataFrame]) -> str:
+def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
     """Say how the mean of the part that moves most goes from first to last step."""
-    known = {
-        part: rows.dropna(subset="mean")
-        for part, rows in parts.items()
-        if rows["mean"].notna().any()
-    }
-    ends = {
-        part: rows[["step", "mean"]].iloc[[0, -1]].to_numpy()
-        for part, rows in known.items()
-    }
+    ends = {}
+    for part, rows in parts.items():
+        scored = rows.dropna(subset="mean")
+        if len(scored):
+            ends[part] = scored[["step", "mean"]].iloc[[0, -1]].to_numpy()
     if not ends:
-        return f"{what} is not scored at any step"
+        return f"{subject} is not scored at any step"
     part = max(ends, key=lambda name: abs(ends[name][1, 1] - ends[name][0, 1]))
     (first, before), (last, after) = ends[part]
-    return (
-        f"{what}{part} {canvas.from_to(before, after)} over steps {first:g} to {last:g}"
-    )
+    moves = canvas.from_to(before, after)
+    return f"{subject}{part} {moves} over steps {first:g} to {last:g}"
