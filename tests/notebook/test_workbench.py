@@ -616,7 +616,7 @@ def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench, 
 
 
 def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench, browse):
-    read = bench._bench.read
+    read = bench._bench.receive
     read(json.dumps([[1, ["open", 5]], [2, ["step", 1]]]))
     place = bench._bench.opened.row
     read(json.dumps([[1, ["open", 5]], [2, ["step", 1]], [3, ["flag"]]]))

@@ -96,9 +96,8 @@ class Bench(traitlets.HasTraits):
         self.flagged: list[int] = []  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[..., Any]] = {}
-        self.drawn: dict[
-            Scores, dict[str, Any]
-        ] = {}  # pictures of scores, by component
+        # pictures of scores, by component
+        self.drawn: dict[Scores, dict[str, Any]] = {}
         self._last_command = 0
         self._right: tuple[Floats, str] | None = None
         self._computed: dict[str, Any] = {}  # under the variant of now, by name
@@ -147,9 +146,9 @@ class Bench(traitlets.HasTraits):
         if verb in self.commands:
             self.commands[verb](*arguments)
 
-    def read(self, sent: str) -> None:
+    def receive(self, text: str) -> None:
         """Obey what the page sent, each command once: the page repeats its last few."""
-        for number, command in json.loads(sent or "[]"):
+        for number, command in json.loads(text or "[]"):
             if number > self._last_command:
                 self._last_command = number
                 self.obey(*command)
@@ -214,10 +213,8 @@ class Bench(traitlets.HasTraits):
 
         Errors as in `Suggestion.apply`.
         """
-        variant, before = (
-            self.variant.after(change, self.scores, part),
-            self.figures.tied_share,
-        )
+        variant = self.variant.after(change, self.scores, part)
+        before = self.figures.tied_share
         self.gated(variant)
         self.go(variant)
         moved = f"{percent(before)} -> {percent(self.figures.tied_share)}"
@@ -278,8 +275,8 @@ class Bench(traitlets.HasTraits):
                     values[view.rows] = labels
             if not np.isnan(values).all():
                 return values, f"by the column {self.label!r}"
-        found = rightness(self.scored, views, self.before.advantages)
-        return found.values, f"right is one {found.by}" if found.by else ""
+        right = rightness(self.scored, views, self.before.advantages)
+        return right.values, f"right is one {right.by}" if right.by else ""
 
     @cached_property
     def rows_of_group(self) -> list[NDArray[np.intp]]:
@@ -345,9 +342,9 @@ class Bench(traitlets.HasTraits):
         if not added:
             return f"A case that expects the same is in {path} already."
         self.cases_written += added
-        *before, last = load_cases(path)
-        more = f", which has {counted(len(before), 'other case')}" if before else ""
-        return f"Saved as {last.name!r} in {path}{more}."
+        *others, last = load_cases(path)
+        note = f", which has {counted(len(others), 'other case')}" if others else ""
+        return f"Saved as {last.name!r} in {path}{note}."
 
 
 MOST_REMEMBERED = 8

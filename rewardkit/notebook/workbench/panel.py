@@ -281,7 +281,7 @@ def framed(bench: Bench, *inner: Any) -> Any:
     """
     lost = html("rewardkit-lost", f'<p role="alert">{KERNEL_IS_GONE}</p>')
     wire = classed(widgets.Text(tooltip="what was done"), "rewardkit-wire")
-    wire.observe(lambda change: bench.read(change["new"]), "value")
+    wire.observe(lambda change: bench.receive(change["new"]), "value")
     first = html("rewardkit-begin", f"{markup.style('workbench')}{keys()}")
     marks = ("rewardkit-workbench", "rk-bench")
     return classed(stack(first, wire, lost, *inner, mark="rewardkit"), *marks)

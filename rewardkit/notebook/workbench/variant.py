@@ -69,8 +69,8 @@ class Variant:
         """Return the gates that differ from those of the base."""
         if not self.gates:
             return {}
-        own = {item.name: item.gate for item in self.base.reward.components}
-        return {name: gate for name, gate in self.gates.items() if gate != own[name]}
+        start = {item.name: item.gate for item in self.base.reward.components}
+        return {name: gate for name, gate in self.gates.items() if gate != start[name]}
 
     def combined(self, reward: Reward) -> Reward:
         """Return a reward with the weights and aggregation, its gates as they are."""
@@ -81,26 +81,26 @@ class Variant:
     @property
     def line(self) -> str:
         """Return code that makes this reward of the first one, called ``reward``."""
-        start = self.base.reward
-        weights = {
-            key: weight
-            for key, weight in self.weights.items()
-            if weight != start.weights[key]
-        }
-        code = f"{self.code}.reweigh({weights})" if weights else self.code
+        start, code = self.base.reward, self.code
+        weights = {}
+        for name, weight in self.weights.items():
+            if weight != start.weights[name]:
+                weights[name] = weight
+        if weights:
+            code += f".reweigh({weights})"
         options = []
         if self.aggregation and self.aggregation != start.aggregation:
             options.append(f"aggregation={self.aggregation!r}")
         if self.moved:
-            said = ", ".join(
-                f"{key!r}: {f'rk.{gate!r}' if gate else None}"
-                for key, gate in self.moved.items()
-            )
-            item = (
-                f"dataclasses.replace(item, gate={{{said}}}.get(item.name, item.gate))"
-            )
+            gates = []
+            for name, gate in self.moved.items():
+                gates.append(f"{name!r}: rk.{gate!r}" if gate else f"{name!r}: None")
+            gate_of_item = f"{{{', '.join(gates)}}}.get(item.name, item.gate)"
+            item = f"dataclasses.replace(item, gate={gate_of_item})"
             options.append(f"components=[{item} for item in {code}.components]")
-        return f"dataclasses.replace({code}, {', '.join(options)})" if options else code
+        if not options:
+            return code
+        return f"dataclasses.replace({code}, {', '.join(options)})"
 
     def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
         """Return the settings after a change of the reward with these `scores`.
@@ -110,25 +110,18 @@ class Variant:
         """
         if change.weights and not part:
             return replace(self, weights={**self.weights, **change.weights})
-        gates = {
-            name: item["gate"]
-            for name, item in change.components.items()
-            if list(item) == ["gate"]
-        }
-        if (
-            gates
-            and len(gates) == len(change.components)
-            and all(map(_is_movable, gates.values()))
-        ):
-            if not self.is_routed:
-                return replace(self, gates={**self.gates, **gates})
-        line = change.line(scores.reward).replace("scores.", "reward.", 1)
-        if line.startswith("rk.Component("):
-            line = f"replace(reward, components=[*reward.components, {line}])"
-        line = re.sub(r"(?<![\w.])(?=replace\()", "dataclasses.", line)
-        code = (
-            line if self.line == "reward" else f"(lambda reward: {line})({self.line})"
-        )
+        gates = {}
+        for name, options in change.components.items():
+            if list(options) == ["gate"] and _is_movable(options["gate"]):
+                gates[name] = options["gate"]
+        if gates and len(gates) == len(change.components) and not self.is_routed:
+            return replace(self, gates={**self.gates, **gates})
+        code = change.line(scores.reward).replace("scores.", "reward.", 1)
+        if code.startswith("rk.Component("):
+            code = f"replace(reward, components=[*reward.components, {code}])"
+        code = re.sub(r"(?<![\w.])(?=replace\()", "dataclasses.", code)
+        if self.line != "reward":
+            code = f"(lambda reward: {code})({self.line})"
         return Variant.of(applied(change, scores, part), self.training, code)
 
 
@@ -214,7 +207,7 @@ def name_components(views: Sequence[View]) -> dict[str, tuple[View, str]]:
     for view in views:
         for name in view.names:
             title = f"{view.part}: {name}" if len(views) > 1 else name
-            names[title] = (view, name)
+            names[title] = view, name
     return names
 
 
@@ -222,8 +215,8 @@ def _auc(views: Sequence[View]) -> float:
     agree = pairs = 0.0
     for view in views:
         if view.context.label is not None:
-            good, all_ = concordance(view.paid_by, view.context.label, view.groups)
-            agree, pairs = agree + float(good.sum()), pairs + float(all_.sum())
+            right, total = concordance(view.paid_by, view.context.label, view.groups)
+            agree, pairs = agree + float(right.sum()), pairs + float(total.sum())
     return agree / pairs if pairs else math.nan
 
 
@@ -243,5 +236,5 @@ def share_of_turned_signs(before: Figures, now: Figures) -> float:
 
 def _signs(advantages: Floats) -> Floats:
     """Return -1, 0 or 1 for each advantage; a rounding error and NaN are 0."""
-    known = np.nan_to_num(advantages)
-    return np.sign(np.where(np.abs(known) < ROUNDING, 0.0, known))
+    numbers = np.nan_to_num(advantages)
+    return np.sign(np.where(np.abs(numbers) < ROUNDING, 0.0, numbers))
