@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.answers import Row, Truth
 from rewardkit.answers.formats import find_answer_keys, find_answer_tags
-from rewardkit.answers.truths import Row, Truth
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
 from rewardkit.starting.code import code_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.answers import Row, Truth
 from rewardkit.answers.formats import THINKING, find_tags
-from rewardkit.answers.truths import Row, Truth
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from rewardkit.answers.truths import accepted
+from rewardkit.answers import accepted
 from rewardkit.findings import counted, percent
 from rewardkit.starting.code import code_of
 from rewardkit.starting.task import Task

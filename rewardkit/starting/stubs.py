@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rewardkit.answers.truths import Row
+from rewardkit.answers import Row
 from rewardkit.html.excerpts import one_line
 from rewardkit.primitives import extract
 from rewardkit.primitives.texts import normal_text, words

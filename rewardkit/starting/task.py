@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.answers.truths import Row, Truth, find_truth
+from rewardkit.answers import Row, Truth, find_truth
 from rewardkit.primitives import measure
 from rewardkit.primitives.texts import words
 from rewardkit.probes.subjects.log import prompt_text

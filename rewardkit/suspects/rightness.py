@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import ROUNDING, View
-from rewardkit.answers.truths import states_truth
+from rewardkit.answers import states_truth
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
+from rewardkit.answers import states_truth
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -17,7 +18,6 @@ from rewardkit.answers.kinds import (
     read_truth,
 )
 from rewardkit.answers.marks import find_marks
-from rewardkit.answers.truths import states_truth
 from rewardkit.strategies.values import truth_like
 from rewardkit.strategies.wrong_answers import wrong_answers
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rewardkit as rk
-from rewardkit.answers.truths import find_truth
+from rewardkit.answers import find_truth
 from rewardkit.starting.code import code_of
 from rewardkit.starting.forms import schema_of
 
