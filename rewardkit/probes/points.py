@@ -71,17 +71,17 @@ def _quote(example: Example, finding: Finding, reward: Reward) -> Quote:
 
 def _describe(example: Example) -> UserText:
     """Say what an example got instead of a reward, and which rollout it is for."""
-    said = one_line(example.said)
+    outcome = one_line(example.said)
     place = one_line(example.rollout_id, 40)
     if not place.startswith("case "):
         place = f"for the prompt of rollout {place}"
-    if ", before " in said:
-        said = f"earns {said}"
+    if ", before " in outcome:
+        outcome = f"earns {outcome}"
     elif math.isnan(example.reward):
-        said = f"no reward ({said})" if said else "no reward"
-    elif said:
-        said = f"earns {example.reward:.4g} ({said})"
-    parts = [said, place]
+        outcome = f"no reward ({outcome})" if outcome else "no reward"
+    elif outcome:
+        outcome = f"earns {example.reward:.4g} ({outcome})"
+    parts = [outcome, place]
     if "ground_truth" in example.columns:
         parts.append(f"truth {one_line(repr(example.columns['ground_truth']), 60)}")
     turns = describe_turns(example, 60)

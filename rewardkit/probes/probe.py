@@ -201,7 +201,7 @@ def probe(
         observed.calibration,
         tuple(item.name for item in probes),
         families,
-        name_tried_probes([*observed.trials, *hanging]),
+        name_tried_probes(probes, [*observed.trials, *hanging]),
         tries.calls,
         count_untried(observed, probes),
     )
@@ -278,9 +278,12 @@ def sort_findings(
     return sorted(merged, key=lambda finding: finding.order)
 
 
-def name_tried_probes(trials: Iterable[Trial]) -> frozenset[str]:
+def name_tried_probes(
+    probes: Iterable[Strategy], trials: Iterable[Trial]
+) -> tuple[str, ...]:
     """Name the probes of which something was tried."""
-    return frozenset(trial.probe.name for trial in trials if any(trial.outcomes))
+    names = {trial.probe.name for trial in trials if any(trial.outcomes)}
+    return tuple(probe.name for probe in probes if probe.name in names)
 
 
 def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, int]:

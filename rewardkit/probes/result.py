@@ -53,6 +53,21 @@ EARNING_NAMES_WITHOUT_TRUTH = {
 }
 
 
+TABLE_COLUMNS = [
+    "severity",
+    "code",
+    "family",
+    "component",
+    "part",
+    "rate",
+    "gain",
+    "n",
+    "sentence",
+    "accepted",
+]
+"""Columns of the table of findings."""
+
+
 @dataclass(frozen=True)
 class Inconclusive(PlainRecord):
     """What could not be decided: the probe, family or part, and why."""
@@ -63,11 +78,11 @@ class Inconclusive(PlainRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProbeResult(HasPage):
-    """What probing found: `findings`, the worst first, and what is `inconclusive`.
+    """The `findings` of probing, the worst first, and what is `inconclusive`.
 
-    `probes` are those that were to be tried, in `families`; `made` are those of which
-    something was tried. `untried` counts the attempts of each that the budget did not
-    reach. `calibration` says how right and wrong answers were written and what they
+    `probes` are those that were to be tried, in `families`; `tried_probes` are those of
+    which something was tried. `untried` counts the attempts of each that the budget did
+    not reach. `calibration` says how right and wrong answers were written and what they
     earned; `baseline` is what is accepted of this reward.
     """
 
@@ -77,7 +92,7 @@ class ProbeResult(HasPage):
     calibration: Calibration
     probes: tuple[str, ...]
     families: frozenset[str]
-    made: frozenset[str]
+    tried_probes: tuple[str, ...]
     calls: int
     untried: Mapping[str, int] = field(default_factory=dict)
     baseline: Baseline | None = None
@@ -94,25 +109,13 @@ class ProbeResult(HasPage):
     @property
     def table(self) -> pd.DataFrame:
         """One row a finding, the worst first."""
-        rows = [
-            {
-                "severity": finding.severity,
-                "code": finding.code,
-                "family": finding.family,
-                "component": finding.component,
-                "part": finding.part,
-                "rate": finding.evidence.get("value"),
-                "gain": finding.evidence.get("gain"),
-                "n": finding.n,
-                "sentence": finding.sentence,
-                "accepted": finding.accepted,
-            }
-            for finding in self.findings
-        ]
-        columns = (
-            "severity code family component part rate gain n sentence accepted".split()
-        )
-        return pd.DataFrame(rows, columns=columns, dtype=object)
+        rows: list[list[Any]] = []
+        for finding in self.findings:
+            values = {**vars(finding), "sentence": finding.sentence}
+            values["rate"] = finding.evidence.get("value")
+            values["gain"] = finding.evidence.get("gain")
+            rows.append([values[name] for name in TABLE_COLUMNS])
+        return pd.DataFrame(rows, columns=TABLE_COLUMNS, dtype=object)
 
     @property
     def cases(self) -> list[dict[str, Any]]:
@@ -180,11 +183,6 @@ class ProbeResult(HasPage):
         return any(finding.code in SAYS_ALL for finding in self.findings)
 
     @property
-    def tried_probes(self) -> tuple[str, ...]:
-        """Return the probes of which something was tried."""
-        return tuple(name for name in self.probes if name in self.made)
-
-    @property
     def looks_for_holes(self) -> bool:
         """Whether more than the contract was to be tried."""
         return bool(self.families - {"contract", "hang"})
@@ -222,19 +220,19 @@ class ProbeResult(HasPage):
         minor = sum(finding.severity == "info" for finding in self.findings)
         if minor:
             verdict += f"; {minor} for information"
-        if self._count_accepted():
-            verdict += f"; {self._count_accepted()} accepted"
+        if self._accepted:
+            verdict += f"; {self._accepted} accepted"
         return verdict
 
-    def _count_accepted(self) -> int:
-        return sum(
-            finding.severity != "info" and bool(finding.accepted)
-            for finding in self.findings
-        )
+    @property
+    def _accepted(self) -> int:
+        """Count the findings that would be alarms if they were not accepted."""
+        graver = [item for item in self.findings if item.severity != "info"]
+        return len(graver) - len(self.alarms)
 
     def _nothing_found(self) -> str:
         fault = "hole" if self.looks_for_holes else "broken contract"
-        if self._count_accepted():
+        if self._accepted:
             fault = f"other {fault}"
         sentence = f"no {fault} found in {self.effort}"
         if self.untried:
@@ -256,17 +254,7 @@ class ProbeResult(HasPage):
         """Show the verdict, the alarms, what is undecided, and what answers earn."""
         readiness = READINESS[self.alarms[0].severity] if self.alarms else ""
         title = f"{one_line(self.reward.name)}{readiness}"
-        blocks = [*self.finding_blocks(self.findings), *self.other_blocks()]
-        foot = "All of it: text(verbose=True)" if self.findings else ""
-        return Page(title, blocks, self.verdict, foot)
-
-    def finding_blocks(self, findings: Sequence[Finding]) -> list[Block]:
-        """Show some findings: alarms, what is for information, what is accepted."""
-        alarms = [
-            probe_point(finding, self.reward)
-            for finding in findings
-            if _is_alarm(finding)
-        ]
+        alarms = [probe_point(finding, self.reward) for finding in self.alarms]
         blocks: list[Block] = [*alarms[:MOST_POINTS]]
         others = alarms[MOST_POINTS:]
         if others:
@@ -275,7 +263,7 @@ class ProbeResult(HasPage):
             blocks.append(More(f"{len(others)} more", others))
         minor: list[Block] = []
         accepted: list[Block] = []
-        for finding in findings:
+        for finding in self.findings:
             if finding.accepted:
                 reason = one_line(finding.accepted)
                 accepted.append(f"{finding.code}: {finding.statement} {reason}")
@@ -283,7 +271,9 @@ class ProbeResult(HasPage):
                 minor.append(f"{finding.code}: {finding.statement} {finding.advice}")
         blocks.append(More("For information", minor))
         blocks.append(More("Accepted", accepted))
-        return blocks
+        blocks += self.other_blocks()
+        foot = "All of it: text(verbose=True)" if self.findings else ""
+        return Page(title, blocks, self.verdict, foot)
 
     def other_blocks(self) -> list[Block]:
         """Show how much was tried, what is undecided, and what answers earn."""
@@ -320,7 +310,7 @@ class ProbeResult(HasPage):
         subjects = self.calibration.subjects
         for part in dict.fromkeys(subject.part for subject in subjects):
             in_part = [subject for subject in subjects if subject.part == part]
-            scales = [self.calibration.scales[one.rollout_id] for one in in_part]
+            scales = [self.calibration.scales[item.rollout_id] for item in in_part]
             kinds = ", ".join(dict.fromkeys(subject.kind for subject in in_part))
             where = f"{one_line(part)}, " if part else ""
             names = EARNING_NAMES

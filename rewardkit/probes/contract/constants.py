@@ -208,9 +208,9 @@ class _Search:
             return
         self.visited[id(value)] = value
         if isinstance(value, types.FunctionType):
-            own = _Home.of(value)
-            if own.is_near(home or own):
-                self._visit_function(value, own)
+            function_home = _Home.of(value)
+            if function_home.is_near(home or function_home):
+                self._visit_function(value, function_home)
             return
         parts = _parts_of_container(value)
         if parts is None:
@@ -259,8 +259,8 @@ def _flags_named(names: Iterable[str], values: Iterable[Any]) -> int | None:
 def _attributes(value: Any, home: _Home | None) -> Iterator[Any]:
     """Yield what a class has, or an object and its class, where it is near `home`."""
     kind = value if isinstance(value, type) else type(value)
-    own = _Home.of(kind)
-    if not own.is_near(home or own):
+    class_home = _Home.of(kind)
+    if not class_home.is_near(home or class_home):
         return
     if value is not kind:
         slots = getattr(kind, "__slots__", ())
@@ -268,7 +268,7 @@ def _attributes(value: Any, home: _Home | None) -> Iterator[Any]:
         yield from getattr(value, "__dict__", {}).values()
         yield from (getattr(value, name, None) for name in names)
     for base in kind.__mro__:
-        if _Home.of(base).is_near(own):
+        if _Home.of(base).is_near(class_home):
             for name, attribute in vars(base).items():
                 if name not in PYTHON_ATTRIBUTES:
                     yield attribute
