@@ -53,11 +53,9 @@ def find_marks(completion: str) -> list[MarkedAnswer]:
     for name, extractor in CLEAR_MARKS.items():
         clear += _find(name, extractor, completion)
     clear.sort(key=lambda marked: len(marked.answer))
-    loose = [
-        marked
-        for name, extractor in LOOSE_MARKS.items()
-        for marked in _find(name, extractor, completion)
-    ]
+    loose: list[MarkedAnswer] = []
+    for name, extractor in LOOSE_MARKS.items():
+        loose += _find(name, extractor, completion)
     return clear + loose
 
 

@@ -112,9 +112,9 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
     if original not in codes:
         return None
     place = codes.index(original)
-    parents = {
-        child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
-    }
+    parents: dict[ast.AST, ast.AST] = {}
+    for node in ast.walk(tree):
+        parents |= dict.fromkeys(ast.iter_child_nodes(node), node)
     changes: list[CodeChange] = []
     for node, field, new in _edits(tree):
         # a number is expression with what is around it

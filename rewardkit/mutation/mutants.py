@@ -212,15 +212,14 @@ def _try_mutants(
 
 def _list_expectations(cases: Sequence[Case]) -> Expectations:
     """List what cases expect: of the rewards first, then of components."""
-    of_rewards = [
-        (row, "", case.reward) for row, case in enumerate(cases) if case.reward
-    ]
-    of_components = [
-        (row, name, expected)
-        for row, case in enumerate(cases)
-        for name, expected in case.scores.items()
-    ]
-    return [*of_rewards, *of_components]
+    of_rewards: list[tuple[int, str, Expected]] = []
+    of_components: list[tuple[int, str, Expected]] = []
+    for row, case in enumerate(cases):
+        if case.reward:
+            of_rewards.append((row, "", case.reward))
+        for name, expected in case.scores.items():
+            of_components.append((row, name, expected))
+    return of_rewards + of_components
 
 
 def _find_missed(outcomes: Outcomes, expectations: Expectations) -> Expectations:

@@ -279,9 +279,9 @@ def _change_code(reward: Reward) -> tuple[list[Mutant], list[str]]:
     for component in reward.components:
         if not component.group:
             called += [component.function, component.gate]
-    parts = dict.fromkeys(
-        part for use in [*called, reward.gate] for part in _user_parts(use)
-    )
+    parts: dict[Any, None] = {}
+    for use in [*called, reward.gate]:
+        parts |= dict.fromkeys(_user_parts(use))
     names: dict[tuple[int, str], FunctionType] = {}
     for part in parts:
         of_part = code_changes(part) if isinstance(part, FunctionType) else None

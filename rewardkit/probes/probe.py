@@ -22,8 +22,9 @@ from rewardkit.probes.findings import (
     PART_RULES,
     WHOLE_RULES,
     find_paid,
+    merge_parts,
 )
-from rewardkit.probes.findings.evidence import Observed, merge_parts, special_truth
+from rewardkit.probes.findings.evidence import Observed, special_truth
 from rewardkit.probes.findings.failures import (
     ALWAYS_FAILING,
     failures,

@@ -120,7 +120,10 @@ class ProbeResult(HasPage):
     @property
     def cases(self) -> list[dict[str, Any]]:
         """Return the cases to add to a case file, of the findings that are alarms."""
-        return [case for finding in self.alarms for case in finding.cases]
+        cases: list[dict[str, Any]] = []
+        for finding in self.alarms:
+            cases += finding.cases
+        return cases
 
     def record(self) -> dict[str, Any]:
         """Return the result as plain data."""

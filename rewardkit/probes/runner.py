@@ -73,6 +73,11 @@ class RowOutcome:
         }
 
 
+def rewards_in(outcomes: Iterable[RowOutcome | None]) -> list[float]:
+    """List the rewards of outcomes; NaN for what was not judged, or not tried."""
+    return [math.nan if out is None else out.reward for out in outcomes]
+
+
 def reward_for(reward: Reward, row: Row) -> Reward:
     """Return the reward of a route that is for this row; without a route the reward."""
     return reward.for_row(row) or reward
@@ -260,7 +265,8 @@ class Tries:
             piece = self._try_piece(
                 rows[start : start + size], siblings[start : start + size]
             )
-            outcomes += [outcome if outcome.is_tried else None for outcome in piece]
+            for outcome in piece:
+                outcomes.append(outcome if outcome.is_tried else None)
             if until is not None and any(map(until, piece)):
                 break
         return outcomes + [None] * (len(rows) - len(outcomes))

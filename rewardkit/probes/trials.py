@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from rewardkit.probes.runner import RowOutcome, Tries, runs_users_code
+from rewardkit.probes.runner import RowOutcome, Tries, rewards_in, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject
 
@@ -43,7 +43,7 @@ class Trial:
     @property
     def rewards(self) -> list[float]:
         """Return what each completion earned; NaN for what was not tried or judged."""
-        return [math.nan if out is None else out.reward for out in self.outcomes]
+        return rewards_in(self.outcomes)
 
     @property
     def reward(self) -> float:
@@ -163,12 +163,10 @@ def _plan(
     subjects: Sequence[Subject], probes: Mapping[str, Sequence[Strategy]]
 ) -> list[Plan]:
     """Plan attempts: the first of each probe come first, so that a budget is spread."""
-    plans = [
-        (probe, subject, attempt)
-        for subject in subjects
-        for probe in probes.get(subject.part, ())
-        for attempt in probe.attempts(subject)
-    ]
+    plans: list[Plan] = []
+    for subject in subjects:
+        for probe in probes.get(subject.part, ()):
+            plans += [(probe, subject, attempt) for attempt in probe.attempts(subject)]
     return in_turn(plans, lambda plan: (plan[0].name, id(plan[1])))
 
 
@@ -200,7 +198,9 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
 
 
 def _run_once(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
-    rows = [(subject, *row) for _, subject, attempt in plans for row in attempt.rows]
+    rows: list[tuple[Subject, str, Mapping[str, Any]]] = []
+    for _, subject, attempt in plans:
+        rows += [(subject, *row) for row in attempt.rows]
     outcomes = iter(tries.on(rows))
     return [
         Trial(*plan, tuple(islice(outcomes, len(plan[2].completions))))

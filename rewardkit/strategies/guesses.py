@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rewardkit.answers.kinds import read_options, split_items
@@ -209,8 +209,7 @@ def every_sibling(subject: Subject) -> Iterator[Attempt]:
     """Put wrong answers at both ends, so that no right one is the first or the last."""
     wrong = [text for text in subject.unpaid_answers if not is_right(text, subject)]
     right_items = {normal_text(item) for item in split_items(subject.answer or "")[0]}
-    items = [item for text in wrong for item in split_items(text)[0]]
-    if all(normal_text(item) in right_items for item in items):
+    if right_items.issuperset(map(normal_text, _items_in(wrong))):
         return  # together they are no more than the right answer
     end = MOST_SAMPLED - 1
     sampled = [*wrong[:end], *subject.paid_answers, *wrong[end:]][:MOST_SAMPLED]
@@ -221,6 +220,12 @@ def every_sibling(subject: Subject) -> Iterator[Attempt]:
             yield Attempt.of(*map(subject.format.write, dict.fromkeys(texts)))
 
 
+def _items_in(answers: Iterable[str]) -> Iterator[str]:
+    """Yield the items of all answers."""
+    for answer in answers:
+        yield from split_items(answer)[0]
+
+
 def _join_answers(answers: list[str], subject: Subject) -> Iterator[Sequence[str]]:
     """Yield the answers in one text, in both orders; lists as one of all items."""
     if subject.kind == "json":
@@ -228,9 +233,7 @@ def _join_answers(answers: list[str], subject: Subject) -> Iterator[Sequence[str
         return
     items, joint = split_items(subject.answer or "")
     if subject.kind == "list" and len(items) > 1:
-        every = list(
-            dict.fromkeys(item for text in answers for item in split_items(text)[0])
-        )
+        every = list(dict.fromkeys(_items_in(answers)))
         if len(every) > len(items):
             yield joint.join(every), joint.join(reversed(every))
     elif subject.kind != "code":

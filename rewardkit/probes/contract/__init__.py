@@ -254,8 +254,10 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
     declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
     for adapter in adapters:
         declared |= {*adapter.needs, *parameters(adapter.function)}
-    names = dict.fromkeys(name for row in batches.rows for name in row)
-    undeclared = [name for name in names if name not in declared]
+    undeclared: list[str] = []
+    for row in batches.rows:
+        undeclared += [name for name in row if name not in declared]
+    undeclared = list(dict.fromkeys(undeclared))
     if not undeclared:
         return
     with_all = batches.rewards_alone(batches.rows)

@@ -60,7 +60,10 @@ class Batches:
 
     def rewards_alone(self, rows: Sequence[Row]) -> Rewards:
         """Return the rewards of rows, each in a call of its own, (rows,)."""
-        return [reward for row in rows for reward in self.rewards([row])]
+        rewards: Rewards = []
+        for row in rows:
+            rewards += self.rewards([row])
+        return rewards
 
     @cached_property
     def first(self) -> Rewards:
@@ -349,10 +352,9 @@ def vary(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
         form = TEXT_FORMS[place % len(TEXT_FORMS)]
         completion = row.get("completion")
         completion = form(completion) if isinstance(completion, str) else None
-        padded = {
-            name: _pad(row[name])
-            for name in PADDED_COLUMNS
-            if isinstance(row.get(name), str)
-        }
+        padded: dict[str, str] = {}
+        for name in PADDED_COLUMNS:
+            if isinstance(row.get(name), str):
+                padded[name] = _pad(row[name])
         varied.append(variants.of(row, completion, **padded))
     return varied

@@ -126,7 +126,10 @@ def codes_in(code: types.CodeType) -> list[types.CodeType]:
 
 def names_in(function: types.FunctionType) -> list[str]:
     """List the names that a function, and those nested in it, take from around it."""
-    return [name for code in codes_in(function.__code__) for name in code.co_names]
+    names: list[str] = []
+    for code in codes_in(function.__code__):
+        names += code.co_names
+    return names
 
 
 def _may_be_pattern(value: Any, flags: int | None) -> bool:

@@ -1,11 +1,21 @@
-"""The rules that probe() runs, by what they look at, and how they run."""
+"""The rules that probe() runs, by what they look at, and how findings are merged."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain, islice, zip_longest
+from statistics import fmean
+
 from rewardkit.findings import Finding, Rule, run_rules
 from rewardkit.probes.findings import causes, failures, floor
-from rewardkit.probes.findings.evidence import Observed, alarms_among
-from rewardkit.probes.verdicts import WILD
+from rewardkit.probes.findings.evidence import (
+    EXAMPLES_OF_A_FINDING,
+    Observed,
+    alarms_among,
+)
+from rewardkit.probes.verdicts import WILD, wilson
 
 OVERALL_RULES: tuple[Rule, ...] = (
     failures.judges_nothing,
@@ -51,3 +61,44 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
             in_part = [item for item in in_part if item.code != "flat_credit"]
         findings += in_part
     return findings
+
+
+def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
+    """Merge findings of one code and component in several parts.
+
+    A finding in all `parts` names none.
+    """
+    alike: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        alike[finding.code, finding.component].append(finding)
+    return [_merge(group, parts) for group in alike.values()]
+
+
+def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
+    """Merge findings: as bad as the worst, with pooled rates and examples of each."""
+    if len(findings) == 1:
+        return findings[0]
+    findings = sorted(findings, key=lambda finding: finding.order)
+    names = list(dict.fromkeys(finding.part for finding in findings))
+    evidences = [finding.evidence for finding in findings]
+    n = sum(evidence["tried"] for evidence in evidences)
+    counts = [evidence.get("found", 0) for evidence in evidences]
+    count = sum(counts)
+    pooled = {**evidences[0], "tried": n, "parts": names}
+    if count:
+        pooled |= {"found": count, "value": count / n, "interval": wilson(count, n)}
+        if "gain" in pooled:
+            gains = [evidence["gain"] for evidence in evidences]
+            pooled["gain"] = fmean(gains, counts)
+    if "also" in pooled:
+        probes = chain.from_iterable(evidence["also"] for evidence in evidences)
+        pooled["also"] = list(dict.fromkeys(probes))
+    rounds = zip_longest(*(finding.examples for finding in findings))
+    examples = filter(None, chain.from_iterable(rounds))
+    return replace(
+        findings[0],
+        evidence=pooled,
+        n=sum(finding.n for finding in findings),
+        examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
+        part="" if set(names) >= set(parts) else ", ".join(names),
+    )

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, islice, zip_longest
-from statistics import fmean
+from itertools import islice
 from typing import Any
 
 from rewardkit.answers.kinds import read_truth
@@ -108,47 +107,6 @@ def row_example(
 def alarms_among(findings: Iterable[Finding]) -> list[Finding]:
     """List the findings that are more than information."""
     return [finding for finding in findings if finding.severity != "info"]
-
-
-def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
-    """Merge findings of one code and component in several parts.
-
-    A finding in all `parts` names none.
-    """
-    alike: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
-    for finding in findings:
-        alike[finding.code, finding.component].append(finding)
-    return [_merge(group, parts) for group in alike.values()]
-
-
-def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
-    """Merge findings: as bad as the worst, with pooled rates and examples of each."""
-    if len(findings) == 1:
-        return findings[0]
-    findings = sorted(findings, key=lambda finding: finding.order)
-    names = list(dict.fromkeys(finding.part for finding in findings))
-    evidences = [finding.evidence for finding in findings]
-    n = sum(evidence["tried"] for evidence in evidences)
-    counts = [evidence.get("found", 0) for evidence in evidences]
-    count = sum(counts)
-    pooled = {**evidences[0], "tried": n, "parts": names}
-    if count:
-        pooled |= {"found": count, "value": count / n, "interval": wilson(count, n)}
-        if "gain" in pooled:
-            gains = [evidence["gain"] for evidence in evidences]
-            pooled["gain"] = fmean(gains, counts)
-    if "also" in pooled:
-        probes = chain.from_iterable(evidence["also"] for evidence in evidences)
-        pooled["also"] = list(dict.fromkeys(probes))
-    rounds = zip_longest(*(finding.examples for finding in findings))
-    examples = filter(None, chain.from_iterable(rounds))
-    return replace(
-        findings[0],
-        evidence=pooled,
-        n=sum(finding.n for finding in findings),
-        examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
-        part="" if set(names) >= set(parts) else ", ".join(names),
-    )
 
 
 def special_truth(truth: Any) -> str:

@@ -63,7 +63,8 @@ def plain(subject: Subject, answer: str = WRONG_SLOTS[0]) -> Template:
 
 def mentions_right(template: Template) -> bool:
     """Whether the right answer is mentioned, in a list."""
-    return any(slot in text for text, _ in template for slot in LISTING_SLOTS)
+    slots = set(LISTING_SLOTS)
+    return any(not slots.isdisjoint(text) for text, _ in template)
 
 
 def fill(template: Template, subject: Subject, place: int | None = 1) -> str:

@@ -129,10 +129,13 @@ def assemble_vocabulary(
     around: list[int] = []
     for number in numbers:
         around += [number, number + 1]
+    ends: list[str] = []
+    for tag in tags:
+        ends += tag
     texts = {
         "phrases": phrases,
         "pairs": [opening + closing for opening, closing in tags],
-        "ends": [end for tag in tags for end in tag],
+        "ends": ends,
         "verdicts": FAKE_VERDICTS,
         "sentences": STOCK_SENTENCES,
         "delimiters": DELIMITERS,
@@ -200,9 +203,10 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
         Segment(MARKS_SLOT),
     )
     for state in states:
-        start = [
-            state if segment.text == WRONG_MARKED else segment for segment in template
-        ]
+        start = list(template)
+        for place, segment in enumerate(template):
+            if segment.text == WRONG_MARKED:
+                start[place] = state
         for added in additions:
             yield (*start, Segment("\n"), *map(Segment, added))
 

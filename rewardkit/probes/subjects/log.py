@@ -17,7 +17,7 @@ from rewardkit.answers.formats import Format
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import RowOutcome, Tries, are_equal
+from rewardkit.probes.runner import RowOutcome, Tries, are_equal, rewards_in
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
@@ -210,7 +210,7 @@ class ScoredLog:
         outcomes = self.tries.on(
             [(subject, text, {}) for subject, text in completions], share=SHARE_OF_TRY
         )
-        rewards = [math.nan if out is None else out.reward for out in outcomes]
+        rewards = rewards_in(outcomes)
         part.rewards += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 

@@ -190,9 +190,8 @@ def _make_scale(
     rewards = [wrong, plain, empty, lowest]
     judged = [reward for reward in rewards if not math.isnan(reward)]
     floor = min(judged, default=0.0)
-    wrong, plain, bare = (
-        floor if math.isnan(reward) else reward for reward in (wrong, plain, bare)
-    )
+    filled = np.array([wrong, plain, bare])
+    wrong, plain, bare = np.where(np.isnan(filled), floor, filled).tolist()
     return Scale(right, wrong, plain, floor, bare)
 
 
