@@ -43,7 +43,7 @@ from rewardkit.probes.runner import Tries, Variants, runs_users_code
 from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
-from rewardkit.probes.trials import Trial, measure_subjects, run_trials
+from rewardkit.probes.trials import ProbeTrial, measure_subjects, run_trials
 from rewardkit.probes.verdicts import WILD, tally_trials
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
@@ -154,7 +154,7 @@ def probe(
     rollouts.check_columns([label] if label is not None else [])
     unsendable = cannot_limit(reward.functions)
     notes: list[Inconclusive] = []
-    hanging: list[Trial] = []
+    hanging: list[ProbeTrial] = []
 
     with time_limit(None if unsendable else timeout, patience=LATE_CALLS) as limit:
         variants = Variants(rollouts.mapping)
@@ -236,7 +236,7 @@ def try_strategies(
 
 
 def find_graded(
-    trials: Sequence[Trial], observed: Observed, *, is_graded: bool
+    trials: Sequence[ProbeTrial], observed: Observed, *, is_graded: bool
 ) -> dict[Any, bool]:
     """Say of each subject whether nearly right answers earn a part.
 
@@ -280,7 +280,7 @@ def sort_findings(
 
 
 def name_tried_probes(
-    probes: Iterable[Strategy], trials: Iterable[Trial]
+    probes: Iterable[Strategy], trials: Iterable[ProbeTrial]
 ) -> tuple[str, ...]:
     """Name the probes of which something was tried."""
     names = {trial.probe.name for trial in trials if any(trial.outcomes)}

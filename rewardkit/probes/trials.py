@@ -24,7 +24,7 @@ choice."""
 
 
 @dataclass(frozen=True)
-class Trial:
+class ProbeTrial:
     """An attempt of a probe on a subject, and what its completions got.
 
     An outcome is None where it was not tried.
@@ -117,8 +117,8 @@ def run_trials(
     tries: Tries,
     subjects: Sequence[Subject],
     probes: Sequence[Strategy],
-    falls: Callable[[Trial], bool],
-) -> list[Trial]:
+    falls: Callable[[ProbeTrial], bool],
+) -> list[ProbeTrial]:
     """Try all probes on the first subjects of each part, then on the others.
 
     Args:
@@ -170,9 +170,9 @@ def _plan(
     return in_turn(plans, lambda plan: (plan[0].name, id(plan[1])))
 
 
-def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
+def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     """Try attempts; after a late call those of its probe are left out."""
-    trials: list[Trial] = []
+    trials: list[ProbeTrial] = []
     late: set[str] = set()
     while plans and not tries.is_over:
         pending: list[Plan] = []
@@ -193,17 +193,17 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
                 if probe.name not in late and _has_marks(subject, attempt)
             ]
     for plan in plans:
-        trials.append(Trial(*plan, (None,) * len(plan[2].completions)))
+        trials.append(ProbeTrial(*plan, (None,) * len(plan[2].completions)))
     return trials
 
 
-def _run_once(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
+def _run_once(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     rows: list[tuple[Subject, str, Mapping[str, Any]]] = []
     for _, subject, attempt in plans:
         rows += [(subject, *row) for row in attempt.rows]
     outcomes = iter(tries.on(rows))
     return [
-        Trial(*plan, tuple(islice(outcomes, len(plan[2].completions))))
+        ProbeTrial(*plan, tuple(islice(outcomes, len(plan[2].completions))))
         for plan in plans
     ]
 

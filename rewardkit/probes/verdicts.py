@@ -12,7 +12,7 @@ from typing import Any
 
 from rewardkit.findings import BEATS
 from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.trials import Trial
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.strategies.equivalents import LAYOUT
 from rewardkit.strategies.strategy import EASE, Strategy
 
@@ -76,7 +76,7 @@ class Fall:
     `size` is a share of what being right adds, or of a form, or of the ceiling.
     """
 
-    trial: Trial
+    trial: ProbeTrial
     size: float
 
 
@@ -97,7 +97,7 @@ def wilson(count: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def find_fall(
-    trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0
+    trial: ProbeTrial, scale: Scale, *, graded: bool, noise: float = 0.0
 ) -> Fall | None:
     """Judge a trial.
 
@@ -139,7 +139,7 @@ def find_fall(
     return Fall(trial, gain) if gain >= limit else None
 
 
-def _find_rise(trial: Trial, scale: Scale, noise: float) -> Fall | None:
+def _find_rise(trial: ProbeTrial, scale: Scale, noise: float) -> Fall | None:
     """Find right answers, each longer than the last, that earn ever more."""
     gains = [1.0, *map(scale.gain, trial.rewards)]
     rises = all(later > before + RISING_STEP for before, later in pairwise(gains))
@@ -211,7 +211,7 @@ class Tally:
 
 
 def tally_trials(
-    trials: Iterable[Trial],
+    trials: Iterable[ProbeTrial],
     scales: Mapping[Any, Scale],
     *,
     graded: Mapping[Any, bool],
@@ -225,7 +225,7 @@ def tally_trials(
         graded: Rollout id -> whether partly right answers may earn a part there.
         noise: As in `find_fall`.
     """
-    groups: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[ProbeTrial]] = defaultdict(list)
     for trial in trials:
         groups[trial.probe.name, trial.subject.part].append(trial)
     tallies: list[Tally] = []

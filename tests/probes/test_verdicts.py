@@ -10,7 +10,7 @@ from planted_probes import inside, made, number, probed, strict
 from rewardkit.answers.formats import Format
 from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.trials import Trial, run_trials
+from rewardkit.probes.trials import ProbeTrial, run_trials
 from rewardkit.probes.verdicts import (
     Fall,
     Tally,
@@ -38,7 +38,7 @@ def trial(name, *rewards, place=0, answer="42", **errors):
         RowOutcome(value, {"c": value}, dict.fromkeys(errors, "error"), errors)
         for value in rewards
     )
-    return Trial(
+    return ProbeTrial(
         BY_NAME[name], subject, Attempt(tuple("x" * len(rewards))), tuple(outcomes)
     )
 
@@ -82,7 +82,7 @@ def test_what_is_a_fall_and_how_large(tried, options, size):
     )
     found = find_fall(tried, scale, **options)
     assert found is None if size is None else found.size == pytest.approx(size)
-    untried = Trial(tried.probe, tried.subject, tried.attempt, (None,))
+    untried = ProbeTrial(tried.probe, tried.subject, tried.attempt, (None,))
     assert find_fall(untried, SCALE, graded=False) is None
 
 

@@ -15,7 +15,7 @@ from rewardkit.probes.contract.constants import patterns_in
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.failures import Failure, report_failures
 from rewardkit.probes.runner import NO_BUDGET, RowOutcome, Tries
-from rewardkit.probes.trials import Trial
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import ReasonCode
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.endless import LONG_COMPLETION, PATTERNS
@@ -29,7 +29,7 @@ PATIENCE_FACTOR = 4.0
 """Times the limit that a late call gets, to be told from one that never ends."""
 
 
-def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[Trial]:
+def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
     """Try the probes that may not come back, the shortest first, until one hangs."""
     tries, subject = observed.tries, observed.calibration.stand_in
     if subject is None:
@@ -53,7 +53,7 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[Trial]:
     siblings = [subject.siblings] * len(rows)
     outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
     return [
-        Trial(probe, subject, attempt, (outcome,))
+        ProbeTrial(probe, subject, attempt, (outcome,))
         for (probe, attempt), outcome in zip(plans, outcomes, strict=True)
     ]
 
@@ -81,7 +81,7 @@ def hangs(observed: Observed, findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _report_hang(
-    trial: Trial, outcome: RowOutcome, n: int, observed: Observed
+    trial: ProbeTrial, outcome: RowOutcome, n: int, observed: Observed
 ) -> Finding:
     """Report a call that did not come back, or took long; the last of `n`."""
     component, reason = next(iter(outcome.failures.items()))

@@ -16,7 +16,7 @@ from rewardkit.findings import Example, Finding, read_codes
 from rewardkit.probes.runner import RowOutcome, Tries, reward_for
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.scales import Calibration, Scale
-from rewardkit.probes.trials import Measured, Trial
+from rewardkit.probes.trials import Measured, ProbeTrial
 from rewardkit.probes.verdicts import (
     Fall,
     RewardRange,
@@ -148,7 +148,7 @@ class Observed:
     calibration: Calibration
     special_truths: frozenset[str] = frozenset()
     measured: Mapping[Any, Measured] = field(default_factory=dict)
-    trials: Sequence[Trial] = ()
+    trials: Sequence[ProbeTrial] = ()
     tallies: Sequence[Tally] = ()
     failed: Sequence[tuple[Row, RowOutcome]] = ()
     calls: int = 0
@@ -222,7 +222,7 @@ class Observed:
             return False
         return self.scale(subject).right > max(self.calibration.rewards) + 1e-9
 
-    def falls(self, trial: Trial) -> bool:
+    def falls(self, trial: ProbeTrial) -> bool:
         """Whether a trial shows a fault, as far as it alone tells."""
         scale = self.scale(trial.subject)
         return find_fall(trial, scale, graded=False, noise=self.noise) is not None
@@ -326,7 +326,7 @@ class Observed:
         names = [name for name, part in parts.items() if part > 0 and part >= limit]
         return sorted(names, key=lambda name: -parts[name])
 
-    def _changes(self, trial: Trial) -> list[tuple[str, float]]:
+    def _changes(self, trial: ProbeTrial) -> list[tuple[str, float]]:
         """List what each component adds to a fall."""
         measured = self.measured[trial.subject.rollout_id]
         outcomes = [outcome for outcome in trial.outcomes if outcome is not None]

@@ -12,7 +12,7 @@ from rewardkit.findings import Example, Finding, rule
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import RowOutcome, are_equal
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.trials import Trial
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.probes.verdicts import HIGH_RISK
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.strategy import Row
@@ -194,7 +194,9 @@ def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
         )
 
 
-def _rows_of(trial: Trial, observed: Observed) -> Iterator[tuple[str, Row, RowOutcome]]:
+def _rows_of(
+    trial: ProbeTrial, observed: Observed
+) -> Iterator[tuple[str, Row, RowOutcome]]:
     outcomes = zip(trial.attempt.rows, trial.outcomes, strict=True)
     for (text, columns), outcome in outcomes:
         if outcome is not None:

@@ -11,7 +11,7 @@ from rewardkit.findings import Example, Finding, most, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.trials import Trial
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.probes.verdicts import NOISY, RARE, RIGHT_LOST, components_at_fault
 from rewardkit.strategies.strategy import Subject
 
@@ -179,7 +179,7 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if alarms_among(findings):
         return
     empty_outcomes: dict[object, RowOutcome | None] = {}
-    unrelated: dict[object, list[Trial]] = defaultdict(list)
+    unrelated: dict[object, list[ProbeTrial]] = defaultdict(list)
     for trial in observed.trials:
         if trial.is_tried and not trial.has_failed:
             if trial.probe.name == "empty":
@@ -216,7 +216,7 @@ def _measure_credit(
     subject: Subject,
     component: str,
     empty: RowOutcome,
-    unrelated: Sequence[Trial],
+    unrelated: Sequence[ProbeTrial],
 ) -> tuple[float, Example]:
     """Return the share of full marks that a component pays any text, and an example."""
     outcomes: list[RowOutcome] = []
