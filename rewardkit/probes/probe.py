@@ -39,7 +39,7 @@ from rewardkit.probes.options import (
     choose_probes,
 )
 from rewardkit.probes.result import Inconclusive, ProbeResult
-from rewardkit.probes.runner import Tries, Variants, runs_users_code
+from rewardkit.probes.runner import Tries, runs_users_code
 from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
@@ -157,8 +157,7 @@ def probe(
     hanging: list[ProbeTrial] = []
 
     with time_limit(None if unsendable else timeout, patience=LATE_CALLS) as limit:
-        variants = Variants(rollouts.mapping)
-        tries = Tries(reward, limit, budget, variants, progress=progress)
+        tries = Tries(reward, limit, budget, rollouts.mapping, progress=progress)
         observed = observe(tries, rollouts, label, seed)
         tries.reach(CALIBRATED)
         findings = run_rules(OVERALL_RULES, observed)

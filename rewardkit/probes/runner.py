@@ -92,35 +92,6 @@ def score_rows(
     return evaluate(plan, columns, groups=groups, limit=limit)
 
 
-@dataclass(frozen=True)
-class Variants:
-    """How a row gets another completion or other values.
-
-    `names` has, for each canonical column, the log's name of it: a row has both.
-    """
-
-    names: Mapping[str, str] = field(default_factory=dict)
-
-    def of(
-        self, row: Row, completion: str | None = None, **columns: Any
-    ) -> dict[str, Any]:
-        """Return a row with another completion, also as its last turn, and values."""
-        changed = dict(row)
-        if completion is not None:
-            columns = {"completion": completion, **columns}
-            turns = columns.get("messages", row.get("messages"))
-            if isinstance(turns, list) and turns:
-                last = turns[-1] if isinstance(turns[-1], dict) else {}
-                turn = {"role": "assistant", **last, "content": completion}
-                columns["messages"] = [*turns[:-1], turn]
-        for name, value in columns.items():
-            changed[name] = value
-            logged_name = self.names.get(name, name)
-            if logged_name in row:
-                changed[logged_name] = value
-        return changed
-
-
 def looks_at_group(reward: Reward) -> bool:
     """Whether a component or field looks at the siblings of a group."""
     if any(component.group for component in reward.all_components):
@@ -146,17 +117,18 @@ def are_equal(rewards: Sequence[float]) -> bool:
 class Tries:
     """A reward to be tried, the time left for it, and an account of what was tried.
 
-    `variants` puts completions into rows. `calls` were made, `late` ones of them did
-    not come back. `failed` are rows of which a component failed, with what they got;
-    `rewards` is what all others got. `progress` is told the `share` of all the work
-    that is done, now and then, and says whether to go on: if not, no time is left. The
-    budget of seconds counts from behind the first rows on, with which processes start.
+    `logged_names` has, for each canonical column, the log's name of it: a row has both.
+    `calls` were made, `late` ones of them did not come back. `failed` are rows of which
+    a component failed, with what they got; `rewards` is what all others got. `progress`
+    is told the `share` of all the work that is done, now and then, and says whether to
+    go on: if not, no time is left. The budget of seconds counts from behind the first
+    rows on, with which processes start.
     """
 
     reward: Reward
     limit: TimeLimit | None
     budget: float
-    variants: Variants = field(default_factory=Variants)
+    logged_names: Mapping[str, str] = field(default_factory=dict)
     calls: int = 0
     late: int = 0
     failed: list[tuple[Row, RowOutcome]] = field(default_factory=list)
@@ -212,6 +184,24 @@ class Tries:
         if self.progress is not None and not self.progress(share):
             self.is_cancelled = True
 
+    def varied(
+        self, row: Row, completion: str | None = None, **columns: Any
+    ) -> dict[str, Any]:
+        """Return a row with another completion, also as its last turn, and values."""
+        if completion is not None:
+            columns = {"completion": completion, **columns}
+            turns = columns.get("messages", row.get("messages"))
+            if isinstance(turns, list) and turns:
+                last = turns[-1] if isinstance(turns[-1], dict) else {}
+                turn = {"role": "assistant", **last, "content": completion}
+                columns["messages"] = [*turns[:-1], turn]
+        changed = {**row, **columns}
+        for name, value in columns.items():
+            logged_name = self.logged_names.get(name)
+            if logged_name in row:
+                changed[str(logged_name)] = value
+        return changed
+
     def on(
         self,
         completions: Iterable[tuple[Subject, str, Mapping[str, Any]]],
@@ -225,7 +215,7 @@ class Tries:
         rows: list[Row] = []
         siblings: list[Sequence[Row]] = []
         for subject, text, columns in completions:
-            rows.append(self.variants.of(subject.columns, text, **columns))
+            rows.append(self.varied(subject.columns, text, **columns))
             siblings.append(subject.siblings)
         return self.outcomes(rows, siblings, share=share)
 

@@ -15,7 +15,7 @@ from rewardkit.answers.formats import REASONING, Format
 from rewardkit.findings import Finding
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.options import SEARCH_CALLS
-from rewardkit.probes.runner import RowOutcome, Tries, Variants
+from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.search import (
     SHRINK_CALLS,
     completions,
@@ -55,7 +55,7 @@ def reward_of(*components, **options):
 
 
 def calibrated(reward, rollouts, budget=60.0):
-    tries = Tries(reward, None, budget, Variants(rollouts.mapping))
+    tries = Tries(reward, None, budget, rollouts.mapping)
     return Observed(tries, calibrate(tries, rollouts, seed=0))
 
 

@@ -124,7 +124,7 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         [rf"<answer>{text}</answer> \boxed{{{text}}} #### {text}" for text in truths],
     ):
         exchanged = [
-            batches.observed.tries.variants.of(row, completion)
+            batches.observed.tries.varied(row, completion)
             for row, completion in zip(rows, completions, strict=True)
         ]
         if not are_same(first, batches.rewards(exchanged)):

@@ -18,7 +18,7 @@ import numpy as np
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed, make_finding, row_example
-from rewardkit.probes.runner import Variants, score_rows
+from rewardkit.probes.runner import Tries, score_rows
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
@@ -93,7 +93,7 @@ class Batches:
         Watching has no time limit.
         """
         tries = self.observed.tries
-        rows = vary(self.rows, tries.variants)
+        rows = vary(self.rows, tries)
         if self.limit is None:
             return rows
         siblings = [rows[:2]] * len(rows)
@@ -341,7 +341,7 @@ marks and talk around; and a completion without an answer."""
 PADDED_COLUMNS = ("prompt", "ground_truth")
 
 
-def vary(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
+def vary(rows: Iterable[Row], tries: Tries) -> list[dict[str, Any]]:
     """Return rows in the forms that tidying changes, one form after the other.
 
     The completion has that form, in a transcript as well, and white space stands around
@@ -356,5 +356,5 @@ def vary(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
         for name in PADDED_COLUMNS:
             if isinstance(row.get(name), str):
                 padded[name] = _pad(row[name])
-        varied.append(variants.of(row, completion, **padded))
+        varied.append(tries.varied(row, completion, **padded))
     return varied

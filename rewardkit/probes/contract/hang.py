@@ -47,8 +47,7 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
         plans += [(probe, attempt) for attempt in attempts]
     plans.sort(key=lambda plan: len(plan[1].completions[0]))
     rows = [
-        tries.variants.of(subject.columns, attempt.completions[0])
-        for _, attempt in plans
+        tries.varied(subject.columns, attempt.completions[0]) for _, attempt in plans
     ]
     siblings = [subject.siblings] * len(rows)
     outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
@@ -86,7 +85,7 @@ def _report_hang(
     """Report a call that did not come back, or took long; the last of `n`."""
     component, reason = next(iter(outcome.failures.items()))
     text = trial.attempt.completions[0]
-    row = observed.tries.variants.of(trial.subject.columns, text)
+    row = observed.tries.varied(trial.subject.columns, text)
     failure = Failure(trial.probe.name, row, outcome, reason)
     code, severity, longest = failure.code, "high", LONG_COMPLETION
     length, what = len(text), trial.probe.says

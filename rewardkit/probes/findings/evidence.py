@@ -27,6 +27,7 @@ from rewardkit.probes.verdicts import (
     severity_of,
     wilson,
 )
+from rewardkit.reasons import Reason
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.strategies.strategy import Attempt, Row, Subject
@@ -94,14 +95,27 @@ def make_finding(
 
 
 def row_example(
-    row: Row, reward: float, probe: str, outcome: str, columns: Row | None = None
+    row: Row,
+    reward: float,
+    probe: str,
+    outcome: str,
+    *,
+    columns: Row | None = None,
+    reason: Reason | None = None,
 ) -> Example:
     """Make an example of a row of which only the outcome is known."""
     if columns is None:
         usual = ("completion", "ground_truth")
         columns = {name: row[name] for name in usual if name in row}
-    row_id = row.get("rollout_id")
-    return Example(row_id, columns, reward, None, probe=probe, said=outcome)
+    return Example(
+        row.get("rollout_id"),
+        columns,
+        reward,
+        None,
+        probe=probe,
+        said=outcome,
+        reason=reason,
+    )
 
 
 def alarms_among(findings: Iterable[Finding]) -> list[Finding]:
@@ -274,7 +288,7 @@ class Observed:
     ) -> Example:
         """Make an example, with what right and wrong answers earn there."""
         scale = self.scale(subject)
-        row = self.tries.variants.of(subject.columns, completion, **columns)
+        row = self.tries.varied(subject.columns, completion, **columns)
         return Example(
             subject.rollout_id,
             self.shown_columns(row),
@@ -308,7 +322,7 @@ class Observed:
             names |= {*USUAL_COLUMNS}
             for function in self.reward.functions:
                 names |= {*getattr(function, "needs", ())}
-            for name, logged_name in self.tries.variants.names.items():
+            for name, logged_name in self.tries.logged_names.items():
                 if logged_name != name:
                     names.discard(logged_name)
         return {name: row[name] for name in row if name in names}

@@ -73,10 +73,14 @@ class Failure:
     def example(self, columns: Row | None = None) -> Example:
         """Make an example with these columns, or the usual ones."""
         reason = self.reason.shortened()
-        example = row_example(
-            self.row, self.outcome.reward, self.probe, str(reason), columns
+        return row_example(
+            self.row,
+            self.outcome.reward,
+            self.probe,
+            str(reason),
+            columns=columns,
+            reason=reason,
         )
-        return replace(example, reason=reason)
 
 
 # --- on everything: each finding says all there is to say of what is paid
@@ -200,7 +204,7 @@ def _rows_of(
     outcomes = zip(trial.attempt.rows, trial.outcomes, strict=True)
     for (text, columns), outcome in outcomes:
         if outcome is not None:
-            row = observed.tries.variants.of(trial.subject.columns, text, **columns)
+            row = observed.tries.varied(trial.subject.columns, text, **columns)
             yield trial.probe.name, row, outcome
 
 

@@ -275,7 +275,7 @@ def _truth_matters(log: ScoredLog, part: LogPart) -> bool:
         truth = log.truth(place)
         other = next((other for other in truths if other != truth), None)
         if other is not None:
-            rows.append(log.tries.variants.of(log.rows[place], **other))
+            rows.append(log.tries.varied(log.rows[place], **other))
             siblings.append(log.siblings(place))
             rewards.append(log.earned(place))
     outcomes = log.tries.outcomes(rows, siblings, share=0.3)
@@ -302,7 +302,9 @@ def _choose_without_truth(
         return []
     subjects: list[tuple[Subject, Scale]] = []
     for place, *_ in list(log.by_prompt(ranked).values())[:count]:
-        subject = log.plain(place, part, baseline=log.text(ranked[-1]))
+        subject = log.plain(place, part)
+        worst = log.text(ranked[-1])
+        subject = replace(subject, baseline=worst or subject.reference)
         scale = Scale(part.high, part.low, part.low, part.low)
         if is_flat:
             form = find_likely_mark(subject.reference).format

@@ -186,22 +186,10 @@ class ScoredLog:
         row = self.rows[place]
         return {name: row[name] for name in sorted(names) if row.get(name) is not None}
 
-    def plain(self, place: int, part: LogPart, *, baseline: str = "") -> Subject:
+    def plain(self, place: int, part: LogPart) -> Subject:
         """Make a subject of a row of which nothing is known but what it earns."""
-        row, text = self.rows[place], self.text(place)
-        return Subject(
-            row.get("rollout_id", place),
-            row,
-            prompt_text(row.get("prompt")),
-            None,
-            "text",
-            (),
-            Format("bare"),
-            text,
-            baseline or text,
-            part.name,
-            self.siblings(place),
-        )
+        subject = plain_subject(self.rows[place])
+        return replace(subject, part=part.name, siblings=self.siblings(place))
 
     def rewards(
         self, part: LogPart, completions: Sequence[tuple[Subject, str]]
@@ -213,6 +201,15 @@ class ScoredLog:
         rewards = rewards_in(outcomes)
         part.rewards += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
+
+
+def plain_subject(row: Row) -> Subject:
+    """Make a subject of a row of which nothing is known."""
+    text, form = str(row.get("completion")), Format("bare")
+    prompt = prompt_text(row.get("prompt"))
+    return Subject(
+        row.get("rollout_id"), row, prompt, None, "text", (), form, text, text
+    )
 
 
 def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.subjects.log import LogPart, ScoredLog
+from rewardkit.probes.subjects.log import LogPart, ScoredLog, plain_subject
 from rewardkit.strategies.strategy import Row, Subject
 
 TELLS = 0.02
@@ -107,13 +107,7 @@ class Calibration:
         """
         if self.subjects:
             return self.subjects[0]
-        if not self.pool:
-            return None
-        row, _ = self.pool[0]
-        text, form = str(row.get("completion")), Format("bare")
-        return Subject(
-            row.get("rollout_id"), row, "", None, "text", (), form, text, text
-        )
+        return plain_subject(self.pool[0][0]) if self.pool else None
 
     @property
     def rewards(self) -> list[float]:
