@@ -38,8 +38,7 @@ from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.notes import note
-from rewardkit.probes.asserting import assert_holds
-from rewardkit.probes.probe import probe
+from rewardkit.probes.probe import assert_holds, probe
 from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import recorded

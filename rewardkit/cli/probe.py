@@ -12,9 +12,9 @@ from rewardkit.cli.options import Number
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
-from rewardkit.probes.asserting import alarms_from
 from rewardkit.probes.baseline import accept
 from rewardkit.probes.options import FAMILIES, TIMEOUT
+from rewardkit.probes.probe import alarms_from
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_writing import append_cases

@@ -1,4 +1,4 @@
-"""probe(): what bad answers would earn of a reward, and what right ones would lose."""
+"""probe() and assert_holds(): what bad answers would earn, and right ones lose."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
-from rewardkit.errors import RolloutsError, check_label, check_seed
-from rewardkit.findings import Finding, Rule, percent, run_rules
+from rewardkit.errors import InputError, RolloutsError, check_label, check_seed
+from rewardkit.findings import SEVERITIES, Finding, Rule, run_rules
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.pages import Page
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.baseline import Baseline, load_baseline
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
@@ -21,8 +23,12 @@ from rewardkit.probes.findings import (
     OVERALL_RULES,
     PART_RULES,
     WHOLE_RULES,
+    explain_failed,
+    explain_noise,
+    explain_parts,
+    explain_unlimited,
     find_paid,
-    merge_parts,
+    sort_findings,
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
 from rewardkit.probes.findings.failures import (
@@ -38,8 +44,9 @@ from rewardkit.probes.options import (
     check_arguments,
     choose_probes,
 )
-from rewardkit.probes.result import Inconclusive, ProbeResult
-from rewardkit.probes.runner import Tries, runs_users_code
+from rewardkit.probes.points import probe_point
+from rewardkit.probes.result import Inconclusive, ProbeResult, count_alarms
+from rewardkit.probes.runner import Tries
 from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
@@ -65,9 +72,6 @@ RULES: tuple[Rule, ...] = (
 
 LATE_CALLS = 2
 """Late calls of one pass, after which its other calls are not made."""
-
-MANY_FAILED = 0.5
-"""Share of failed attempts from which little is known. Our choice."""
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 """Shares of the work that are done after its steps, about, for a bar. Our choice."""
@@ -266,18 +270,6 @@ def judges_no_row(findings: Sequence[Finding], *, is_open: bool) -> bool:
     return not is_open and findings[0].code in ALWAYS_FAILING
 
 
-def sort_findings(
-    findings: Iterable[Finding], observed: Observed, families: frozenset[str]
-) -> list[Finding]:
-    """Return the findings, one a code and component, the worst first."""
-    chosen = [finding for finding in findings if finding.family in families]
-    if any(finding.code == "depends_on_siblings" for finding in chosen):
-        # alone, all rows earn the same
-        chosen = [finding for finding in chosen if finding.code != "constant"]
-    merged = merge_parts(chosen, list(observed.calibration.modes))
-    return sorted(merged, key=lambda finding: finding.order)
-
-
 def name_tried_probes(
     probes: Iterable[Strategy], trials: Iterable[ProbeTrial]
 ) -> tuple[str, ...]:
@@ -297,30 +289,6 @@ def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, i
     return dict(Counter(trial.probe.name for trial in trials if not trial.is_tried))
 
 
-# --- what could not be decided
-
-
-def explain_parts(
-    observed: Observed, findings: Iterable[Finding]
-) -> Iterator[Inconclusive]:
-    """Say which parts of the log could not be probed, and why."""
-    # a reward that ignores the completion pays no right answer more
-    if all(finding.code != "ignores_completion" for finding in findings):
-        for part, why in observed.calibration.why.items():
-            yield Inconclusive(part, why)
-
-
-def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that rewards differ too much from call to call, if they do."""
-    if observed.noise > WILD:
-        yield Inconclusive(
-            "probes",
-            "the same completion scored twice differs by up to "
-            f"{percent(observed.noise)} of what being right adds, so nothing can be "
-            "told of what is paid; take chance out of the reward, or average it",
-        )
-
-
 def explain_unsearched(observed: Observed) -> Iterator[Inconclusive]:
     """Say why there is no search, if nothing else says so."""
     if observed.noise <= WILD and observed.subjects:
@@ -329,21 +297,70 @@ def explain_unsearched(observed: Observed) -> Iterator[Inconclusive]:
             yield Inconclusive("search", why)
 
 
-def explain_unlimited(
-    reward: Reward, timeout: float | None, unsendable: str | None
-) -> Iterator[Inconclusive]:
-    """Say why calls of users' code cannot be ended, if they cannot."""
-    why = unsendable
-    if not why and timeout is None and runs_users_code(reward):
-        why = "there is no timeout; give one in seconds"
-    if why:
-        yield Inconclusive("hang", f"no call can be ended, as {why}")
+# --- as a test
+
+FAILING_SEVERITIES = ("warn", "high")
+"""Severities that a test can fail on."""
 
 
-def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that most attempts failed, if they did."""
-    finished = [trial for trial in observed.trials if trial.is_tried]
-    count = sum(trial.has_failed for trial in finished)
-    if count > MANY_FAILED * len(finished):
-        why = f"{count} of {len(finished)} attempts failed"
-        yield Inconclusive("probes", f"{why}, so what they would earn is not known")
+def assert_holds(
+    reward: Reward,
+    rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    severity: Literal["warn", "high"] = "warn",
+    baseline: Baseline | str | Path | None = None,
+    **options: Any,
+) -> None:
+    """Probe a reward, and fail on findings that are not accepted.
+
+    Args:
+        reward: The reward.
+        rollouts: As in `probe`.
+        severity: The mildest severity that fails.
+        baseline: Accepted findings, or a file of them.
+        options: Those of `probe`.
+
+    Raises:
+        AssertionError: It lists each finding with its sentence, examples, the line that
+            shows it and what to do next. A reward of which nothing could be probed does
+            not hold either.
+        InputError: An unknown severity, and as in `probe`.
+
+    >>> rows = [{"prompt": "6 * 7?", "completion": "42", "ground_truth": "42"}]
+    >>> def paid(completion, ground_truth): return ground_truth in completion
+    >>> from rewardkit.rewards.component import Component
+    >>> try:
+    ...     reward = Reward("in", components=[Component("paid", paid)])
+    ...     assert_holds(reward, rows, timeout=None)
+    ... except AssertionError as error:
+    ...     print(str(error).splitlines()[0].partition(" (")[0])
+    reward 'in' does not hold: 1 hole
+    """
+    if severity not in FAILING_SEVERITIES:
+        raise InputError(
+            f"severity={severity!r} is none that fails; use one of "
+            f"{', '.join(FAILING_SEVERITIES)}"
+        )
+    result = probe(reward, rollouts, baseline=baseline, **options)
+    name = repr(one_line(reward.name))
+    failing = alarms_from(result, severity)
+    if failing:
+        head = f"reward {name} does not hold: {count_alarms(failing)}"
+        points = [probe_point(finding, reward) for finding in failing]
+        page = Page(f"{head} in {result.effort}", points)
+        raise AssertionError(page.text(verbose=True))
+    is_open = not result.tried_probes or result.is_undecided
+    if result.probes and is_open and not result.says_all:
+        notes = [one_line(note.why, 600) for note in result.inconclusive]
+        why = "; ".join(notes) or "there was nothing to try"
+        raise AssertionError(
+            f"reward {name} was not probed, so nothing says that it holds: {why}"
+        )
+
+
+def alarms_from(result: ProbeResult, severity: str) -> list[Finding]:
+    """Return the alarms of this severity or above."""
+    mildest = SEVERITIES.index(severity)
+    return [
+        alarm for alarm in result.alarms if SEVERITIES.index(alarm.severity) <= mildest
+    ]

@@ -20,12 +20,12 @@ from probed import (
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.asserting import assert_holds
 from rewardkit.probes.baseline import (
     Accepted,
     accept,
     load_baseline,
 )
+from rewardkit.probes.probe import assert_holds
 from rewardkit.probes.result import Inconclusive
 
 pytestmark = pytest.mark.integration
@@ -257,7 +257,7 @@ HOLDING = {
 def test_an_error_is_raised_where_something_of_that_severity_is_found(
     monkeypatch, result, options, told
 ):
-    monkeypatch.setattr("rewardkit.probes.asserting.probe", lambda *_, **__: result)
+    monkeypatch.setattr("rewardkit.probes.probe.probe", lambda *_, **__: result)
     if not told:
         assert assert_holds(STRICT, ROWS, **options) is None
         return

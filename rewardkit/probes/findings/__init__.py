@@ -1,21 +1,27 @@
-"""The rules that probe() runs, by what they look at, and how findings are merged."""
+"""The rules that probe() runs, how findings are merged, and what is undecided."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from statistics import fmean
 
-from rewardkit.findings import Finding, Rule, run_rules
+from rewardkit.findings import Finding, Rule, percent, run_rules
 from rewardkit.probes.findings import causes, failures, floor
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
     alarms_among,
 )
+from rewardkit.probes.result import Inconclusive
+from rewardkit.probes.runner import runs_users_code
 from rewardkit.probes.verdicts import WILD, wilson
+from rewardkit.rewards.reward import Reward
+
+MANY_FAILED = 0.5
+"""Share of failed attempts from which little is known. Our choice."""
 
 OVERALL_RULES: tuple[Rule, ...] = (
     failures.judges_nothing,
@@ -63,6 +69,18 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
     return findings
 
 
+def sort_findings(
+    findings: Iterable[Finding], observed: Observed, families: frozenset[str]
+) -> list[Finding]:
+    """Return the findings, one a code and component, the worst first."""
+    chosen = [finding for finding in findings if finding.family in families]
+    if any(finding.code == "depends_on_siblings" for finding in chosen):
+        # alone, all rows earn the same
+        chosen = [finding for finding in chosen if finding.code != "constant"]
+    merged = merge_parts(chosen, list(observed.calibration.modes))
+    return sorted(merged, key=lambda finding: finding.order)
+
+
 def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
     """Merge findings of one code and component in several parts.
 
@@ -102,3 +120,47 @@ def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
         examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
         part="" if set(names) >= set(parts) else ", ".join(names),
     )
+
+
+# --- what could not be decided
+
+
+def explain_parts(
+    observed: Observed, findings: Iterable[Finding]
+) -> Iterator[Inconclusive]:
+    """Say which parts of the log could not be probed, and why."""
+    # a reward that ignores the completion pays no right answer more
+    if all(finding.code != "ignores_completion" for finding in findings):
+        for part, why in observed.calibration.why.items():
+            yield Inconclusive(part, why)
+
+
+def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that rewards differ too much from call to call, if they do."""
+    if observed.noise > WILD:
+        yield Inconclusive(
+            "probes",
+            "the same completion scored twice differs by up to "
+            f"{percent(observed.noise)} of what being right adds, so nothing can be "
+            "told of what is paid; take chance out of the reward, or average it",
+        )
+
+
+def explain_unlimited(
+    reward: Reward, timeout: float | None, unsendable: str | None
+) -> Iterator[Inconclusive]:
+    """Say why calls of users' code cannot be ended, if they cannot."""
+    why = unsendable
+    if not why and timeout is None and runs_users_code(reward):
+        why = "there is no timeout; give one in seconds"
+    if why:
+        yield Inconclusive("hang", f"no call can be ended, as {why}")
+
+
+def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that most attempts failed, if they did."""
+    finished = [trial for trial in observed.trials if trial.is_tried]
+    count = sum(trial.has_failed for trial in finished)
+    if count > MANY_FAILED * len(finished):
+        why = f"{count} of {len(finished)} attempts failed"
+        yield Inconclusive("probes", f"{why}, so what they would earn is not known")
