@@ -244,11 +244,11 @@ HOLDING = {
     "accepted": (with_findings(finding(accepted="known")), {}, ""),
     "broken": (with_findings(failed("ValueError", "no")), {}, "ValueError: no"),
     "nothing was tried": (
-        replace(NOTHING, made=frozenset()),
+        replace(NOTHING, tried_probes=()),
         {},
         "was not probed.*give cases",
     ),
-    "nothing was asked for": (replace(NOTHING, probes=(), made=frozenset()), {}, ""),
+    "nothing was asked for": (replace(NOTHING, probes=(), tried_probes=()), {}, ""),
     "an accepted one is all": (replace(NOTHING, findings=(STUB,)), {}, ""),
 }
 
