@@ -14,6 +14,14 @@ from rewardkit.scoring.explain import field_spans
 
 LONGEST_SNIPPET = 1200  # characters of the lines that show a finding
 
+CODES_OF_CHANGES = (
+    "differs_between_calls",
+    "hidden_state",
+    "depends_on_order",
+    "depends_on_siblings",
+)
+"""Findings whose examples say what a row earns, and what it earned before."""
+
 
 def probe_point(finding: Finding, reward: Reward) -> Point:
     """Show a finding with its examples, its rate, and a line of code that shows it."""
@@ -66,16 +74,16 @@ def _quote(example: Example, finding: Finding, reward: Reward) -> Quote:
     spans = {}
     if finding.family != "hang":  # no field is taken from what hangs
         spans = field_spans(reward, example.columns)
-    return quote_of(example, _describe(example), spans)
+    return quote_of(example, _describe(example, finding), spans)
 
 
-def _describe(example: Example) -> UserText:
+def _describe(example: Example, finding: Finding) -> UserText:
     """Say what an example got instead of a reward, and which rollout it is for."""
     outcome = one_line(example.said)
     place = one_line(example.rollout_id, 40)
     if not place.startswith("case "):
         place = f"for the prompt of rollout {place}"
-    if ", before " in outcome:
+    if finding.code in CODES_OF_CHANGES:
         outcome = f"earns {outcome}"
     elif math.isnan(example.reward):
         outcome = f"no reward ({outcome})" if outcome else "no reward"
