@@ -1,4 +1,4 @@
-"""Rows through a reward within a budget of time; what was not tried is known."""
+"""Try rows on a reward within a budget of time, and keep account of all calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RowOutcome:
 
     @property
     def is_gone(self) -> bool:
-        """Whether a call was ended, or ended its process."""
+        """Whether a call was ended as late, or ended its process."""
         return self.is_late or self._has(ReasonCode.PROCESS_ENDED)
 
     def _has(self, code: ReasonCode) -> bool:
@@ -120,9 +120,8 @@ class Tries:
     `logged_names` has, for each canonical column, the log's name of it: a row has both.
     `calls` were made, `late` ones of them did not come back. `failed` are rows of which
     a component failed, with what they got; `rewards` is what all others got. `progress`
-    is told the `share` of all the work that is done, now and then, and says whether to
-    go on: if not, no time is left. The budget of seconds counts from behind the first
-    rows on, with which processes start.
+    is called with the `share` of the work that is done; where it returns False, no time
+    is left. The budget of seconds starts after the first rows, which start processes.
     """
 
     reward: Reward
@@ -155,7 +154,7 @@ class Tries:
 
     @property
     def seconds_a_call(self) -> float:
-        """Return the mean seconds of a call, but the first, which start processes."""
+        """Return the mean seconds of a call, without the first, which start processes."""
         later = self.calls - self._first_calls
         if later:
             return (self.seconds - self._first_seconds) / later

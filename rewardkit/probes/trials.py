@@ -1,4 +1,4 @@
-"""The attempts of all probes on all subjects, scored in few passes in one budget."""
+"""Score the attempts of all probes on all subjects, in few passes and one budget."""
 
 from __future__ import annotations
 

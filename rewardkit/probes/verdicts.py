@@ -1,4 +1,4 @@
-"""What attempts earned against right and wrong answers; how sure, and how bad."""
+"""Compare what attempts earn with right and wrong answers; say how grave that is."""
 
 from __future__ import annotations
 

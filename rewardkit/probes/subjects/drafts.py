@@ -46,10 +46,10 @@ LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our 
 
 
 def drafts(log: ScoredLog, part: LogPart) -> Iterator[tuple[int, Subject]]:
-    """Yield places and subjects without a format: one of each answer, then more.
+    """Yield subjects without a format and their places: one of each answer, then more.
 
-    Prompts are left out whose truth states no answer, or beside which none is certain
-    to be wrong.
+    A prompt is left out if its truth states no answer, or if no answer is certain to be
+    wrong.
     """
     scored = [place for place in part.places if place in log.outcomes]
     places = dict.fromkeys([*scored, *part.places])
@@ -305,13 +305,13 @@ MarkTrial = tuple[int, str, bool]
 def _find_mark(
     log: ScoredLog, part: LogPart, marks: Mapping[int, Mapping[str, MarkedAnswer]]
 ) -> str | None:
-    """Find the first mark of right completions that carries their reward.
+    """Find the mark that holds the answer in right completions, by trial.
 
-    Without what stands in it the reward is lost; so it is with what a partner has
-    there: the right completion of another prompt, or one of its own that is paid less.
-    And what stood there is paid in the mark of the one that is paid less. If there is
-    no such mark, one will do where only the exchange fails (another prompt's answer is
-    paid, which is a fault), else one where only the last fails.
+    The first mark is taken that passes three trials: the reward is lost where the mark
+    is empty; it is lost where the mark holds the answer of another prompt, or one that
+    is paid less; and the right answer is paid in the mark of a completion that is paid
+    less. Without such a mark, one is taken that fails the second trial alone (to pay
+    another prompt's answer is a fault), else one that fails the third alone.
 
     `marks` has, for the place of each right completion, its marks by name.
     """

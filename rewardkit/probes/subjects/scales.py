@@ -30,8 +30,8 @@ Placed = Sequence[tuple[int, Subject]]
 class Scale:
     """What completions of a subject earn.
 
-    `right` and `wrong` are in the same form; `plain` is a wrong answer in no form at
-    all, `bare` the right one in none, `floor` the least of all.
+    `right` and `wrong` are in the same format; `plain` is a wrong answer without any
+    format, `bare` the right one without; `floor` is the least that anything earns.
     """
 
     right: float
@@ -68,7 +68,7 @@ class Calibration:
 
     `pool` are rollouts with what they earned. `modes` says of each part:
 
-    - "truth": answers are held against the truth;
+    - "truth": answers are compared with the truth;
     - "no truth": the reward does not ask for it, or the rollouts have none;
     - "deaf": the reward asks for it and pays right and wrong alike;
     - "inverted": wrong answers earn more;
@@ -77,9 +77,10 @@ class Calibration:
     - "slow": the budget was over before that;
     - "constant": all completions earn the same; `constants` has what, and how many.
 
-    `left_out` are prompts on which right and wrong earn alike where others in the same
-    format differ. `labelled` has, of prompts with completions that a label calls right
-    and wrong, the best paid of both.
+    `left_out` are prompts on which right and wrong answers earn the same, though they
+    differ on other prompts in the same format. `labelled` are prompts with completions
+    that a label calls right and others that it calls wrong; the best paid of each
+    counts.
     """
 
     subjects: tuple[Subject, ...]
