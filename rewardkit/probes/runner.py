@@ -154,7 +154,7 @@ class Tries:
 
     @property
     def seconds_a_call(self) -> float:
-        """Return the mean seconds of a call, without the first, which start processes."""
+        """Return the mean seconds of a call after the first, which start processes."""
         later = self.calls - self._first_calls
         if later:
             return (self.seconds - self._first_seconds) / later
