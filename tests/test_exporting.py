@@ -9,10 +9,10 @@ import cloudpickle
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import TARGETS, named, trl, verl
-from rewardkit.targets.calling import loaded
+from rewardkit.targets import TARGETS, find_target, trl, verl
 from rewardkit.targets.export import export
 from rewardkit.targets.exported import identifier
+from rewardkit.targets.target import import_file
 
 pytestmark = pytest.mark.integration
 
@@ -166,7 +166,7 @@ def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(tmp_p
         "def f(completion, ground_truth):\n    return half()\n"
     )
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:f")
-    made = [named(target).functions(reward) for target in WRITTEN]
+    made = [find_target(target).functions(reward) for target in WRITTEN]
     sent = pickle.dumps(
         [dumps(one) for dumps in (pickle.dumps, cloudpickle.dumps) for one in made]
     )
@@ -274,7 +274,7 @@ def test_a_loaded_function_goes_to_another_trainer_with_all_that_it_uses(tmp_pat
     columns = rollouts.columns()
     names = {"prompt": "prompts", "completion": "completions", "ground_truth": "answer"}
     batch = {given: columns[name] for name, given in names.items()}
-    given = getattr(loaded(made.path), made.functions[0])(**batch)
+    given = getattr(import_file(made.path), made.functions[0])(**batch)
     assert given == rk.score(reward, rollouts).rewards.tolist() and set(given) == {
         1.0,
         -0.5,
@@ -306,7 +306,7 @@ def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
         text.count("def compute_score(") == 2
         and "_theirs = _run_text('theirs.py', r'''" in text
     )
-    function = loaded(made.path).compute_score
+    function = import_file(made.path).compute_score
     assert (
         function(data_source=None, solution_str="abcd", ground_truth="")["score"] == 2.0
     )

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import named, trl
-from rewardkit.targets.calling import loaded
+from rewardkit.targets import find_target, trl
 from rewardkit.targets.export import export, prove
-from rewardkit.targets.prove import prove as prove_with
-from rewardkit.targets.target import Called
+from rewardkit.targets.prove import run_proof as prove_with
+from rewardkit.targets.target import Called, import_file
 
 pytestmark = pytest.mark.integration
 
@@ -58,7 +57,9 @@ def gives(share):
 
 def proof_of(call, tmp_path, reward=None, to="verl"):
     made = export(reward or reward_of(), to=to, path=tmp_path / "mine.py")
-    return prove_with(replace(named(to), call=call), made.path, *made.plan, ROLLOUTS)
+    return prove_with(
+        replace(find_target(to), call=call), made.path, *made.plan, ROLLOUTS
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def missing(path, written, rows):
         (None, "easyr1", "EasyR1 has no caller"),
     ],
 )
-def test_what_the_trainer_needs_to_prove_is_named(tmp_path, call, to, said):
+def test_what_the_trainer_needs_to_prove_is_find_target(tmp_path, call, to, said):
     with pytest.raises(rk.RewardError, match=said):
         proof_of(call, tmp_path, to=to)
 
@@ -123,9 +124,9 @@ def batch_caller(path, written, rows):
     batch = {plural.get(name, name): [row[name] for row in rows] for name in rows[0]}
     found = {}
     for name in written.functions:
-        given = getattr(loaded(path), name)(**batch)
+        given = getattr(import_file(path), name)(**batch)
         found[name] = [np.nan if value is None else value for value in given]
-    return Called("a trainer", {"reward": found[name]} if written.whole else found)
+    return Called("a trainer", {"reward": found[name]} if written.combined else found)
 
 
 FOUND = """

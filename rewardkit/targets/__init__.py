@@ -1,4 +1,4 @@
-"""Targets: trainers whose reward functions are read, and for which ours are written.
+"""Targets: trainers whose reward functions are read, and for which ours are code.
 
 A module a trainer; `README.md` in this folder says how to add one.
 """
@@ -24,8 +24,6 @@ from rewardkit.targets import (
 )
 from rewardkit.targets.target import Target
 
-__all__ = ["TARGETS", "named"]
-
 TARGETS: tuple[Target, ...] = (
     trl.TRL,
     verl.VERL,
@@ -47,7 +45,7 @@ TARGETS: tuple[Target, ...] = (
 """In the order in which a function that fits several alike is taken for one."""
 
 
-def named(name: str) -> Target:
+def find_target(name: str) -> Target:
     """Return the target of this name, or raise a RewardError."""
     targets = {target.name: target for target in TARGETS}
     if name not in targets:

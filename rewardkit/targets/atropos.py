@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Arguments, Row, fill, required
-from rewardkit.targets.calling import grouped, installed, loaded, made
+from rewardkit.targets.adapter import Adapter, Arguments, make_object
+from rewardkit.targets.columns import Row, batch_columns, fill, required_columns
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import batch_columns
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    places_by_key,
+    require_installed,
+)
 
 
 def _group_arguments(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
@@ -55,11 +63,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if "completions" not in parameters(getattr(value, "compute", None)):
         return []
     if isinstance(value, type):
-        value = made(value)
+        value = make_object(value)
     weight = getattr(value, "weight", None)
     if not isinstance(weight, int | float):
         weight = 1.0
-    needs = required(value.compute, ("completions", "item", "config"), rows)
+    needs = required_columns(value.compute, ("completions", "item", "config"), rows)
     mapping = {"completions": "completion", **{name: name for name in needs}}
     reason = f"its compute takes completions; weight {weight:g}"
     adapter = Function(value, method="compute", needs=needs)
@@ -82,16 +90,16 @@ class Compute(RewardHolder):
 functions = Compute
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """Call an object of the file's class, made by Atropos' registry, for each prompt."""
-    version = installed("atroposlib", "atroposlib")
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+    """Call an object of the file's class, made by its registry, for each prompt."""
+    version = require_installed("atroposlib", "atroposlib")
     from atroposlib.envs.reward_fns import registry
 
-    kind = getattr(loaded(path), written.functions[0])
+    kind = getattr(import_file(path), code.functions[0])
     names = [name for name in registry.list_registered() if registry.get(name) is kind]
     reward = registry.create(names[0])
     rewards = [0.0] * len(rows)
-    for places in grouped(repr(_group_arguments([row])[1]) for row in rows):
+    for places in places_by_key(repr(_group_arguments([row])[1]) for row in rows):
         turns, item = _group_arguments([rows[place] for place in places])
         truth = item.get("ground_truth")
         answer = reward(turns, solution=truth, ground_truth=truth, item=item)

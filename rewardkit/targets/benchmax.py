@@ -1,4 +1,4 @@
-"""benchmax's environments, whose hooks give rewards: three APIs read, two written.
+"""benchmax's environments, whose hooks give rewards: three APIs read, two code.
 
 Sources: `BaseEnv` of benchmax 0.2.5 (Python 3.12) and of its 0.1 development versions;
 the documentation of 0.1.2.dev36. Weights are in the training configuration there, not
@@ -18,21 +18,30 @@ from typing import Any
 
 from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
+from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
+from rewardkit.targets.columns import (
     Row,
-    alike,
     column_of,
     fill,
-    named,
-    plain,
-    required,
+    from_messages,
+    required_columns,
+    required_parameters,
+    transcript,
+    with_aliases,
 )
-from rewardkit.targets.calling import awaited, grouped, installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
-from rewardkit.targets.turns import from_messages, transcript
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    RewardPart,
+    Target,
+    TrainerCode,
+    import_file,
+    places_by_key,
+    require_installed,
+    run_async,
+)
 
 HOOK_VERSIONS = {
     "completion": "0.1 to dev22",
@@ -65,14 +74,14 @@ GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"
 """Columns of what was generated; the others are the example's."""
 
 
-def parts(value: Any) -> list[Part]:
+def parts(value: Any) -> list[RewardPart]:
     """Return the hooks that a class, or its object, defines beside benchmax's base."""
     kind = value if isinstance(value, type) else type(value)
     hooks = []
     for name in ("compute_reward", *GROUP_HOOKS):
         owners = [base.__name__ for base in kind.__mro__ if name in vars(base)]
         if owners and owners[0] not in ("BaseEnv", "Environment"):
-            hooks.append(Part(value, name))
+            hooks.append(RewardPart(value, name))
     return hooks
 
 
@@ -81,7 +90,7 @@ def form_of(method: Callable[..., Any]) -> str:
     names = parameters(method).keys()
     if names & {"completion", "completions"}:
         return "completion"
-    if names & {"messages", "messages_list"} or len(named(method)) > 1:
+    if names & {"messages", "messages_list"} or len(required_parameters(method)) > 1:
         return "messages"
     return "rollout"
 
@@ -94,17 +103,17 @@ class One(Adapter):
 
     @property
     def called(self) -> Any:
-        """The method of the environment, of an object made of it where it is a class."""
+        """The method of the environment, of an object where it is a class."""
         owner = self.function
         if isinstance(owner, type):
-            owner = made(owner)
+            owner = make_object(owner)
         return getattr(owner, self.method)
 
     @property
     def takes(self) -> dict[str, str]:
         """What the hook's parameters get: by name, else by the documented position."""
         positions = HOOK_POSITIONS[form_of(self.called)]
-        arguments = dict(zip(named(self.called), positions, strict=False))
+        arguments = dict(zip(required_parameters(self.called), positions, strict=False))
         for name in parameters(self.called):
             if self.together and name in GROUP_ARGUMENT_OF:
                 arguments[name] = GROUP_ARGUMENT_OF[name]
@@ -152,7 +161,7 @@ class Group(One):
         if answer is None:
             return [None] * len(rollout)
         if not isinstance(answer, Mapping):
-            return plain(list(answer))
+            return plain_values(list(answer))
         ids = []
         for place, row in enumerate(rollout):
             ids.append(rollout_fields(row, place)["rollout_id"])
@@ -161,20 +170,22 @@ class Group(One):
             raise ValueError(
                 f"it gave no rewards for the rollouts {missing} of its group"
             )
-        return [plain(answer[name]) for name in ids]
+        return [plain_values(answer[name]) for name in ids]
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Return the readings of a hook: of a completion as text, or as messages."""
-    if not isinstance(value, Part):
+    if not isinstance(value, RewardPart):
         return []
     kind = Group if value.name in GROUP_HOOKS else One
     hook = kind(value.owner, method=value.name)
     form, takes = form_of(hook.called), hook.takes
-    needs = required(hook.called, takes, rows)
+    needs = required_columns(hook.called, takes, rows)
     mapping = {name: HOOK_ARGUMENTS[argument] for name, argument in takes.items()}
     mapping |= {name: column_of(name, rows) for name in needs}
-    if not {"ground_truth", "ground_truths"}.isdisjoint(named(hook.called)):
+    if not {"ground_truth", "ground_truths"}.isdisjoint(
+        required_parameters(hook.called)
+    ):
         needs = (*needs, "ground_truth")
     texts = replace(hook, needs=tuple(dict.fromkeys(needs)))
     ways = {"": texts}
@@ -193,7 +204,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 @dataclass(frozen=True, repr=False)
 class Rewards(RewardHolder):
-    """The rewards of completions, a dict each: ``{"reward": ...}``, or of components."""
+    """The rewards of completions, a dict each, or the scores of components."""
 
     separate: bool = field(default=False, kw_only=True)
 
@@ -228,7 +239,7 @@ functions = Rewards
 def task_of(row: Row) -> dict[str, Any]:
     """Return the example of a completion: the row without what was generated."""
     example = {name: row[name] for name in row if name not in GENERATED}
-    columns = alike(deepcopy(example))
+    columns = with_aliases(deepcopy(example))
     return {name: columns[name] for name in columns if name not in GENERATED}
 
 
@@ -251,12 +262,12 @@ def rollout_of(fields: Mapping[str, Any]) -> Any:
     return getattr(module, "BaseRollout", SimpleNamespace)(**fields)
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call benchmax 0.2's `run_group` on the file."""
-    version = installed("benchmax", "benchmax", "openai")
-    rewards = awaited(rewards_of(loaded(path).RolloutReward, rows))
+    version = require_installed("benchmax", "benchmax", "openai")
+    rewards = run_async(rewards_of(import_file(path).RolloutReward, rows))
     columns = lists_of_columns(rewards)
-    if written.whole:
+    if code.combined:
         columns = {"reward": columns["reward"]}
     values = {}
     for name, column in columns.items():
@@ -286,7 +297,7 @@ async def rewards_of(mixin: type, rows: Sequence[Row]) -> list[Mapping[str, floa
         prompt = row.get("prompt_id", row.get("prompt"))
         keys.append(repr([prompt, row.get("data_source")]))
     shared = Example(id="-", payload={}), "-", "http://-", StaticBearerAuth("-")
-    for places in grouped(keys):
+    for places in places_by_key(keys):
         group = [RolloutRequest(str(place), *shared) for place in places]
         for name, outcome in (await environment.run_group(group)).items():
             rewards[int(name)] = outcome.rewards

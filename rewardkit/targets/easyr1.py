@@ -12,10 +12,17 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from rewardkit.targets.adapter import Adapter, Arguments, Row, named, plain
-from rewardkit.targets.calling import loaded
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
+from rewardkit.targets.columns import Row, required_parameters
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+)
 
 RESPONSE_LENGTH = "response_length"
 
@@ -29,7 +36,7 @@ class Function(Adapter):
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """Return the dict. ValueError: it is something else, or lacks what is paid."""
-        scores = plain(answer)
+        scores = plain_values(answer)
         if not isinstance(scores, Mapping) or "overall" not in scores:
             raise ValueError(
                 f"returned {scores!r} for a response; EasyR1 expects a dict with "
@@ -70,7 +77,7 @@ TYPE_OF_PARAMETER = {"reward_inputs": "batch", "reward_input": "sequential"}
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Return both ways of a function with such an argument, or with a REWARD_TYPE."""
-    names = named(value)
+    names = required_parameters(value)
     if isinstance(value, type) or len(names) != 1:
         return []
     (name,) = names
@@ -98,12 +105,12 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 class ComputeScore(RewardHolder):
-    """The reward as a function of a list of dicts: finite numbers, under the same keys."""
+    """The reward as a function of a list of dicts, which all get the same keys."""
 
     def __call__(
         self, reward_inputs: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, float]]:
-        """Return for each ``overall``, ``judged`` (1.0, or 0.0: no reward) and scores."""
+        """Return for each ``overall``, ``judged`` (0.0: no reward) and its scores."""
         rows = []
         for reward_input in reward_inputs:
             row = {"completion": reward_input["response"]}
@@ -119,10 +126,10 @@ class ComputeScore(RewardHolder):
 functions = ComputeScore
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call the file by the lines of `compute_reward_batch`, written again here."""
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
-    rewards = loaded(path).compute_score([_input(row) for row in rows])
+    rewards = import_file(path).compute_score([_input(row) for row in rows])
     return Called.of_dicts(caller, rewards, "overall")
 
 

@@ -1,4 +1,4 @@
-"""eval-protocol's reward functions: f(messages, ground_truth=None, **kwargs) -> EvaluateResult.
+"""eval-protocol's f(messages, ground_truth=None, **kwargs) -> EvaluateResult.
 
 Source: `reward_function` of eval-protocol 0.3.33 and its `EvaluateResult`: a score,
 whether it is valid, and metrics by name. Functions in its "batch" mode are not read.
@@ -13,19 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
+from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets.columns import (
     Row,
     fill,
-    named,
-    required,
+    from_messages,
+    required_columns,
+    required_parameters,
     takes_all,
+    transcript,
 )
-from rewardkit.targets.calling import awaited, installed, loaded
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import from_messages, transcript
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    require_installed,
+    run_async,
+)
 
 
 class Function(Adapter):
@@ -57,13 +65,13 @@ class Function(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """Return the reading of a decorated function, or of one of messages and keywords."""
+    """Return the reading of a function of messages and keywords, or a decorated one."""
     mode = getattr(value, "_reward_function_mode", None)
     if isinstance(value, type) or mode == "batch":
         return []
-    if named(value)[:1] != ["messages"] or not takes_all(value):
+    if required_parameters(value)[:1] != ["messages"] or not takes_all(value):
         return []
-    needs = required(value, ("messages",), rows)
+    needs = required_columns(value, ("messages",), rows)
     mapping = {"messages": "prompt and completion"}
     if "ground_truth" in parameters(value):
         mapping["ground_truth"] = "ground_truth"
@@ -104,16 +112,16 @@ class Evaluate(RewardHolder):
 functions = Evaluate
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call the file's function, behind eval-protocol's own decorator."""
-    version = installed("eval-protocol", "eval_protocol")
-    function = Function(getattr(loaded(path), written.functions[0]))
+    version = require_installed("eval-protocol", "eval_protocol")
+    function = Function(getattr(import_file(path), code.functions[0]))
 
     async def run() -> list[dict[str, float]]:
         answers = list(map(function, rows))
         return await asyncio.gather(*answers) if function.is_async else answers
 
-    return Called.of_dicts(f"reward_function of {version}", awaited(run()))
+    return Called.of_dicts(f"reward_function of {version}", run_async(run()))
 
 
 EVAL_PROTOCOL = Target(

@@ -1,4 +1,4 @@
-"""export(): a reward as a file that a trainer loads unchanged, with what is lost there, and the proof."""
+"""export(): a reward as a file that a trainer loads unchanged."""
 
 from __future__ import annotations
 
@@ -19,17 +19,26 @@ from rewardkit.rewards.source import names_bound
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import versions
-from rewardkit.targets import named, writing
-from rewardkit.targets import prove as proving
+from rewardkit.targets import find_target
 from rewardkit.targets.exported import identifier
-from rewardkit.targets.losses import losses
-from rewardkit.targets.prove import Proof
-from rewardkit.targets.target import Export, Written
+from rewardkit.targets.prove import Proof, run_proof
+from rewardkit.targets.target import Export, Target, TrainerCode
+from rewardkit.targets.writing import find_losses, render, write_code
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A file that was written: for which target, what is lost there, how it is used, and the proof if any."""
+    """A file that was written for a trainer.
+
+    Attributes:
+        target: The trainer's name.
+        path: The file.
+        losses: Sentences on what is lost there.
+        usage: The configuration lines to paste.
+        functions: Names of what the trainer is to be pointed at.
+        proof: The trainer's rewards beside rewardkit's, where it was proved.
+        plan: What was written, for `prove`.
+    """
 
     target: str
     path: Path
@@ -37,23 +46,23 @@ class Exported:
     usage: str
     functions: tuple[str, ...] = ()
     proof: Proof | None = None
-    plan: tuple[Export, Written] | None = field(default=None, repr=False)
+    plan: tuple[Export, TrainerCode] | None = field(default=None, repr=False)
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
-        said = {
+        """Return it as plain data, with what the proof says."""
+        record = {
             "target": self.target,
             "path": str(self.path),
             "losses": list(self.losses),
             "usage": self.usage,
         }
-        return {**said, **(self.proof.record() if self.proof is not None else {})}
+        return record if self.proof is None else record | self.proof.record()
 
     def __repr__(self) -> str:
         lines = [f"written for {self.target}: {self.path}"]
-        lines += [f"lost there: {sentence}" for sentence in self.losses] or [
-            "nothing is lost there"
-        ]
+        lines += [f"lost there: {sentence}" for sentence in self.losses]
+        if not self.losses:
+            lines.append("nothing is lost there")
         lines += ["", textwrap.indent(self.usage, "    ")]
         if self.proof is not None:
             lines += ["", *self.proof.lines()]
@@ -72,101 +81,118 @@ def export(
 ) -> Exported:
     """Write a reward as a Python file that the trainer `to` loads unchanged.
 
-    There it needs the light core of rewardkit only. `columns` maps canonical columns to
-    the names that the training set has ({"ground_truth": "solution"}), where they are
-    not among the usual ones; `missing` is what a completion without a reward gets where
-    the trainer needs a number; ``separate=True`` writes a function a component, for the
-    trainer to weigh (TRL). With rollouts to `verify` on, the trainer's own code loads
-    the file and its rewards are compared with rewardkit's (`Exported.proof`); a file
-    that differs is kept, so that it can be looked at. RewardError, and no file: no such
-    target, a function that cannot be written, a reward that the trainer cannot express.
+    There it needs the light core of rewardkit only. No file is written where an error
+    is raised; one that the proof finds to differ is kept, so that it can be looked at.
+
+    Args:
+        reward: The reward.
+        to: Name of the target.
+        path: The file, a Python module.
+        columns: Canonical column -> its name in the training set ({"ground_truth":
+            "solution"}), where that is not among the usual ones.
+        missing: What a completion without a reward gets where the trainer needs a
+            number.
+        separate: Write a function a component, for the trainer to weigh (TRL).
+        verify: Rollouts on which the trainer's own code runs the file, and its rewards
+            are compared with rewardkit's (`Exported.proof`).
+
+    Raises:
+        RewardError: There is no such target, a function cannot be written, or the
+            trainer cannot express the reward.
     """
-    target, path = named(to), Path(path)
-    apart = separate and target.abilities.weights != "kept"
-    refused: dict[str, bool] = {
-        f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward": (
-            not isinstance(reward, Reward)
-        ),
-        f"{target.title} is a target to read only; nothing is written for it": target.functions
-        is None,
-        f"{str(path)!r} is not the name of a Python module; give one such as my_reward_{identifier(to)}.py": (
-            path.suffix != ".py" or not path.stem.isidentifier()
-        ),
-        f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost": (
-            path.is_file() and not _is_export(path)
-        ),
-        f"missing={missing!r} is not a finite number, which {target.title} needs": not np.isfinite(
-            missing
-        ),
-        f"{target.title} takes one reward, without weights; export without separate": apart,
-    }
-    if said := next((sentence for sentence, is_so in refused.items() if is_so), ""):
-        raise RewardError(said)
-    wanted = Export(reward, dict(columns or {}), float(missing), separate)
-    lost = losses(wanted, target)
-    prepared = wanted
+    target, path = find_target(to), Path(path)
+    _check_arguments(reward, target, path, missing, separate=separate)
+    plan = Export(reward, dict(columns or {}), float(missing), separate)
+    losses = find_losses(plan, target)
     if target.abilities.siblings == "none":
-        prepared = replace(
-            wanted, reward=reward.map(lambda inner: replace(inner, transform=None))
-        )
-    written = writing.written(target, prepared, path)
+        reward_alone = reward.map(lambda inner: replace(inner, transform=None))
+        plan = replace(plan, reward=reward_alone)
+    code = write_code(target, plan, path)
     writer = Writer(
-        path.parent,
-        taken={"_reward", *names_bound(written.code)},
-        private=written.private,
+        path.parent, taken={"_reward", *names_bound(code.code)}, private=code.private
     )
-    body = writer.reward(prepared.reward)
-    writer.imports.update(written.imports)
-    if beside := sorted(f"{name.replace('.', '/')}.py" for name in writer.beside):
-        lost.append(f"it needs {', '.join(beside)} beside it, wherever it runs")
-    text = writing.rendered(
+    body = writer.reward(plan.reward)
+    writer.imports.update(code.imports)
+    files_beside = sorted(f"{name.replace('.', '/')}.py" for name in writer.beside)
+    if files_beside:
+        losses.append(f"it needs {', '.join(files_beside)} beside it, wherever it runs")
+    code_text = code.code
+    if body.isidentifier():
+        code_text = re.sub(r"\b_reward\b", body, code_text)
+    text = render(
         "_file",
         reward=reward,
         target=target,
         version=versions()["reward-workbench"],
         prints=reward.record()["fingerprints"],
-        usage=written.usage,
-        losses=lost,
+        usage=code.usage,
+        losses=losses,
         head=writer.head,
         body=body,
-        code=re.sub(r"\b_reward\b", body, written.code)
-        if body.isidentifier()
-        else written.code,
+        code=code_text,
     )
 
     def check(module: ModuleType) -> None:
-        assert all(hasattr(module, name) for name in written.functions), (
-            f"{target.name}: {written.functions}"
-        )
+        for name in code.functions:
+            assert hasattr(module, name), f"{target.name}: {name}"
 
     write_module(path, text, f"the file for {target.title}", check)
-    made = Exported(
-        target.name,
-        path,
-        tuple(lost),
-        written.usage,
-        written.functions,
-        plan=(prepared, written),
+    exported = Exported(
+        target.name, path, tuple(losses), code.usage, code.functions, plan=(plan, code)
     )
-    return made if verify is None else prove(made, verify)
+    return exported if verify is None else prove(exported, verify)
+
+
+def _check_arguments(
+    reward: Any, target: Target, path: Path, missing: float, *, separate: bool
+) -> None:
+    sentence = ""
+    if not isinstance(reward, Reward):
+        sentence = (
+            f"{preview(reward)} is no Reward; make one with rk.Reward(...) or "
+            "rk.load_reward"
+        )
+    elif target.functions is None:
+        sentence = f"{target.title} is a target to read only; nothing is written for it"
+    elif path.suffix != ".py" or not path.stem.isidentifier():
+        sentence = (
+            f"{str(path)!r} is not the name of a Python module; give one such as "
+            f"my_reward_{identifier(target.name)}.py"
+        )
+    elif path.is_file() and not _is_export(path):
+        sentence = (
+            f"{str(path)!r} is there and is no file that export wrote; give another "
+            "path, as it would be lost"
+        )
+    elif not np.isfinite(missing):
+        sentence = (
+            f"missing={missing!r} is not a finite number, which {target.title} needs"
+        )
+    elif separate and target.abilities.weights != "kept":
+        sentence = (
+            f"{target.title} takes one reward, without weights; export without separate"
+        )
+    if sentence:
+        raise RewardError(sentence)
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file begins as those do that are written here: it has said so within its first characters."""
+    """Whether a file begins as those do that are written here."""
     start = path.read_text(encoding="utf-8", errors="replace")[:1000]
-    said = " ".join(start.replace("#", "").split())
-    return start.startswith("# Reward ") and "written by rewardkit" in said
+    head = " ".join(start.replace("#", "").split())
+    return start.startswith("# Reward ") and "written by rewardkit" in head
 
 
 def prove(
-    made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]
+    exported: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]
 ) -> Exported:
-    """The same with the proof: the trainer's own code on the file, beside rewardkit's on the same rollouts.
+    """Return the same with the proof: the trainer's rewards beside rewardkit's.
 
     RewardError: the trainer is not installed here, or has no caller.
     """
-    assert made.plan is not None
-    read = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
-    return replace(
-        made, proof=proving.prove(named(made.target), made.path, *made.plan, read)
-    )
+    assert exported.plan is not None
+    if not isinstance(rollouts, Rollouts):
+        rollouts = load_rollouts(rollouts)
+    target = find_target(exported.target)
+    proof = run_proof(target, exported.path, *exported.plan, rollouts)
+    return replace(exported, proof=proof)

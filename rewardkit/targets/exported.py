@@ -1,10 +1,11 @@
-"""The reward as trainers call it: columns of theirs in, rewards and scores of ours out."""
+"""The reward as trainers call it: their columns in, our rewards and scores out."""
 
 from __future__ import annotations
 
 import json
 import logging
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -29,10 +30,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Rated:
-    """What a list of completions got: `rewards` and, by component, `scores`, a list each.
+    """What a list of completions got.
 
-    Rewards are ``None`` where not judged. A gated component counts 0.0; one that is
-    missing is ``None``.
+    Attributes:
+        rewards: A number for each, ``None`` where it is not judged.
+        scores: Component -> a number for each; a gated one is 0.0, a missing one
+            ``None``.
+        notes: What components noted of each.
     """
 
     rewards: list[float | None]
@@ -40,17 +44,18 @@ class Rated:
     notes: list[dict[str, Any]]
 
     def numbers(self, missing: float) -> tuple[list[float], list[dict[str, float]]]:
-        """The rewards, and for each completion its scores by name, with `missing` where there is none."""
+        """Return the rewards and each completion's scores, `missing` for no number."""
+        columns = {}
+        for name, scores in self.scores.items():
+            columns[name] = _fill_missing(scores, missing)
+        rows = []
+        for place in range(len(self.rewards)):
+            rows.append({name: scores[place] for name, scores in columns.items()})
+        return _fill_missing(self.rewards, missing), rows
 
-        def filled(values: list[float | None]) -> list[float]:
-            return [missing if value is None else value for value in values]
 
-        columns = {name: filled(values) for name, values in self.scores.items()}
-        rows = [
-            {name: values[at] for name, values in columns.items()}
-            for at in range(len(self.rewards))
-        ]
-        return filled(self.rewards), rows
+def _fill_missing(scores: Sequence[float | None], missing: float) -> list[float]:
+    return [missing if score is None else score for score in scores]
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,123 +75,122 @@ class RewardHolder(Made):
         return identifier(self.reward.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Functions of a file that `load_reward` ran go along whole: elsewhere no import would find it."""
-        held = {item.name: getattr(self, item.name) for item in fields(self)}
-        files = [
-            module
-            for module in list(sys.modules.values())
-            if MODULE_SOURCE in vars(module)
-        ]
-        with by_value(files):
-            return _made_again, (type(self), cloudpickle.dumps(held))
+        """Send functions of files that `load_reward` ran as a whole.
 
-    def rate(self, given: Mapping[str, Sequence[Any]], count: int) -> Rated:
-        """Rewards and scores of `count` completions, siblings being those of one prompt.
+        Elsewhere no import would find them.
+        """
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        modules = list(sys.modules.values())
+        files = [module for module in modules if MODULE_SOURCE in vars(module)]
+        with by_value(files):
+            return _unpickle, (type(self), cloudpickle.dumps(options))
+
+    def rate(self, batch: Mapping[str, Sequence[Any]], count: int) -> Rated:
+        """Score `count` completions; siblings are those of one prompt.
 
         What went wrong is logged, once for each reason. RewardError: a column is asked
         for that the trainer did not give.
         """
-        reward, columns = self.reward, _canonical(given, self.columns)
+        columns = _rename_columns(batch, self.columns)
         try:
-            reward.check_columns(list(columns))
+            self.reward.check_columns(list(columns))
         except RewardError as error:
             raise RewardError(
                 f"{error}; give the data set that column, or export again with "
                 "columns={canonical: its name}"
             ) from None
-        groups = _groups(columns, count)
-        plan = bind(reward, columns, count)
-        found = evaluate(plan, columns, groups=groups, notes=True)
-        _log_errors(reward, found)
-        rewards = plan.transform(found.rewards, groups).tolist()
-        scores = {
-            name: [
-                0.0 if status == GATED else score if status == SCORED else None
-                for score, status in zip(
-                    outcome.scores.tolist(), outcome.status.tolist(), strict=True
-                )
-            ]
-            for name, outcome in found.components.items()
-        }
-        return Rated(
-            [None if math.isnan(value) else value for value in rewards],
-            scores,
-            found.notes or [],
-        )
+        groups = _group_codes(columns, count)
+        plan = bind(self.reward, columns, count)
+        outcomes = evaluate(plan, columns, groups=groups, notes=True)
+        _log_errors(self.reward, outcomes)
+        rewards: list[float | None] = plan.transform(outcomes.rewards, groups).tolist()
+        for place, reward in enumerate(rewards):
+            if reward is not None and math.isnan(reward):
+                rewards[place] = None
+        score_lists = {}
+        for name, outcome in outcomes.components.items():
+            scores: list[float | None] = outcome.scores.tolist()
+            for place, status in enumerate(outcome.status.tolist()):
+                if status == GATED:
+                    scores[place] = 0.0
+                elif status != SCORED:
+                    scores[place] = None
+            score_lists[name] = scores
+        return Rated(rewards, score_lists, outcomes.notes or [])
 
     def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
-        """The same of completions as rows, of which one may have columns that another lacks."""
+        """Score completions as rows, which may have different columns."""
         return self.rate(lists_of_columns(rows), len(rows))
 
-    def numbers(self, given: Mapping[str, Sequence[Any]], count: int) -> list[float]:
-        """The rewards alone, with `missing` where there is none."""
-        return self.rate(given, count).numbers(self.missing)[0]
+    def numbers(self, batch: Mapping[str, Sequence[Any]], count: int) -> list[float]:
+        """Return the rewards alone, with `missing` where there is none."""
+        return self.rate(batch, count).numbers(self.missing)[0]
 
     def dicts(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-        """For each row ``score``, ``judged`` (1.0 or 0.0) and the scores, all finite, under the same keys."""
+        """Return for each row ``score``, ``judged`` (1.0 or 0.0) and the scores.
+
+        All are finite, under the same keys. A component that is called as one of the
+        two is left out.
+        """
         rated = self.rate_rows(rows)
-        found = []
-        for reward, scores, judged in zip(
-            *rated.numbers(self.missing), rated.rewards, strict=True
-        ):
-            first = {"score": reward, JUDGED: float(judged is not None)}
-            found.append(
-                first | scores | first
-            )  # a component may be called as one of them
-        return found
+        rewards, score_rows = rated.numbers(self.missing)
+        results = []
+        for place, reward in enumerate(rewards):
+            is_judged = rated.rewards[place] is not None
+            first = {"score": reward, JUDGED: float(is_judged)}
+            results.append(first | score_rows[place] | first)
+        return results
 
 
-def _made_again(kind: type[RewardHolder], content: bytes) -> RewardHolder:
-    return kind(**cloudpickle.loads(content))
+def _unpickle(kind: type[RewardHolder], options: bytes) -> RewardHolder:
+    return kind(**cloudpickle.loads(options))
 
 
-def _log_errors(reward: Reward, found: Outcomes) -> None:
-    """A warning for each reason why a component failed; not for what it chose not to judge."""
-    for name, outcome in found.components.items():
-        reasons = {
-            outcome.reasons[row]
-            for row in np.flatnonzero(outcome.status == ERROR).tolist()
-        }
-        for reason in sorted(map(str, reasons)):
+def _log_errors(reward: Reward, outcomes: Outcomes) -> None:
+    """Warn of each reason why a component failed; not of what it chose not to judge."""
+    for name, outcome in outcomes.components.items():
+        rows = np.flatnonzero(outcome.status == ERROR).tolist()
+        for reason in sorted({str(outcome.reasons[row]) for row in rows}):
             log.warning("reward %r: component %r failed: %s", reward.name, name, reason)
 
 
-def _canonical(
-    given: Mapping[str, Sequence[Any]], columns: Mapping[str, str]
+def _rename_columns(
+    batch: Mapping[str, Sequence[Any]], columns: Mapping[str, str]
 ) -> dict[str, list[Any]]:
-    """The trainer's columns under canonical names; `columns` comes before the names that are known.
+    """Return the trainer's columns, also under their canonical names.
 
-    What a column is called there is kept, too, unless it is canonical.
+    `columns` comes before the names that are known.
     """
-    found: dict[str, list[Any]] = {name: list(values) for name, values in given.items()}
-    for name, aliases in ALIASES.items():
-        source = columns.get(name) or next(
-            (alias for alias in aliases if alias in given), None
-        )
-        if source is not None and source in given:
-            found[name] = list(given[source])
-    return found
+    renamed = {name: list(column) for name, column in batch.items()}
+    for canonical, aliases in ALIASES.items():
+        source = columns.get(canonical)
+        if not source:
+            source = next((alias for alias in aliases if alias in batch), None)
+        if source is not None and source in batch:
+            renamed[canonical] = list(batch[source])
+    return renamed
 
 
-def _groups(
+def _group_codes(
     columns: Mapping[str, Sequence[Any]], count: int
 ) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Group codes: completions of one prompt (and data source) are siblings."""
-    keys = [columns[name] for name in ("prompt_id", "prompt") if name in columns][:1]
-    keys += [columns["data_source"]] if "data_source" in columns else []
-    if not keys:
+    """Return the number of each group: one prompt (and data source)."""
+    names = [name for name in ("prompt_id", "prompt") if name in columns][:1]
+    names += [name for name in ("data_source",) if name in columns]
+    if not names:
         return np.arange(count)
-    seen: dict[str, int] = {}
-    texts = [
-        json.dumps(key, sort_keys=True, default=str) for key in zip(*keys, strict=True)
-    ]
-    return np.array([seen.setdefault(text, len(seen)) for text in texts], dtype=np.intp)
+    codes: dict[str, int] = {}
+    groups = []
+    for key in zip(*(columns[name] for name in names), strict=True):
+        text = json.dumps(key, sort_keys=True, default=str)
+        groups.append(codes.setdefault(text, len(codes)))
+    return np.array(groups, dtype=np.intp)
 
 
 def identifier(name: str) -> str:
-    """The name as one that Python, a log and a configuration can take, and no other in a file has."""
-    text = "".join(
-        letter if letter.isalnum() and letter.isascii() else "_" for letter in name
-    ).strip("_")
-    text = text if text.isidentifier() else f"reward_{text}".rstrip("_")
-    return f"{text}_" if iskeyword(text) or text in ("rk", "asyncio") else text
+    """Return a name that Python, logs and configurations take, and no import has."""
+    text = re.sub(r"[^A-Za-z0-9]", "_", name).strip("_")
+    if not text.isidentifier():
+        text = f"reward_{text}".rstrip("_")
+    is_used = iskeyword(text) or text in ("rk", "asyncio")
+    return f"{text}_" if is_used else text

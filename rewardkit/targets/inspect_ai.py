@@ -1,4 +1,4 @@
-"""Inspect's scorers: async score(state, target) -> Score, given back by a function with @scorer.
+"""Inspect's scorers: async score(state, target) -> Score, made by an @scorer.
 
 Source: `scorer`, `TaskState` and `value_to_float` of inspect-ai 0.3: the values "C",
 "I", "P", "N" are 1, 0, 0.5, 0 as there, and NaN is "unscored". A turn's tool calls are
@@ -19,11 +19,18 @@ from typing import Any
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Arguments, Row, plain
-from rewardkit.targets.calling import installed, loaded, made
+from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
+from rewardkit.targets.columns import Row, from_messages, prompt_turns, transcript
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import from_messages, prompt_turns, transcript
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    require_installed,
+)
 
 VALUE_TO_FLOAT = {
     "C": 1.0,
@@ -45,7 +52,7 @@ class Scorer(Adapter):
         """The scorer, made once in a process."""
         if _takes_state_and_target(self.function):
             return self.function
-        return made(self.function)
+        return make_object(self.function)
 
     def arguments(self, rollout: Row) -> Arguments:
         """Return state and target, Inspect's own where it is installed."""
@@ -59,7 +66,7 @@ class Scorer(Adapter):
         value = answer
         if isinstance(answer, Mapping) and "value" in answer:
             value = answer["value"]
-        value = plain(getattr(value, "value", value))
+        value = plain_values(getattr(value, "value", value))
         if isinstance(value, Mapping):
             return {name: _read_value(value[name]) for name in value}
         return _read_value(value)
@@ -86,11 +93,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if isinstance(value, type):
         if not _takes_state_and_target(value.__call__):
             return []
-        value = made(value)
+        value = make_object(value)
     info = getattr(value, "__registry_info__", None)
     is_marked = getattr(info, "type", None) == "scorer"
     if not _takes_state_and_target(value):
-        if not is_marked or not _takes_state_and_target(made(value)):
+        if not is_marked or not _takes_state_and_target(make_object(value)):
             return []
     mapping = {"state": "all columns", "target": "ground_truth"}
     reason = "it is a @scorer" if is_marked else "it takes state and target"
@@ -128,10 +135,10 @@ class Score(RewardHolder):
 functions = Score
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call Inspect's own `eval`, with a solver that says the completions again."""
-    version = installed("inspect-ai", "inspect_ai")
-    scorer = getattr(loaded(path), written.functions[0])()
+    version = require_installed("inspect-ai", "inspect_ai")
+    scorer = getattr(import_file(path), code.functions[0])()
     rewards = []
     for score in evaluated(scorer, rows):
         rewards.append({**score.metadata, "score": score.value})
@@ -221,7 +228,7 @@ def _input_of(row: Row, messages: list[Any]) -> Any:
 
 
 def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
-    """Return the scores of Inspect's `eval`, with a solver that sets the rows' states."""
+    """Return the scores of `eval`, with a solver that sets the rows' states."""
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
     from inspect_ai.solver import solver

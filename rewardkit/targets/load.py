@@ -1,22 +1,31 @@
-"""load_reward(): the reward that a name stands for, also where that is a trainer's reward function."""
+"""load_reward(): the reward of a name, also where that is a trainer's function."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 
-from rewardkit import targets as room
-from rewardkit.errors import CAUGHT, RewardError, preview
+from rewardkit.errors import CAUGHT, RewardError, did_you_mean, preview
+from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import failed, find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.targets.adapter import named, takes_anything
-from rewardkit.targets.recognising import SAMPLED, read
+from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.printed import caught_prints
+from rewardkit.targets import TARGETS, find_target
+from rewardkit.targets.adapter import Key, LacksColumn
+from rewardkit.targets.columns import OF_DATA, Row, required_parameters, takes_anything
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.target import JUDGED, Target
+from rewardkit.targets.trial import TRIAL_SECONDS, ReadingTrial, choose_reading
+
+MOST_ROWS_TRIED = 16
+"""Where there are rollouts. Our choice: a judge may be among the functions."""
 
 
 def load_reward(
@@ -26,46 +35,43 @@ def load_reward(
     rollouts: Iterable[Mapping[str, Any]] | None = None,
     timeout: float | None = None,
 ) -> Reward:
-    """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
+    """Return the reward of a name, also where a trainer's function stands there.
 
-    Attribute `reward` by default. What stands there may be a Reward, a function without
-    arguments that returns one, a plain f(completion, ground_truth), or a reward
-    function, class, environment or list of functions as a trainer takes it
-    (`rk.targets`): it is recognised by its signature and by what it returns for a few
-    of the `rollouts` (without any, for a made-up completion), or read as the target
-    `as_` ("trl", or "trl:messages" where a trainer calls functions in several ways).
-    Its components are the function, the keys of the dict that it returns, or the
-    functions of the list, all unbounded; `Reward.origin` says what it was taken for and
-    why, and which column fills each argument. A file is run anew at each call. One call
-    of those that recognise it may take `timeout` seconds, 10 by default, and all
-    together about twice that. RewardError: no such file or name, an error while it runs
-    (with file and line), something else under that name, or what several targets could
-    mean.
+    The name is `file.py:name`, `package.module:name` or `gallery:module[.name]`. The
+    attribute is `reward` by default. It may be a Reward, a function without arguments
+    that returns one, a plain f(completion, ground_truth), or a reward function, class,
+    environment or list of functions as a trainer takes it (`rk.targets`). What
+    trainer's it is shows in its signature and in what it returns for a few rows. Its
+    components are the function, the keys of the dict that it returns, or the functions
+    of the list, all unbounded; `Reward.origin` says what it was taken for and why, and
+    which column fills each argument. A file is run anew at each call.
+
+    Args:
+        name: Where the reward is.
+        as_: The target to read it as ("trl", or "trl:messages" where a trainer calls
+            functions in several ways).
+        rollouts: Rows to try it on; without any, a made-up completion.
+        timeout: Seconds that one call may take then, 10 by default; all together may
+            take about twice that.
+
+    Raises:
+        RewardError: There is no such file or name, an error while it runs (with file
+            and line), something else under that name, or what several targets could
+            mean.
 
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'
     """
     if as_:
-        room.named(as_.partition(":")[0])  # which is said now, whatever is read
+        find_target(as_.partition(":")[0])  # an unknown one is an error in any case
     value, attribute = find_reward(name)
     if isinstance(value, Reward):
         return value
-    if as_ is None and _makes_a_reward(value):
-        try:
-            made = value()
-        except CAUGHT as error:
-            if not takes_anything(value):
-                raise RewardError(
-                    failed(inspect.getsourcefile(value) or name, error)
-                ) from error
-            made = None
-        if isinstance(made, Reward):
-            return made
-        if not takes_anything(value):
-            raise RewardError(
-                f"{name} returned {preview(made)}, not a Reward; a function without arguments must return one"
-            )
-    rows = _first(rollouts) if rollouts is not None else []
+    if as_ is None and _may_make_a_reward(value):
+        reward = _made_reward(value, name)
+        if reward is not None:
+            return reward
+    rows = _first_rows(rollouts) if rollouts is not None else []
     return read(value, attribute, as_=as_, rows=rows, timeout=timeout)
 
 
@@ -76,28 +82,262 @@ def reward_named(
     *,
     as_: str | None = None,
 ) -> Reward:
-    """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
+    """Return the reward of a name, or for "logged" the scores in these rollouts."""
     if name == LOGGED_REWARD:
         return recorded(rollouts, weights)
     return load_reward(name, as_=as_ or None, rollouts=rollouts)
 
 
-def _makes_a_reward(value: Any) -> bool:
-    """Whether it is a function that can be called without arguments, and no trainer's reward function."""
-    if not callable(value) or isinstance(value, type) or named(value):
+def _may_make_a_reward(value: Any) -> bool:
+    """Whether a function can be called without arguments, and is no trainer's."""
+    if not callable(value) or isinstance(value, type) or required_parameters(value):
         return False
-    return takes_anything(value) or not any(
-        target.readings(value, ()) for target in room.TARGETS
+    if takes_anything(value):
+        return True
+    return not any(target.readings(value, ()) for target in TARGETS)
+
+
+def _made_reward(function: Callable[[], Any], name: str) -> Reward | None:
+    """Return the Reward that a function returns.
+
+    None where it takes anything, and may be a reward function. RewardError: it fails.
+    """
+    try:
+        reward = function()
+    except CAUGHT as error:
+        if takes_anything(function):
+            return None
+        file = inspect.getsourcefile(function) or name
+        raise RewardError(failed(file, error)) from error
+    if isinstance(reward, Reward):
+        return reward
+    if takes_anything(function):
+        return None
+    raise RewardError(
+        f"{name} returned {preview(reward)}, not a Reward; a function without "
+        "arguments must return one"
     )
 
 
-def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Some rows, as they are scored: of rollouts from all over them."""
+def _first_rows(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return some rows as they are scored, of rollouts from all over them."""
     if not isinstance(rollouts, Rollouts):
-        return list(islice(rollouts, SAMPLED))
-    places = np.unique(np.linspace(0, len(rollouts) - 1, SAMPLED).astype(int))
-    columns = rollouts.select(places.tolist()).as_logged()
-    return [
-        dict(zip(columns, values, strict=True))
-        for values in zip(*columns.values(), strict=True)
-    ]
+        return list(islice(rollouts, MOST_ROWS_TRIED))
+    places = np.linspace(0, len(rollouts) - 1, MOST_ROWS_TRIED)
+    columns = rollouts.select(np.unique(places.astype(int)).tolist()).as_logged()
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in rows]
+
+
+# --- values as rewards
+
+
+def read(
+    value: Any,
+    name: str,
+    *,
+    as_: str | None = None,
+    rows: Sequence[Row] = (),
+    timeout: float | None = None,
+) -> Reward:
+    """Return a trainer's function, object, class or list of functions as a reward.
+
+    Args:
+        value: The function, object, class or list.
+        name: Its name.
+        as_: A target, or with a colon behind it a way, "trl:messages".
+        rows: Some of the rollouts that it will see; without any a right and a wrong
+            made-up completion are taken.
+        timeout: Seconds that a call may take; all of one function may take about twice
+            that.
+
+    Raises:
+        RewardError: It is none, or can be read in several ways; it asks for what nobody
+            gives; it returns what no reward can be.
+    """
+    target_name, _, way = (as_ or "").partition(":")
+    targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
+    is_list = isinstance(value, list | tuple)
+    functions: Sequence[Any] = value if is_list else [value]
+    for target in targets:
+        parts = target.parts(value) if target.parts and not is_list else ()
+        if parts:
+            targets, functions = [target], parts
+            break
+    if not functions:
+        raise RewardError(
+            f"{name} is an empty list; a list of reward functions has at least one"
+        )
+    are_several = len(functions) > 1
+    trials: list[tuple[str, ReadingTrial]] = []
+    notes: list[str] = []
+    seconds = TRIAL_SECONDS if timeout is None else timeout
+    # What trial calls print is nobody's result.
+    with caught_prints(), time_limit(seconds) as limit:
+        assert limit is not None
+        for function in functions:
+            label = name
+            if are_several:
+                label = str(getattr(function, "__name__", type(function).__name__))
+            trial = choose_reading(function, label, targets, way, rows, limit)
+            gave_nothing = all(answer == {} for answer in trial.answers)
+            if gave_nothing and are_several and not is_list:
+                notes.append(f"{label} is left out: it gave nothing for the sample.")
+                continue
+            _check(trial, label, rows)
+            trials.append((label, trial))
+    if not trials:
+        raise RewardError(
+            f"{name} gave nothing for the sample: {targets[0].title} expects "
+            f"{targets[0].form}"
+        )
+    if are_several and is_list:
+        notes.append(
+            "A completion that some functions return None for is scored by the others."
+        )
+    origins = [_origin(trial, label, has_rows=bool(rows)) for label, trial in trials]
+    if are_several:
+        origins.insert(0, " ".join([f"{_titles(trials)}.", *notes]))
+    fields: dict[str, Any] = {}
+    components: list[Component] = []
+    for label, trial in trials:
+        used = {*fields, *(component.name for component in components)}
+        prefix = f"{label}_" if are_several and is_list else ""
+        own_fields, own_components = _components_of(trial, label, used, prefix)
+        fields |= own_fields
+        components += own_components
+    return Reward(
+        identifier(name),
+        fields,
+        components,
+        on_missing="skip" if are_several and is_list else "nan",
+        origin="\n".join(origins),
+    )
+
+
+def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
+    """Say which functions were read as whose."""
+    names: dict[str, list[str]] = {}
+    for name, trial in trials:
+        names.setdefault(trial.target.title, []).append(name)
+    return "; ".join(f"{', '.join(names[title])} read as {title}" for title in names)
+
+
+def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
+    """RewardError: it cannot be called with these rows, or returns no reward."""
+    columns: set[str] = set().union(*rows)
+    main, target, failures = trial.reading.main, trial.target, trial.failures
+    if rows:
+        lacks = [reason for reason in failures if reason.error == LacksColumn.__name__]
+        if lacks and len(lacks) == len(trial.calls_made):
+            raise RewardError(
+                f"{name} fails on each row that was tried: {lacks[0].words} "
+                f"({lacks[0].place}); they have {sorted(columns)}; join it, or map a "
+                "column to it"
+            )
+        for column in trial.reading.adapter.needs:
+            if column not in columns:
+                advice = "; set a constant, join it, or map a column to it"
+                raise RewardError(
+                    f"{name} asks for {column!r}; the rollouts have {sorted(columns)}"
+                    f"{did_you_mean(column, columns) or advice}"
+                )
+    lacks_main = trial.keys and main is not None and main not in trial.keys
+    if lacks_main and target.name != "plain":
+        raise RewardError(
+            f"{name} returned a dict with {trial.keys}, without {main!r}, which "
+            f"{target.title} pays; expected {target.form}"
+        )
+    if trial.calls_made and not trial.works and not failures:
+        answer = trial.answers[0]
+        raise RewardError(
+            f"{name} returned {preview(answer)} of type {type(answer).__name__} for a "
+            f"completion; {target.title} expects {target.form}"
+        )
+
+
+def _components_of(
+    trial: ReadingTrial, name: str, used: set[str], prefix: str
+) -> tuple[dict[str, Any], list[Component]]:
+    """Return fields and components of a function: itself, or one for each of its keys.
+
+    Their names are none of those that are `used`.
+    """
+    reading, adapter = trial.reading, trial.reading.adapter
+    main, is_plain = reading.main, trial.target.name == "plain"
+    # what other functions may ask for
+    used = used | {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}
+    docstring = getattr(adapter.called, "__doc__", None) or ""
+    why = docstring.strip().partition("\n")[0]
+    paid: dict[str, Any] = {"weight": reading.weight, "why": why, "range": None}
+    unpaid = {"weight": 0.0, "why": "returned beside the score", "range": None}
+    # A number or a dict will be seen; so it will where a trainer takes both and numbers
+    # came.
+    keys = trial.keys
+    is_unseen = not keys and main is not None and not (is_plain and trial.works)
+    if not keys and not is_unseen:
+        label = _free_name(identifier(name), used)
+        function = adapter.function
+        if is_plain and list(reading.mapping) == required_parameters(function):
+            columns = dict(reading.mapping)
+            return {}, [Component(label, function, columns=columns, **paid)]
+        if adapter.together == "batch":
+            paid["batch"] = "group"
+        elif adapter.together == "group":
+            paid["group"] = True
+        return {}, [Component(label, adapter, **paid)]
+    field = f"{name}_result" if is_unseen else name
+    field = _free_name(identifier(field), used | set(keys))
+    used.add(field)
+    judged = JUDGED if trial.says_judged else ""
+    components = []
+    for key in keys or [str(main)]:
+        label = name if is_unseen else f"{prefix}{key}"
+        label = _free_name(identifier(label), used)
+        used.add(label)
+        number = Key(key)
+        if key == main:
+            number = Key(key, main=True, judged=judged, none=trial.target.none)
+        options = paid if key == main or main not in keys else unpaid
+        components.append(
+            Component(label, number, columns={"result": field}, **options)
+        )
+    return {field: adapter}, components
+
+
+def _free_name(name: str, used: set[str]) -> str:
+    """Return the name, with a number behind it where it is used."""
+    if name not in used:
+        return name
+    names = (f"{name}_{number}" for number in count(2))
+    return next(free for free in names if free not in used)
+
+
+def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:
+    """Say how a function was read: as what, why, and what fills each argument."""
+    reading = trial.reading
+    sentences = [f"{name} read as {trial.target.title}: {reading.reason}"]
+    if trial.failures:
+        sample = "of the rollouts" if has_rows else "of a made-up sample"
+        rows = f"{len(trial.failures)} of {len(trial.calls_made)} rows {sample}"
+        sentences.append(f"on {rows} it failed: {trial.failures[0]}")
+    if len(trial.calls_made) < len(trial.answers):
+        assumed = "that it is called so and gives one number a completion"
+        if trial.works:
+            assumed = "that the others give the same kind of value"
+        sentences.append(
+            f"the other rows were not tried, as calls take long: {assumed} is assumed"
+        )
+    if trial.says_judged:
+        sentences.append(f"no {reading.main} where {JUDGED} is 0")
+    changing = []
+    for key in trial.keys:
+        if any(key not in answer for answer in trial.dicts):
+            changing.append(key)
+    if changing:
+        sentences.append(
+            f"keys that are not always there: {', '.join(changing)} (a trainer may mix "
+            "rows up)"
+        )
+    sources = [f"{name} from {column}" for name, column in reading.mapping.items()]
+    return "; ".join([*sentences, ", ".join(sources)])

@@ -15,11 +15,18 @@ from typing import Any
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import trl
-from rewardkit.targets.adapter import Arguments, Row
-from rewardkit.targets.calling import installed, loaded, made
+from rewardkit.targets.adapter import Arguments, make_object
+from rewardkit.targets.columns import Row, batch_columns, transcript
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import batch_columns, transcript
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    require_installed,
+)
 
 
 class Function(trl.Function):
@@ -41,9 +48,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if "completions" not in parameters(value.__call__):
         return []
     proposals = []
-    for reading in trl.read_with_texts(made(value), rows):
+    for reading in trl.read_with_texts(make_object(value), rows):
         needs = tuple(name for name in reading.adapter.needs if name != "messages")
-        adapter = Function(made(value), needs=needs)
+        adapter = Function(make_object(value), needs=needs)
         reason = "its objects take completions, as texts"
         proposals.append(replace(reading, reason=reason, adapter=adapter))
     return proposals
@@ -62,22 +69,22 @@ def functions(reward: Reward, **options: Any) -> list[Orm]:
     return [Orm(reward, **options)]
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call ms-swift's `compute_rewards_per_func` on what the file put into `orms`."""
-    version = installed("ms-swift", "torch", "swift")
+    version = require_installed("ms-swift", "torch", "swift")
     import torch
     from swift.rewards import orms
     from swift.rl_core.data import GRPOSample
     from swift.rl_core.grpo_algorithm import compute_rewards_per_func
 
-    loaded(path)
+    import_file(path)
     samples = []
     for row in rows:
         sample = {**row, "messages": transcript(row)}
         sample.pop("prompt", None)
         sample.pop("completion", None)
         samples.append(GRPOSample.from_row(sample))
-    orm = orms[written.functions[0]]()
+    orm = orms[code.functions[0]]()
     rewards = compute_rewards_per_func(samples, [orm], [None], torch.device("cpu"))
     return Called(
         f"compute_rewards_per_func of {version}",

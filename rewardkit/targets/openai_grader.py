@@ -1,4 +1,4 @@
-"""OpenAI's Python graders: grade(sample, item) -> float. They are read; none is written.
+"""OpenAI's Python graders, grade(sample, item) -> float, which are only read.
 
 Source: the graders guide of OpenAI's API (2025-05-08 image). A grader is one file under
 256 kB that runs without a network beside a fixed list of packages. rewardkit is not
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, named
+from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets.columns import Row, required_parameters, with_aliases
 from rewardkit.targets.target import Reading, Target
 
 
@@ -29,7 +30,10 @@ class Grader(Adapter):
             "output_tools": [],
             "choices": choices,
         }
-        item = {"reference_answer": rollout.get("ground_truth"), **alike(rollout)}
+        item = {
+            "reference_answer": rollout.get("ground_truth"),
+            **with_aliases(rollout),
+        }
         return [sample, deepcopy(item)], {}
 
 
@@ -42,7 +46,7 @@ def _read_json(text: Any) -> Any:
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Return the reading of a function of exactly these two."""
-    if isinstance(value, type) or named(value) != ["sample", "item"]:
+    if isinstance(value, type) or required_parameters(value) != ["sample", "item"]:
         return []
     mapping = {'sample["output_text"]': "completion", "item": "all columns"}
     reason = "it takes sample and item"

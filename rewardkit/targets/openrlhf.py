@@ -16,11 +16,19 @@ from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Arguments, Row, fill, plain, required
-from rewardkit.targets.calling import awaited, installed
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
+from rewardkit.targets.columns import Row, fill, prompt_turns, required_columns
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import JUDGED, Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import prompt_turns
+from rewardkit.targets.target import (
+    JUDGED,
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    require_installed,
+    run_async,
+)
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +70,7 @@ class Function(Adapter):
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """Return a dict of the reward and what is shown beside it, or a bare reward."""
-        answer = plain(answer)
+        answer = plain_values(answer)
         if not isinstance(answer, Mapping):
             return _unnested(answer)
         own = {name: answer[name] for name in ("rewards", "scores") if name in answer}
@@ -95,7 +103,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         "prompts": "prompt",
         "labels": "ground_truth",
     }
-    needs = required(value, OPENRLHF_ARGUMENTS, rows)
+    needs = required_columns(value, OPENRLHF_ARGUMENTS, rows)
     adapter = Function(value, needs=("completion", *needs))
     return [Reading("it takes queries", adapter, mapping, main="rewards", sure=True)]
 
@@ -148,7 +156,7 @@ def _end_of_prompt(query: str, prompt: str) -> int | None:
 
 @dataclass(frozen=True, repr=False)
 class Rewards(RewardHolder):
-    """The reward as a `reward_func`: tensors. `ends` are the tokens that end a completion."""
+    """The reward as a `reward_func`; `ends` are the tokens that end a completion."""
 
     ends: tuple[str, ...] = field(default=ENDS, kw_only=True)
 
@@ -207,9 +215,9 @@ def _log_name(name: str) -> str:
 functions = Rewards
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call OpenRLHF's `SingleTurnAgentExecutor` on the file."""
-    version = installed("openrlhf", "torch", "openrlhf", "aiohttp")
+    version = require_installed("openrlhf", "torch", "openrlhf", "aiohttp")
     from openrlhf.utils.agent import SingleTurnAgentExecutor
 
     executor = SingleTurnAgentExecutor(str(path.resolve()))
@@ -218,7 +226,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         prompts.append(text_of(row))
         queries.append(f"{prompts[-1]}{row['completion']}<|im_end|>")
         label: Any = row.get("ground_truth")
-        if written.ours:
+        if code.ours:
             label = dict(row)
             label.pop("prompt", None)
             label.pop("completion", None)
@@ -228,7 +236,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
 
     rewards = []
-    for answer in awaited(run()):
+    for answer in run_async(run()):
         tensors = {**(answer.get("extra_logs") or {}), "score": answer["rewards"]}
         rewards.append({name: tensors[name].item() for name in tensors})
     return Called.of_dicts(f"SingleTurnAgentExecutor of {version}", rewards, cast=True)

@@ -1,4 +1,4 @@
-"""Plain functions of columns: f(completion, ground_truth), under any name that columns are known by."""
+"""Plain functions of columns, f(completion, ground_truth), by any of their names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import (
+from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets.columns import (
     OF_DATA,
-    Adapter,
-    Arguments,
     Row,
     column_of,
     fill,
-    named,
-    required,
+    required_columns,
+    required_parameters,
     source_of,
 )
 from rewardkit.targets.target import Reading, Target
@@ -50,7 +49,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """
     if not callable(value) or isinstance(value, type):
         return []
-    needs = required(value, (), rows)
+    needs = required_columns(value, (), rows)
     if not needs:
         return []
     row = dict.fromkeys(OF_DATA)
@@ -64,7 +63,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         else:
             filled.append(name)
     adapter = Function(value, needs=needs, left=tuple(left))
-    mapping = {name: column_of(name, rows) for name in [*named(value), *filled]}
+    mapping = {
+        name: column_of(name, rows) for name in [*required_parameters(value), *filled]
+    }
     if len(set(mapping.values())) < len(mapping):
         return []  # two parameters cannot mean one column
     reason = f"it asks for {', '.join(mapping)}"

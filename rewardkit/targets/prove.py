@@ -1,4 +1,4 @@
-"""prove(): a file that export wrote, run by the trainer's own code beside rewardkit on the same rollouts."""
+"""The proof: an exported file, run by the trainer's own code beside rewardkit."""
 
 from __future__ import annotations
 
@@ -19,27 +19,35 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.adapter import Adapter
-from rewardkit.targets.target import Called, Export, Target, Written
-from rewardkit.targets.writing import rendered
+from rewardkit.targets.target import Called, Export, Target, TrainerCode
+from rewardkit.targets.writing import render
 
-RTOL = 1e-9
-RTOL_CAST = 1e-6
+PROOF_RTOL = 1e-9
+FLOAT32_RTOL = 1e-6
 """Where the trainer casts to float32, whose steps are 6e-8 of a value."""
-ATOL = 1e-12
-"""For sums that come near 0. Our choice: a million times the last digit of a reward of 1."""
-EXAMPLES = 3
+PROOF_ATOL = 1e-12
+"""For sums near 0. Our choice: a million times the last digit of a reward of 1."""
+SHOWN_DIFFERENCES = 3
+"""Of one list of values, given as examples."""
 
 
 @dataclass(frozen=True)
 class Proof(PlainRecord):
     """The trainer's own code against rewardkit's on the same rollouts.
 
-    `caller` is the code that ran; `judged` counts the rollouts that got a reward from
-    rewardkit, `compared` the values (rewards, and scores of components that the trainer
-    shows), of which `differ` do; NaN equals NaN. `max_abs_difference` is over all of
-    them. Where the reward is a function of that very trainer, `original` is the same of
-    that function as it was found, `not_original` why it could not be called, and
-    `original_failed` what the trainer said that failed on it.
+    Attributes:
+        caller: The code that ran.
+        rows: Number of rollouts.
+        judged: Those of them that got a reward from rewardkit.
+        compared: Values that were compared: rewards, and scores of components that the
+            trainer shows. NaN equals NaN.
+        differ: Those of them that differ.
+        max_abs_difference: Over all values that were compared.
+        examples: Sentences on values that differ.
+        original: Where the reward is a function of that very trainer, the same of that
+            function as it was found.
+        not_original: Why that could not be called.
+        original_failed: What the trainer said that failed on it.
     """
 
     IN_RECORD = (
@@ -67,79 +75,75 @@ class Proof(PlainRecord):
 
     @property
     def equal(self) -> bool:
-        """Whether there was something to compare and no value differs, the original's neither."""
+        """Whether there are values, and none differs, of the original neither."""
         if self.differ or not self.judged or self.original_failed:
             return False
         return self.original is None or self.original.equal
 
-    def lines(self, what: str = "") -> list[str]:
-        """What was found, for a person."""
-        verdict = (
-            f"{self.differ} DIFFER"
-            if self.differ
-            else "equal"
-            if self.judged
-            else "NOTHING PROVED"
-        )
-        found = [
-            f"{self.caller}{what}: {self.compared} values on {self.rows} rollouts, {verdict}, at most "
-            f"{self.max_abs_difference:.3g} apart",
-            *(f"  {line}" for line in self.examples),
+    def lines(self, subject: str = "") -> list[str]:
+        """Return the outcome for a person, of this `subject`."""
+        verdict = "equal" if self.judged else "NOTHING PROVED"
+        if self.differ:
+            verdict = f"{self.differ} DIFFER"
+        lines = [
+            f"{self.caller}{subject}: {self.compared} values on {self.rows} rollouts, "
+            f"{verdict}, at most {self.max_abs_difference:.3g} apart"
         ]
+        lines += [f"  {example}" for example in self.examples]
         if not self.judged:
-            found.append("  no rollout has a reward: each failed or was not judged")
+            lines.append("  no rollout has a reward: each failed or was not judged")
         if self.original is not None:
-            found += self.original.lines(", on the function as it was found")
+            lines += self.original.lines(", on the function as it was found")
         if self.original_failed:
-            found.append(
+            lines.append(
                 f"it FAILS on the function as it was found: {self.original_failed}"
             )
         if self.not_original:
-            found.append(
+            lines.append(
                 f"the function as it was found was not compared: {self.not_original}"
             )
-        return found
+        return lines
 
 
-def prove(
-    target: Target, path: Path, export: Export, written: Written, rollouts: Rollouts
+def run_proof(
+    target: Target, path: Path, export: Export, code: TrainerCode, rollouts: Rollouts
 ) -> Proof:
-    """The trainer's own code on the file at `path`, beside rewardkit's rewards on the same rollouts.
+    """Run the trainer's own code on the file at `path`, beside rewardkit.
 
     RewardError: the trainer is not installed here, or has no caller.
     """
     if target.call is None:
         raise RewardError(
-            f"{target.title} has no caller to prove the file with; export without verify"
+            f"{target.title} has no caller to prove the file with; export without "
+            "verify"
         )
     rows = list(rollouts)
     scores = score(export.reward, rollouts)
     try:
-        called = target.call(path, written, rows)
+        called = target.call(path, code, rows)
     except ImportError as error:
         raise RewardError(
-            f"the proof runs {target.title}'s own code, which cannot be imported here ({error}); install "
-            "what it needs, or export without --verify"
+            f"the proof runs {target.title}'s own code, which cannot be imported here "
+            f"({error}); install what it needs, or export without --verify"
         ) from error
-    proof = _compared(export, target, called, scores)
-    found = _trainers_own(export.reward, target, written, rows)
-    if not found:
+    proof = _compare(export, target, called, scores)
+    adapters = _original_functions(export.reward, target, code, rows)
+    if not adapters:
         return proof
     try:
-        called = _called_as_found(target, found, written, rows)
+        called = _call_as_found(target, adapters, code, rows)
     except RewardError as error:
         return replace(proof, not_original=str(error))
     except CAUGHT as error:
-        return replace(
-            proof, original_failed=f"called by {target.title}, {describe_error(error)}"
-        )
+        failure = f"called by {target.title}, {describe_error(error)}"
+        return replace(proof, original_failed=failure)
     if "reward" in called.values:  # what else the trainer shows is not ours to know
         called = replace(called, values={"reward": called.values["reward"]})
-    return replace(proof, original=_compared(export, target, called, scores))
+    return replace(proof, original=_compare(export, target, called, scores))
 
 
-def _compared(export: Export, target: Target, called: Called, scores: Scores) -> Proof:
-    """Each value that the trainer shows beside ours; one of which we know nothing differs.
+def _compare(export: Export, target: Target, called: Called, scores: Scores) -> Proof:
+    """Compare each value that the trainer shows with ours; one that we lack differs.
 
     Ours is 0 where a component was gated; what is missing is by the target's rule.
     """
@@ -154,29 +158,28 @@ def _compared(export: Export, target: Target, called: Called, scores: Scores) ->
                 f"{target.title} shows {name!r}, which rewardkit does not have"
             )
             continue
-        left, right = np.asarray(values, dtype=float), scores.rewards
+        theirs, ours = np.asarray(values, dtype=float), scores.rewards  # (rollouts,)
         if name != "reward":
-            right = np.where(
-                scores.table[f"status/{name}"] == "gated", 0.0, scores.score(name)
-            )
+            is_gated = scores.table[f"status/{name}"] == "gated"
+            ours = np.where(is_gated, 0.0, scores.score(name))
         if target.abilities.missing == "number":
-            right = np.where(np.isnan(right), export.missing, right)
-        rtol = RTOL
+            ours = np.where(np.isnan(ours), export.missing, ours)
+        rtol = PROOF_RTOL
         if name in called.cast:
-            right, rtol = right.astype(np.float32).astype(float), RTOL_CAST
-        same = np.isclose(left, right, rtol=rtol, atol=ATOL, equal_nan=True)
-        differ += int((~same).sum())
-        largest = max(largest, float(np.nanmax(np.abs(left - right), initial=0.0)))
-        examples += [
-            f"{name} of rollout {scores.rollouts[int(row)].get('rollout_id')!r}: {target.title} "
-            f"{left[row]:g}, rewardkit {right[row]:g}"
-            for row in np.flatnonzero(~same)[:EXAMPLES]
-        ]
-    judged = int((~np.isnan(scores.rewards)).sum())
+            ours, rtol = ours.astype(np.float32).astype(float), FLOAT32_RTOL
+        is_same = np.isclose(theirs, ours, rtol=rtol, atol=PROOF_ATOL, equal_nan=True)
+        differ += int((~is_same).sum())
+        largest = max(largest, float(np.nanmax(np.abs(theirs - ours), initial=0.0)))
+        for row in np.flatnonzero(~is_same)[:SHOWN_DIFFERENCES].tolist():
+            rollout_id = scores.rollouts[row].get("rollout_id")
+            examples.append(
+                f"{name} of rollout {rollout_id!r}: {target.title} {theirs[row]:g}, "
+                f"rewardkit {ours[row]:g}"
+            )
     return Proof(
         called.caller,
         len(scores.rewards),
-        judged,
+        int((~np.isnan(scores.rewards)).sum()),
         compared,
         differ,
         largest,
@@ -184,74 +187,73 @@ def _compared(export: Export, target: Target, called: Called, scores: Scores) ->
     )
 
 
-def _trainers_own(
-    reward: Reward, target: Target, written: Written, rows: Sequence[Any]
+def _original_functions(
+    reward: Reward, target: Target, code: TrainerCode, rows: Sequence[Any]
 ) -> dict[str, Adapter]:
-    """The functions of that very trainer that the reward is as they are, by the names they are called under.
+    """Return the functions of that very trainer that the reward is as they are.
 
-    One whose answer is the reward; or several that the trainer itself adds up, by their
-    components' names.
+    They stand under the names that they are called by: one whose answer is the reward;
+    or several that the trainer itself adds up, by their components' names.
     """
     if reward.routed_by or reward.gate is not None or reward.transform is not None:
         return {}
-    called = [*reward.fields.values(), *(item.function for item in reward.components)]
-    adapters = [one for one in called if isinstance(one, Adapter)]
-    paid = [weight for weight in reward.weights.values() if weight]
-    if len(adapters) == 1 and paid == [1] and written.whole:
-        found = {written.functions[0]: adapters[0]}
-    elif len(adapters) == len(called) > 1 and target.abilities.weights == "kept":
-        found = dict(zip(reward.names, adapters, strict=True))
+    functions = [
+        *reward.fields.values(),
+        *(item.function for item in reward.components),
+    ]
+    adapters = [function for function in functions if isinstance(function, Adapter)]
+    weights = [weight for weight in reward.weights.values() if weight]
+    if len(adapters) == 1 and weights == [1] and code.combined:
+        names = [code.functions[0]]
+    elif len(adapters) == len(functions) > 1 and target.abilities.weights == "kept":
+        names = list(reward.names)
     else:
         return {}
     for adapter in adapters:
-        readings = target.readings(adapter.function, rows)
-        if not any(
-            reading.provable and type(reading.adapter) is type(adapter)
-            for reading in readings
-        ):
+        kinds = []
+        for reading in target.readings(adapter.function, rows):
+            if reading.provable:
+                kinds.append(type(reading.adapter))
+        if type(adapter) not in kinds:
             return {}
-    return found
+    return dict(zip(names, adapters, strict=True))
 
 
-def _called_as_found(
+def _call_as_found(
     target: Target,
     adapters: Mapping[str, Adapter],
-    written: Written,
+    code: TrainerCode,
     rows: Sequence[Any],
 ) -> Called:
-    """What the trainer makes of the adapters' functions; RewardError where one is no function of a module."""
-    found = []
+    """Call the adapters' functions as the trainer does.
+
+    RewardError: one is no function of a module.
+    """
+    functions = []
     for entry, adapter in adapters.items():
         function = adapter.function
         name = name_at_the_top(function)
         if not name:
             raise RewardError(
-                f"{preview(function)} has no name at the top of a module, by which it could be"
+                f"{preview(function)} has no name at the top of a module, by which it "
+                "could be"
             )
         module = getattr(function, "__module__", "") or type(function).__module__
-        found.append(
-            {
-                "entry": entry,
-                "module": module,
-                "name": name,
-                "waits": is_async(function),
-            }
+        waits = is_async(function)
+        functions.append(
+            {"entry": entry, "module": module, "name": name, "waits": waits}
         )
-    text = rendered("_as_found", functions=found)
     asked = replace(
-        written, functions=tuple(adapters), whole=len(adapters) == 1, ours=False
+        code, functions=tuple(adapters), combined=len(adapters) == 1, ours=False
     )
+    own_rows = []
+    for row in rows:
+        columns: dict[str, Any] = {}
+        for adapter in adapters.values():
+            columns |= adapter.columns(row)
+        own_rows.append(columns | dict(row))
     assert target.call is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "as_found.py")
-        path.write_text(text, encoding="utf-8")
-        own = [
-            [adapter.columns(row).items() for adapter in adapters.values()]
-            for row in rows
-        ]
-        others = [dict(item for items in found for item in items) for found in own]
-        return target.call(
-            path,
-            asked,
-            [{**other, **row} for other, row in zip(others, rows, strict=True)],
-        )
+        path.write_text(render("_as_found", functions=functions), encoding="utf-8")
+        return target.call(path, asked, own_rows)

@@ -1,4 +1,4 @@
-"""siiRL's reward functions: verl's compute_score, called without waiting, one completion at a time.
+"""siiRL's reward functions: verl's compute_score, one call at a time.
 
 Source: `siirl.execution.scheduler.reward` and `NaiveRewardManager` of siiRL 0.2.0.
 """
@@ -13,16 +13,15 @@ from typing import Any
 
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import verl
-from rewardkit.targets.adapter import Row
-from rewardkit.targets.calling import installed
-from rewardkit.targets.target import JUDGED, Called, Written
+from rewardkit.targets.columns import Row
+from rewardkit.targets.target import JUDGED, Called, TrainerCode, require_installed
 
 functions = verl.functions
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call siiRL's loader and naive reward manager on the file."""
-    version = installed("siirl", "torch", "tensordict", "loguru")
+    version = require_installed("siirl", "torch", "tensordict", "loguru")
     from siirl.engine.reward_manager.naive import NaiveRewardManager
     from siirl.execution.scheduler.reward import load_custom_reward_function
 

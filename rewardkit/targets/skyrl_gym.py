@@ -14,11 +14,24 @@ from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, named
-from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.columns import (
+    Row,
+    from_messages,
+    generated_texts,
+    prompt_turns,
+    required_parameters,
+)
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import from_messages, prompt_turns, spoken
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    require_installed,
+)
 
 ENVIRONMENT_FORM = (
     'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
@@ -31,14 +44,14 @@ def _extras(row: Row) -> dict[str, Any]:
     extras = {
         "reward_spec": truth,
         "reward_model": truth,
-        "max_turns": len(spoken(row)),
+        "max_turns": len(generated_texts(row)),
         **row,
     }
     return deepcopy(extras)
 
 
 class Env(Adapter):
-    """A class of environments: one is made for each rollout and steps through its turns."""
+    """A class of environments; one steps through the turns of each rollout."""
 
     def __call__(self, rollout: Row, *_: Any) -> float:
         """Return the sum of the rewards of the steps. ValueError: a step gives none."""
@@ -48,7 +61,7 @@ class Env(Adapter):
         if hasattr(env, "init"):
             env.init(prompt_turns(rollout))
         total = 0.0
-        for action in spoken(rollout):
+        for action in generated_texts(rollout):
             outcome = env.step(action)
             if not isinstance(outcome, Mapping):
                 outcome = getattr(outcome, "__dict__", {})
@@ -69,7 +82,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     if "action" not in parameters(getattr(value, "step", None)):
         return []
-    for name in named(value):
+    for name in required_parameters(value):
         if name not in ("env_config", "extras"):
             raise RewardError(
                 f"{value.__name__} is made with {name!r}, too, and SkyRL-gym hands "
@@ -110,14 +123,16 @@ class Step(RewardHolder):
 functions = Step
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call `make` on the file's class, and `step` of each environment."""
-    version = installed("skyrl-gym", "skyrl_gym")
+    version = require_installed("skyrl-gym", "skyrl_gym")
     import skyrl_gym
     from skyrl_gym.envs.registration import deregister
 
     name = f"rewardkit/{path.stem}"
-    skyrl_gym.register(id=name, entry_point=getattr(loaded(path), written.functions[0]))
+    skyrl_gym.register(
+        id=name, entry_point=getattr(import_file(path), code.functions[0])
+    )
     rewards = []
     try:
         for row in rows:

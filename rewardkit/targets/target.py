@@ -1,33 +1,45 @@
-"""What a target is: a trainer whose reward functions are read, and for which ours are written and proved."""
+"""What a target is: a trainer whose reward functions are read, and ours code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, Self
 
+from rewardkit.errors import RewardError
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.columns import Row
 
 JUDGED = "judged"
-"""The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
+"""Key that says whether there was a reward, where the trainer needs a number."""
 
 
 @dataclass(frozen=True)
 class Abilities:
     """What a trainer can do with a reward, from which the losses follow.
 
-    `weights`: "kept" by the trainer or "baked in". `missing`: what a row without a
-    reward becomes there, "None" or "number"; `judged`: whether a key beside the number
-    says so. `siblings`: "group" where it hands over whole groups, "batch" where
-    siblings may be split over processes, "none" where it calls for one completion at a
-    time. `waits` for async components: "together", "alone" where each completion waits
-    for its own, or "each" where nothing else waits. `steps`: whether it says which step
-    it is. `turns`: whether it hands over the whole transcript. `bounds`: the range that
-    it asks for, ``None`` where any number will do. `columns`: all that it hands over of
-    a row, ``None`` where that is every column. `also` are sentences on what else is
-    lost there, always.
+    Attributes:
+        weights: "kept" by the trainer, or "baked in".
+        missing: What a row without a reward becomes there, "None" or "number".
+        judged: Whether a key beside the number says that there was none.
+        siblings: "group" where it hands over whole groups, "batch" where siblings may
+            be split over processes, "none" where it calls for one completion at a time.
+        waits: For async components: "together", "alone" where each completion waits
+            for its own, or "each" where nothing else waits.
+        steps: Whether it says which step it is.
+        turns: Whether it hands over the whole transcript.
+        bounds: The range that it asks for, ``None`` where any number will do.
+        columns: All that it hands over of a row, ``None`` where that is every column.
+        also: Sentences on what else is lost there, always.
     """
 
     weights: Literal["kept", "baked in"] = "baked in"
@@ -43,8 +55,8 @@ class Abilities:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One of the reward functions in a value that holds several, such as a method of an environment.
+class RewardPart:
+    """One of the reward functions in a value that holds several.
 
     It is the method of this name, or a `function` in a list of the owner's. `weight` is
     what the owner says.
@@ -64,13 +76,16 @@ class Part:
 class Reading:
     """One way in which a trainer would call a function.
 
-    `reason` is what of it was recognised, `mapping` which column each of the trainer's
-    arguments is taken from. `main` is the key that is paid where a dict comes back,
-    ``None`` where all are. A `sure` reading needs no further evidence: its names are
-    used by no other trainer. Where the trainer calls a function in several ways, `way`
-    names this one ("texts", "messages"); it is `given` where the rollouts are such that
-    the trainer takes this one. It is not `provable` where the target's caller for the
-    proof does not call such functions.
+    Attributes:
+        reason: What of the function was recognised.
+        adapter: What calls it so.
+        mapping: Argument of the trainer -> the column that it is taken from.
+        main: The key that is paid where a dict comes back, ``None`` where all are.
+        weight: The function's weight, where it says one.
+        sure: Whether its names are used by no other trainer.
+        way: Name of this way ("texts", "messages"), where there are several.
+        fits_rows: Whether the trainer takes this way for rollouts such as these.
+        provable: Whether the target's caller for the proof calls such functions.
     """
 
     reason: str
@@ -80,7 +95,7 @@ class Reading:
     weight: float = field(default=1.0, kw_only=True)
     sure: bool = field(default=False, kw_only=True)
     way: str = field(default="", kw_only=True)
-    given: bool = field(default=False, kw_only=True)
+    fits_rows: bool = field(default=False, kw_only=True)
     provable: bool = field(default=True, kw_only=True)
 
 
@@ -100,31 +115,37 @@ class Export:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The trainer's part of a file: `code` behind the reward, which is called ``_reward`` there.
+class TrainerCode:
+    """The trainer's part of a file, behind the reward, which is called ``_reward``.
 
-    `imports` are lines; `usage` are the configuration lines to paste; `functions` names
-    what the trainer is to be pointed at: the `whole` reward, or a component each. Where
-    it takes each public function of the file for a reward, those that are copied in
-    must be `private`. Where a proof calls functions of the user's own, as they were
-    found, they are not `ours`.
+    Attributes:
+        code: The code.
+        imports: The import lines that it needs.
+        usage: The configuration lines to paste.
+        functions: Names of what the trainer is to be pointed at.
+        combined: Whether that is the reward as one function, not one a component.
+        private: Whether functions that are copied in need private names, as the
+            trainer takes each public function of the file for a reward.
+        ours: False where a proof calls a user's functions as they were found.
     """
 
     code: str
     imports: tuple[str, ...]
     usage: str
     functions: tuple[str, ...]
-    whole: bool = True
+    combined: bool = True
     private: bool = False
     ours: bool = True
 
 
 @dataclass(frozen=True)
 class Called:
-    """What the trainer's own code made of a file: the ``reward`` (NaN where it has none), and components.
+    """What the trainer's own code made of a file.
 
-    `caller` names the code that ran, with its version; `cast` are the names of what it
-    casts to float32.
+    Attributes:
+        caller: The code that ran, with its version.
+        values: Lists called ``reward`` (NaN where it has none), and by component.
+        cast: Names of the lists that it casts to float32.
     """
 
     caller: str
@@ -135,34 +156,35 @@ class Called:
     def of_dicts(
         cls,
         caller: str,
-        found: Sequence[Mapping[str, float]],
+        rewards: Sequence[Mapping[str, float]],
         main: str = "score",
         *,
         cast: bool = False,
     ) -> Self:
-        """Of a dict a completion, in which `main` is the reward; all is `cast` or nothing."""
-        names = [
-            name for name in (found[0] if found else ()) if name not in (main, JUDGED)
-        ]
-        values = {
-            "reward": [one[main] for one in found],
-            **{n: [one[n] for one in found] for n in names},
-        }
+        """Collect a dict a completion, in which `main` is the reward."""
+        values = {"reward": [scores[main] for scores in rewards]}
+        for name in rewards[0] if rewards else ():
+            if name not in (main, JUDGED):
+                values[name] = [scores[name] for scores in rewards]
         return cls(caller, values, tuple(values) if cast else ())
 
 
 @dataclass(frozen=True)
 class Target:
-    """A trainer: how its reward functions are recognised, ours made, called by its own code.
+    """A trainer: how its reward functions are recognised, ours made and called.
 
-    `readings(value, rows)` proposes ways to read a value; where that holds several
-    reward functions, such as the hooks of an environment, they are `parts(value)`, each
-    read by itself. `functions` gives a reward as what the trainer calls; the file that
-    holds it is written from ``templates/NAME.py.jinja``, and the trainer's own code
-    runs it in `call`. What is ``None`` is not offered. `form` is the signature that it
-    calls; `versions` are those that this was tried with. `none` says what becomes of
-    the trainer where a completion gets ``None``, if it does not take that for "not
-    judged".
+    Attributes:
+        name: What a person chooses it by, also the name of its template.
+        title: Its name in sentences.
+        versions: Those that this was tried with.
+        form: The signature that it calls.
+        readings: ``readings(value, rows)`` proposes ways to read a value.
+        abilities: What it can do with a reward.
+        functions: Gives a reward as what the trainer calls; None: nothing is code.
+        call: Runs the trainer's own code on a file; None: nothing is proved.
+        parts: The reward functions in a value that holds several, each read by itself.
+        none: What becomes of the trainer where a completion gets ``None``, if it does
+            not take that for "not judged".
     """
 
     name: str
@@ -172,6 +194,58 @@ class Target:
     readings: Callable[[Any, Sequence[Row]], Iterable[Reading]]
     abilities: Abilities = field(default_factory=Abilities)
     functions: Callable[..., Any] | None = None
-    call: Callable[[Path, Written, Sequence[Row]], Called] | None = None
-    parts: Callable[[Any], Sequence[Part]] | None = None
+    call: Callable[[Path, TrainerCode, Sequence[Row]], Called] | None = None
+    parts: Callable[[Any], Sequence[RewardPart]] | None = None
     none: str = ""
+
+
+# --- what callers of trainers share
+
+
+def require_installed(distribution: str, *modules: str) -> str:
+    """Return the trainer and its version, such as "trl 1.16.0".
+
+    RewardError: it cannot be imported here.
+    """
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    number = ""
+    try:
+        number = version(distribution)
+    except PackageNotFoundError:
+        missing = [distribution, *missing]
+    if missing:
+        raise RewardError(
+            f"the proof runs {distribution}'s own code; missing here: "
+            f"{', '.join(missing)}; install that, or export without --verify"
+        )
+    return f"{distribution} {number}"
+
+
+def run_async(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine in a thread of its own, as a notebook's loop runs already."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a file from its path, as trainers do."""
+    hashed = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
+    name = f"export_{path.stem}_{hashed[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # pickling its functions needs to find it there
+    spec.loader.exec_module(module)
+    return module
+
+
+def places_by_key(keys: Iterable[str]) -> list[list[int]]:
+    """Return the places of each key: of the rows that a trainer hands over together.
+
+    >>> places_by_key(["a", "b", "a"])
+    [[0, 2], [1]]
+    """
+    places: dict[str, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return list(places.values())

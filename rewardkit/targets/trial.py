@@ -1,31 +1,39 @@
-"""What a reward function can be read as: readings that targets propose, tried on a tiny sample."""
+"""How a value is to be read: the ways that targets propose, tried on a few rows."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rewardkit.errors import preview
+from rewardkit.errors import RewardError, preview
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.signature import is_async
+from rewardkit.rewards.signature import is_async, parameters
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.calls import Calls, answered
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
-from rewardkit.targets.adapter import Row, plain
+from rewardkit.targets.adapter import plain_values
+from rewardkit.targets.columns import SAMPLE, Row
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import JUDGED, Reading, Target
 
-SECONDS = 10.0
-"""One call on the sample may take, where the caller names no time. Our choice."""
+TRIAL_SECONDS = 10.0
+"""Limit of one call, where the caller names none. Our choice."""
 
-LATE = 2
-"""As many calls that take too long may all calls take together. Our choice: one may be chance."""
+MOST_LATE_TRIALS = 2
+"""Trying one function may take as long as this many calls that are too slow.
+
+Our choice: one may be chance.
+"""
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What a target's reading gave on the rows of a sample: numbers, dicts, ``None``, or a Reason a row."""
+class ReadingTrial:
+    """A target's reading of a value, tried on the rows of a sample.
+
+    `answers` has for each row a number, a dict, ``None``, or the Reason of a failure.
+    """
 
     target: Target
     reading: Reading
@@ -33,12 +41,9 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """What it is called to choose it: the target, and the way where there are several."""
-        return (
-            f"{self.target.name}:{self.reading.way}"
-            if self.reading.way
-            else self.target.name
-        )
+        """What to choose it by: the target, and the way where there are several."""
+        way = self.reading.way
+        return f"{self.target.name}:{way}" if way else self.target.name
 
     @property
     def works(self) -> bool:
@@ -47,146 +52,266 @@ class Trial:
 
     @property
     def tells_apart(self) -> bool:
-        """Whether two rows got different rewards: what a function gives that understood its arguments."""
+        """Whether two rows got different rewards, as if it understood its arguments."""
         return len({repr(answer) for answer in self.answers if _is_reward(answer)}) > 1
 
     @property
-    def made(self) -> list[Any]:
-        """The answers of the calls that were made."""
+    def calls_made(self) -> list[Any]:
+        """The answers but for those of calls that were not made."""
         return [answer for answer in self.answers if not _is_untried(answer)]
 
     @property
-    def failed(self) -> list[Reason]:
-        """Why those failed that did."""
-        return [answer for answer in self.made if isinstance(answer, Reason)]
+    def failures(self) -> list[Reason]:
+        """Why calls failed."""
+        return [answer for answer in self.calls_made if isinstance(answer, Reason)]
 
     @property
     def dicts(self) -> list[Mapping[str, Any]]:
-        """Those answers that are dicts."""
+        """The answers that are dicts."""
         return [answer for answer in self.answers if isinstance(answer, Mapping)]
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the dicts that came back, whose values are numbers, in order."""
-        found = {
-            key: [one.get(key) for one in self.dicts]
-            for one in self.dicts
-            for key in one
-        }
-        return [
-            key
-            for key, values in found.items()
-            if all(map(_is_number, values))
-            and (key == self.reading.main or set(values) != {None})
-        ]
+        """The keys of the dicts, in order, whose values are all numbers or ``None``."""
+        keys = []
+        for key, scores in lists_of_columns(self.dicts).items():
+            if not all(map(_is_number, scores)):
+                continue
+            if key == self.reading.main or set(scores) != {None}:
+                keys.append(key)
+        return keys
 
     @property
     def says_judged(self) -> bool:
-        """Whether export wrote the function, and a 0 stands beside what is paid where there is no reward."""
-        held = getattr(self.reading.adapter.function, "__globals__", {}).values()
-        ours = any(isinstance(value, RewardHolder) for value in held)
-        return ours and {JUDGED, self.reading.main} <= set(self.keys)
+        """Whether export wrote it, with a key that says where there is no reward."""
+        values = getattr(self.reading.adapter.function, "__globals__", {}).values()
+        is_ours = any(isinstance(value, RewardHolder) for value in values)
+        return is_ours and {JUDGED, self.reading.main} <= set(self.keys)
 
-    def differs(self, other: Trial) -> bool:
-        """Whether another answer came on one of the rows on which both were tried."""
-        pairs = zip(self.answers, other.answers, strict=True)
-        return any(
-            answer != another
-            for answer, another in pairs
-            if not (_is_untried(answer) or _is_untried(another))
-        )
+    def differs(self, other: ReadingTrial) -> bool:
+        """Whether a row that both were tried on got another answer."""
+        for answer, other_answer in zip(self.answers, other.answers, strict=True):
+            if _is_untried(answer) or _is_untried(other_answer):
+                continue
+            if answer != other_answer:
+                return True
+        return False
 
 
 def _is_untried(answer: Any) -> bool:
     return isinstance(answer, Reason) and answer.code is ReasonCode.NOT_TRIED
 
 
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, int | float)
+def _is_number(answer: Any) -> bool:
+    return answer is None or isinstance(answer, int | float)
 
 
 def _is_reward(answer: Any) -> bool:
-    return (
-        any(map(_is_number, answer.values()))
-        if isinstance(answer, Mapping)
-        else _is_number(answer)
+    if isinstance(answer, Mapping):
+        return any(map(_is_number, answer.values()))
+    return _is_number(answer)
+
+
+# --- choosing
+
+
+def choose_reading(
+    value: Any,
+    name: str,
+    targets: Sequence[Target],
+    way: str,
+    rows: Sequence[Row],
+    limit: TimeLimit,
+) -> ReadingTrial:
+    """Choose the only reading, or the one that works, or that tells completions apart.
+
+    Of several ways of one trainer in which no completion differs from another the first
+    is taken: the one that fits the rollouts. Without `rows` a made-up sample is tried.
+    RewardError: none is proposed, or several are as likely.
+    """
+    allowance = Allowance(MOST_LATE_TRIALS * limit.seconds)
+    sample = rows or SAMPLE
+    trials = []
+    for target, reading in _propose(value, name, targets, way, rows):
+        trials.append(try_reading(target, reading, sample, limit, allowance))
+    trials = [trial for trial in trials if trial.works] or trials
+    first = trials[0]
+    if len(trials) == 1 or (first.works and first.reading.fits_rows):
+        return _name_others(trials)
+    trials = _distinct([trial for trial in trials if trial.tells_apart] or trials)
+    is_undecided = len(trials) > 1 and trials[0].tells_apart
+    if is_undecided:
+        # the one that understood its arguments gives each completion another reward
+        # when it is another text
+        other_rows = [{**row, "completion": "?"} for row in sample]
+        sensitive = []
+        for trial in trials:
+            target, reading = trial.target, trial.reading
+            other = try_reading(target, reading, other_rows, limit, allowance)
+            if trial.differs(other):
+                sensitive.append(trial)
+        trials = sensitive or trials
+    several_targets = len({trial.target.name for trial in trials}) > 1
+    if len(trials) > 1 and (is_undecided or several_targets):
+        raise RewardError(
+            f"{name} can be read in more ways than one: "
+            f"{'; '.join(map(_describe_candidate, trials))}; choose with "
+            + " or ".join(f"--as {trial.name}" for trial in trials)
+        )
+    return _name_others(trials)
+
+
+def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
+    """Leave out trials that tell completions apart just as an earlier one does."""
+    distinct: list[ReadingTrial] = []
+    for trial in trials:
+        is_again = any(trial.answers == other.answers for other in distinct)
+        if not (trial.tells_apart and is_again):
+            distinct.append(trial)
+    return distinct
+
+
+def _name_others(trials: Sequence[ReadingTrial]) -> ReadingTrial:
+    """Return the first trial; its reason names others that give other values."""
+    first, *others = trials
+    names = [trial.name for trial in others if trial.works and first.differs(trial)]
+    if not names:
+        return first
+    reason = (
+        f"{first.reading.reason} (other values as {', '.join(names)}: choose that with "
+        "--as)"
     )
+    return replace(first, reading=replace(first.reading, reason=reason))
+
+
+def _describe_candidate(trial: ReadingTrial) -> str:
+    """Describe a trial among several, and why it did not work if so."""
+    failure = ""
+    if trial.failures and not trial.works:
+        failure = f"; on a sample: {trial.failures[0]}"
+    return f"{trial.name}, {trial.target.form} ({trial.reading.reason}{failure})"
+
+
+def _propose(
+    value: Any, name: str, targets: Sequence[Target], way: str, rows: Sequence[Row]
+) -> list[tuple[Target, Reading]]:
+    """Return the different ways in which the targets would call a value.
+
+    Where some are sure, only these. RewardError: there is none.
+    """
+    proposals: list[tuple[Target, Reading]] = []
+    for target in targets:
+        for reading in target.readings(value, rows):
+            if all(reading.adapter != other.adapter for _, other in proposals):
+                proposals.append((target, reading))
+    sure = [proposal for proposal in proposals if proposal[1].sure]
+    proposals = sure or proposals
+    chosen = [proposal for proposal in proposals if way in ("", proposal[1].way)]
+    if chosen:
+        return chosen
+    if proposals:
+        ways = [reading.way for _, reading in proposals if reading.way]
+        raise RewardError(
+            f"{name} cannot be read as {way!r}; {targets[0].name} has "
+            f"{ways or 'one way only'}"
+        )
+    fact = f"it is {preview(value)}"
+    if callable(value):
+        fact = f"its parameters are {list(parameters(value))}"
+    if len(targets) == 1:
+        raise RewardError(
+            f"{name} cannot be read as {targets[0].title}: {fact}; expected "
+            f"{targets[0].form}"
+        )
+    titles = [target.title for target in targets if target.name != "plain"]
+    raise RewardError(
+        f"{name} is not a reward: {fact}; give a Reward, a function that returns one, "
+        "f(completion, ground_truth), or a reward function of one of "
+        f"{', '.join(titles)}"
+    )
+
+
+# --- trying
 
 
 @dataclass(eq=False)
 class Allowance:
-    """What trying one function may take: `seconds`, in all its readings.
+    """The `seconds` that are left for trying one function, in all its readings.
 
     They are not counted where a process had to start, which also imports what the
     function needs.
     """
 
     seconds: float
-    starting: bool = True
+    is_starting: bool = True
 
 
-def tried(
+def try_reading(
     target: Target,
     reading: Reading,
     rows: Sequence[Row],
     limit: TimeLimit,
     allowance: Allowance,
-) -> Trial:
-    """The reading on each of these rows by itself, where it needs siblings on them as a group.
+) -> ReadingTrial:
+    """Call a reading for each of these rows, or for all where it needs siblings.
 
-    Each call under the limit where the function can be sent, and all of them within the
-    allowance: the answer of a call that was not made is a Reason that says so.
+    Each call is limited where the function can be sent to another process, and all of
+    them by the allowance: a Reason stands for the answer of a call that was not made.
     """
     together = reading.adapter.together
-    copies = [dict(row) for row in rows]
-    ways: dict[str, list[Any]] = {
-        "group": [copies],
-        "batch": [[row] for row in copies],
-        "": copies,
-    }
-    handed = ways[together]
+    inputs: list[Any] = [dict(row) for row in rows]
+    if together == "group":
+        inputs = [inputs]
+    elif together == "batch":
+        inputs = [[row] for row in inputs]
     answers: list[Any] = []
-    while len(answers) < len(handed) and allowance.seconds > 0:
-        some = handed[len(answers) :][: max(1, len(answers))]  # twice as many each time
-        began = time.monotonic()
-        got = _answers(reading, some, limit)
-        took = min(time.monotonic() - began, limit.seconds * len(some))
-        late = any(
+    while len(answers) < len(inputs) and allowance.seconds > 0:
+        # twice as many each time
+        batch = inputs[len(answers) :][: max(1, len(answers))]
+        start = time.monotonic()
+        batch_answers = _call(reading, batch, limit)
+        seconds = min(time.monotonic() - start, limit.seconds * len(batch))
+        is_late = any(
             isinstance(answer, Reason) and answer.code is ReasonCode.LATE
-            for answer in got
+            for answer in batch_answers
         )
-        allowance.seconds -= took if late or not allowance.starting else 0.0
-        allowance.starting = late
-        answers += got
+        if is_late or not allowance.is_starting:
+            allowance.seconds -= seconds
+        allowance.is_starting = is_late
+        answers += batch_answers
     untried = Reason(ReasonCode.NOT_TRIED, seconds=limit.seconds)
-    answers += [untried] * (len(handed) - len(answers))
-    size = len(rows) if together == "group" else 1
-    return Trial(
-        target,
-        reading,
-        tuple(one for answer in answers for one in _spread(answer, size, together)),
-    )
+    answers += [untried] * (len(inputs) - len(answers))
+    row_answers: list[Any] = []
+    for answer in answers:
+        if together:
+            size = len(rows) if together == "group" else 1
+            row_answers += _spread(answer, size)
+        else:
+            row_answers.append(answer)
+    return ReadingTrial(target, reading, tuple(row_answers))
 
 
-def _answers(reading: Reading, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
-    """What it gives for each, in another process where it can be sent there."""
+def _call(reading: Reading, inputs: Sequence[Any], limit: TimeLimit) -> list[Any]:
+    """Return the answers, of another process where the function can be sent."""
     adapter = reading.adapter
-    calls = Calls(adapter, [handed], {}, len(handed), plain, is_async=is_async(adapter))
+    calls = Calls(
+        adapter, [inputs], {}, len(inputs), plain_values, is_async=is_async(adapter)
+    )
     try:
         return limit.run(calls)
     except CannotLimit:
         return answered(calls)
 
 
-def _spread(answer: Any, count: int, together: str) -> list[Any]:
-    """The values of a list for so many rows; for each a Reason that says what it is instead."""
-    if isinstance(answer, Reason) or not together:
+def _spread(answer: Any, count: int) -> list[Any]:
+    """Return the values of a list for so many rows, or for each why there is none."""
+    if isinstance(answer, Reason):
         return [answer] * count
-    if isinstance(answer, list) and len(answer) == count:
-        return answer
-    if isinstance(answer, list):
+    if not isinstance(answer, list):
+        shown = preview(answer)
+        reason = Reason(ReasonCode.NOT_A_LIST, value=shown, expected="scores")
+    elif len(answer) != count:
         reason = Reason(ReasonCode.WRONG_LENGTH, returned=len(answer), rows=count)
     else:
-        value = preview(answer)
-        reason = Reason(ReasonCode.NOT_A_LIST, value=value, expected="scores")
+        return answer
     return [reason] * count

@@ -19,21 +19,28 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.calls import event_loop
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
+from rewardkit.targets.adapter import Adapter, Arguments, make_object
+from rewardkit.targets.atropos import is_atropos
+from rewardkit.targets.columns import (
     Row,
+    batch_columns,
     columns_asked,
     fill,
-    named,
-    required,
+    required_columns,
+    required_parameters,
+    split,
     takes_anything,
 )
-from rewardkit.targets.atropos import is_atropos
-from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import batch_columns, split
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    require_installed,
+)
 
 SURE_PARAMETERS = {"completions", "completion_ids"}
 """Parameters that no other trainer's functions have."""
@@ -49,7 +56,7 @@ TRL_ARGUMENTS = (
 
 @dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """A batch function. Completions are texts, or lists of messages where `conversational`."""
+    """A batch function of texts, or of lists of messages (`conversational`)."""
 
     conversational: bool = field(default=False, kw_only=True)
     together = "batch"
@@ -67,7 +74,7 @@ class Function(Adapter):
         return (), keywords | lists_of_columns([self.columns(row) for row in rollout])
 
     def columns(self, row: Row) -> dict[str, Any]:
-        """Return the columns that it asks for, which the trainer knows by these names."""
+        """Return the columns that it asks for, by its own names."""
         columns = fill(self.function, row, {})
         return {name: columns[name] for name in columns if name not in TRL_ARGUMENTS}
 
@@ -113,10 +120,10 @@ def read_with_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     if not (sure or takes_anything(value)):
         return []
-    prompts = {"prompts": "prompt"} if "prompts" in named(value) else {}
+    prompts = {"prompts": "prompt"} if "prompts" in required_parameters(value) else {}
     columns = columns_asked(value, TRL_ARGUMENTS, rows)
     mapping = {"completions": "completion", **prompts, **columns}
-    needs = (*prompts.values(), *required(value, TRL_ARGUMENTS, rows))
+    needs = (*prompts.values(), *required_columns(value, TRL_ARGUMENTS, rows))
     adapter = Function(value, needs=needs)
     return [Reading(_reason(value, "texts"), adapter, mapping, sure=sure)]
 
@@ -133,7 +140,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     Of llm-finetuning's classes, too.
     """
     if isinstance(value, type) and hasattr(value, "as_fn"):
-        value = made(value)
+        value = make_object(value)
     ways = []
     for texts in read_with_texts(value, rows):
         adapter = Function(value, needs=texts.adapter.needs, conversational=True)
@@ -142,10 +149,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
             way="messages",
             reason=_reason(value, "lists of messages"),
             adapter=adapter,
-            given=_are_chats(rows),
+            fits_rows=_are_chats(rows),
         )
         ways = [replace(texts, way="texts"), chats]
-    return sorted(ways, key=lambda way: not way.given)  # as the trainer decides
+    return sorted(ways, key=lambda way: not way.fits_rows)  # as the trainer decides
 
 
 class Combined(RewardHolder):
@@ -199,24 +206,24 @@ def functions(
 ) -> list[Callable[..., list[float | None]]]:
     """Return the reward for `GRPOTrainer(reward_funcs=...)`.
 
-    One function, or one a component where `separate`. With separate functions give the weights as
-    ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
+    One function, or one a component where `separate`. With separate functions give the
+    weights as ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
     """
     if not separate:
         return [Combined(reward, **options)]
     return [Separate(reward, **options, component=name) for name in reward.names]
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """Call `GRPOTrainer._calculate_rewards` on the file's functions, without a model."""
-    version = installed("trl", "torch")
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+    """Call `GRPOTrainer._calculate_rewards` on the file, without a model."""
+    version = require_installed("trl", "torch")
     import torch
     from accelerate import PartialState
     from trl import GRPOTrainer
 
     # The trainer's warnings about rows that nothing judges ask it.
     PartialState(cpu=True)
-    module, names = loaded(path), list(written.functions)
+    module, names = import_file(path), list(code.functions)
     extra: dict[str, Any] = {}
     trainer: Any = SimpleNamespace(
         accelerator=SimpleNamespace(
@@ -239,7 +246,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     texts = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
     token_ids = [[0] for _ in rows]
     scores = GRPOTrainer._calculate_rewards(trainer, inputs, *texts, token_ids)
-    shown = ["reward"] if written.whole else names
+    shown = ["reward"] if code.combined else names
     values = dict(zip(shown, scores.T.tolist(), strict=True))
     return Called(f"GRPOTrainer._calculate_rewards of {version}", values, tuple(shown))
 

@@ -22,26 +22,32 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import plain, trl
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
+from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets.columns import (
     Row,
-    alike,
     columns_asked,
     fill,
-    required,
+    required_columns,
+    with_aliases,
 )
-from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    import_file,
+    require_installed,
+)
 
 
 class Function(Adapter):
     """A function of one response that asks for `metadata`, a dict of all columns."""
 
     def arguments(self, rollout: Row) -> Arguments:
-        """Return the columns by the names it asks for, and all of them as `metadata`."""
-        return (), fill(self.function, rollout, {"metadata": alike(rollout)})
+        """Return the columns that it asks for, and all of them as `metadata`."""
+        return (), fill(self.function, rollout, {"metadata": with_aliases(rollout)})
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -53,7 +59,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     kind: type[Adapter] = plain.Function
     if "metadata" in names:
         own, kind = {"metadata": "all columns"}, Function
-    adapter = kind(value, needs=required(value, own, rows))
+    adapter = kind(value, needs=required_columns(value, own, rows))
     mapping = columns_asked(value, own, rows) | own
     return [Reading("it takes one response", adapter, mapping, provable=False)]
 
@@ -89,13 +95,13 @@ def functions(reward: Reward, **options: Any) -> list[Rewards]:
     return [Rewards(reward, **options)]
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call Tunix's `SequenceRewardManager` on the functions its command line takes."""
-    version = installed("google-tunix", "tunix", "absl")
+    version = require_installed("google-tunix", "tunix", "absl")
     from tunix.rl.algorithm_config import AlgorithmConfig
     from tunix.rl.reward_manager import SequenceRewardManager
 
-    functions = public_functions(loaded(path))
+    functions = public_functions(import_file(path))
     manager = SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())
     columns = lists_of_columns(rows)
     rewards = manager(

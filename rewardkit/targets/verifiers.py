@@ -19,16 +19,30 @@ from typing import Any
 
 from rewardkit.primitives.messages import assistant_text, content_text
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, fill, named
-from rewardkit.targets.calling import awaited, installed
+from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets.columns import (
+    Row,
+    fill,
+    required_parameters,
+    split,
+    with_aliases,
+)
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
-from rewardkit.targets.turns import split
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    RewardPart,
+    Target,
+    TrainerCode,
+    require_installed,
+    run_async,
+)
 
 V1_ARGUMENTS = {"task": "the row", "trace": "prompt and completion"}
 
 
-def parts(value: Any) -> list[Part]:
+def parts(value: Any) -> list[RewardPart]:
     """Return the methods of a Task that ``@vf.reward`` or ``@vf.metric`` marks.
 
     Metrics have weight 0.
@@ -45,21 +59,21 @@ def parts(value: Any) -> list[Part]:
             continue
         if getattr(method, "reward", False) is True:
             weight = float(getattr(method, "_vf_weight", 1.0))
-            methods.append(Part(value, name, weight))
+            methods.append(RewardPart(value, name, weight))
         elif getattr(method, "metric", False) is True:
-            methods.append(Part(value, name, 0.0))
+            methods.append(RewardPart(value, name, 0.0))
     return sorted(methods, key=lambda part: not part.weight)
 
 
 class Function(Adapter):
-    """A function of those of `task` and `trace` that it asks for; or a method of a class of tasks."""
+    """A function of `task` and `trace`, or a method of a class of tasks."""
 
     def arguments(self, rollout: Row) -> Arguments:
         """Return the task's data and a finished trace.
 
         ValueError: it asks for an agent's box.
         """
-        if "runtime" in named(self.called):
+        if "runtime" in required_parameters(self.called):
             raise ValueError(
                 "it asks for 'runtime', the box in which an agent worked, which a log "
                 "does not have"
@@ -77,7 +91,7 @@ class Function(Adapter):
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Return the reading of a marked method, or of a function of a trace."""
-    if isinstance(value, Part):
+    if isinstance(value, RewardPart):
         reason = "a metric, which is not paid"
         if value.weight:
             reason = f"@vf.reward with weight {value.weight:g}"
@@ -88,7 +102,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         names = parameters(value)
         if isinstance(value, type) or "trace" not in names:
             return []
-        if not set(named(value)) <= {*V1_ARGUMENTS, "runtime"}:
+        if not set(required_parameters(value)) <= {*V1_ARGUMENTS, "runtime"}:
             return []
         reason, adapter = "it takes a trace, as in v1", Function(value)
         mapping = {name: V1_ARGUMENTS[name] for name in names if name in V1_ARGUMENTS}
@@ -98,7 +112,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 @dataclass(frozen=True, repr=False)
 class Rewards(RewardHolder):
-    """The reward of a trace as a number, or the score of one `component` before its weight."""
+    """The reward of a trace, or the score of one `component` before its weight."""
 
     component: str | None = field(default=None, kw_only=True)
 
@@ -115,13 +129,13 @@ class Rewards(RewardHolder):
 functions = Rewards
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call verifiers' `Task.score` with a configuration of the file's functions."""
-    version = installed("verifiers", "verifiers", "pydantic", "renderers")
+    version = require_installed("verifiers", "verifiers", "pydantic", "renderers")
     import verifiers.v1 as vf
 
     rewards = {}
-    for name in written.functions:
+    for name in code.functions:
         rewards[name] = vf.RewardFunctionConfig(fn=f"{path.resolve()}:{name}")
     config = vf.TaskConfig(rewards=rewards)
 
@@ -133,12 +147,12 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
             await vf.Task(data, config).score(traces[-1])
         return traces
 
-    traces = awaited(run())
+    traces = run_async(run())
     values: dict[str, list[float]] = {}
-    if written.whole:
+    if code.combined:
         values["reward"] = [trace.reward for trace in traces]
     else:
-        for name in written.functions:
+        for name in code.functions:
             values[name] = [trace.rewards[name].score for trace in traces]
     return Called(f"Task.score of {version}", values)
 
@@ -155,7 +169,7 @@ def data_of(row: Row, kind: Any = None) -> Any:
     """
     columns = dict(row)
     columns.pop("messages", None)
-    columns = deepcopy(alike(columns))
+    columns = deepcopy(with_aliases(columns))
     is_loose = kind is None and "verifiers.v1.task" in sys.modules
     if is_loose:
         kind = sys.modules["verifiers.v1.task"].WireTaskData

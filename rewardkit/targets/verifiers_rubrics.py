@@ -13,9 +13,15 @@ from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, fill, named, plain
-from rewardkit.targets.target import Part, Reading, Target
-from rewardkit.targets.turns import split
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
+from rewardkit.targets.columns import (
+    Row,
+    fill,
+    required_parameters,
+    split,
+    with_aliases,
+)
+from rewardkit.targets.target import Reading, RewardPart, Target
 
 RUBRIC_ARGUMENTS = {
     "prompt": "prompt",
@@ -33,7 +39,7 @@ GROUP_ARGUMENTS = {"parser": RUBRIC_ARGUMENTS["parser"]} | {
 """The same of a function of a whole group."""
 
 
-def parts(value: Any) -> list[Part]:
+def parts(value: Any) -> list[RewardPart]:
     """Return the functions of a rubric with its weights; none where it is no rubric."""
     functions = getattr(value, "funcs", None) or getattr(value, "reward_funcs", None)
     weights = getattr(value, "weights", None) or getattr(value, "reward_weights", None)
@@ -44,7 +50,7 @@ def parts(value: Any) -> list[Part]:
     members = []
     for function, weight in zip(functions, weights, strict=True):
         name = str(getattr(function, "__name__", type(function).__name__))
-        members.append(Part(value, name, float(weight), function))
+        members.append(RewardPart(value, name, float(weight), function))
     return members
 
 
@@ -75,7 +81,7 @@ class Function(Adapter):
 
     def own(self, rollout: Row) -> dict[str, Any]:
         """Return all that it may ask for of a completion."""
-        row = deepcopy(alike(rollout))
+        row = deepcopy(with_aliases(rollout))
         prompt: Any = rollout.get("prompt")
         completion: Any = rollout.get("completion")
         if self.conversational:
@@ -112,14 +118,14 @@ class Grouped(Function):
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """Return a list."""
-        return plain(list(answer))
+        return plain_values(list(answer))
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Return readings with messages and with texts of a rubric's function."""
     if isinstance(value, type):
         return []
-    part = value if isinstance(value, Part) else Part(None, "", 1.0, value)
+    part = value if isinstance(value, RewardPart) else RewardPart(None, "", 1.0, value)
     in_rubric = part.owner is not None
     names = parameters(part.function)
     kind: type[Function] = Function
@@ -127,7 +133,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if names.keys() & GROUP_ARGUMENTS.keys() - {"parser"}:
         kind, arguments = Grouped, GROUP_ARGUMENTS
     mapping = {name: arguments[name] for name in names if name in arguments}
-    needed = named(part.function)
+    needed = required_parameters(part.function)
     if not mapping or not set(needed) <= mapping.keys():
         return []
     own = names.keys() & {"state", "parser", "answers", "states", "infos"}

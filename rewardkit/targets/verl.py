@@ -1,4 +1,4 @@
-"""verl's reward functions: compute_score(data_source, solution_str, ground_truth, extra_info).
+"""verl's compute_score(data_source, solution_str, ground_truth, extra_info).
 
 Source: `verl.trainer.ppo.reward.get_custom_reward_fn` and the reward managers of verl
 0.9.1, which call by keyword and keep the keys of a dict beside its ``score``.
@@ -16,20 +16,25 @@ from typing import Any
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import lists_of_columns
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
-    LacksColumn,
+from rewardkit.targets.adapter import Adapter, Arguments, LacksColumn
+from rewardkit.targets.columns import (
     Row,
     column_of,
     fill,
-    named,
+    required_parameters,
     takes_anything,
     uses,
 )
-from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
+from rewardkit.targets.target import (
+    Abilities,
+    Called,
+    Reading,
+    Target,
+    TrainerCode,
+    require_installed,
+    run_async,
+)
 
 VERL_ARGUMENTS = {
     "data_source": "data_source",
@@ -54,7 +59,7 @@ class Function(Adapter):
 
     @staticmethod
     def trainer_arguments(rollout: Row) -> dict[str, Any]:
-        """Return what the trainer hands over, extra_info as a copy with its additions."""
+        """Return what the trainer hands over; its additions are in extra_info."""
         info: Any = rollout.get("extra_info")
         if "extra_info" not in rollout:
             info = ManagerInfo(MANAGER_INFO)
@@ -70,7 +75,7 @@ class Function(Adapter):
     def arguments(self, rollout: Row) -> Arguments:
         """Return the trainer's arguments, and columns for what else has no default."""
         columns = {}
-        for name in named(self.function):
+        for name in required_parameters(self.function):
             if name not in VERL_ARGUMENTS:
                 columns[name] = rollout.get(column_of(name, [rollout]))
         own = fill(self.function, {}, self.trainer_arguments(rollout))
@@ -113,7 +118,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if not sure:
         reason = "it takes any keyword"
     if not takes_lists:
-        for name in named(value):
+        for name in required_parameters(value):
             if name not in VERL_ARGUMENTS:
                 mapping[name] = column_of(name, rows)
                 needs.append(mapping[name])
@@ -135,7 +140,7 @@ def _is_needed(function: Any, name: str) -> bool:
 
 
 class ComputeScore(RewardHolder):
-    """The reward as compute_score: a dict of finite numbers, always with the same keys."""
+    """The reward as compute_score: finite numbers, always under the same keys."""
 
     def __call__(
         self,
@@ -186,9 +191,9 @@ def functions(
     return kind(reward, **options)
 
 
-def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call verl's loader and its naive reward manager on the file."""
-    version = installed("verl", "torch", "tensordict", "omegaconf", "ray")
+    version = require_installed("verl", "torch", "tensordict", "omegaconf", "ray")
     from omegaconf import OmegaConf
     from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
     from verl.trainer.ppo.reward import get_custom_reward_fn
@@ -202,7 +207,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         return [await manager.run_single(data[at : at + 1]) for at in range(len(rows))]
 
     rewards = []
-    for answer in awaited(run()):
+    for answer in run_async(run()):
         rewards.append({**answer["reward_extra_info"], "score": answer["reward_score"]})
     caller = f"get_custom_reward_fn and NaiveRewardManager of {version}"
     return Called.of_dicts(caller, rewards)

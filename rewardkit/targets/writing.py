@@ -1,23 +1,177 @@
-"""The trainer's part of an exported file, rendered from the target's template."""
+"""What is lost of a reward on a trainer, and the trainer's part of an exported file."""
 
 from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.errors import RewardError
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.exported import identifier
-from rewardkit.targets.losses import needs_siblings
-from rewardkit.targets.target import Export, Target, Written
+from rewardkit.targets.target import JUDGED, Export, Target, TrainerCode
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+# --- losses
+
+
+def find_losses(export: Export, target: Target) -> list[str]:
+    """Return a sentence for each thing that the trainer will not do as rewardkit does.
+
+    RewardError: the reward needs the siblings of a group, or a column, which the
+    trainer does not hand over.
+    """
+    _check_abilities(export.reward, target)
+    losses: dict[str, None] = {}
+    for reward in export.reward.branches:
+        losses |= dict.fromkeys(_reward_losses(reward, export, target))
+    return [*losses, *target.abilities.also]
+
+
+def _check_abilities(reward: Reward, target: Target) -> None:
+    title, columns = target.title, target.abilities.columns
+    if columns is not None:
+        lacking = [name for name in reward.needs if name not in (*columns, "rollout")]
+        if lacking:
+            raise RewardError(
+                f"reward {reward.name!r} cannot be written for {title}: it needs "
+                f"{', '.join(map(repr, lacking))}, and {title} hands over "
+                f"{', '.join(columns)} only; leave out what asks for it, or export to "
+                "another trainer"
+            )
+    groups = [repr(item.name) for item in reward.all_components if item.group]
+    if groups and target.abilities.siblings == "none":
+        verb = "needs" if len(groups) == 1 else "need"
+        raise RewardError(
+            f"reward {reward.name!r} cannot be written for {title}: "
+            f"{', '.join(groups)} {verb} the siblings of a group, and {title} scores "
+            "one completion at a time; leave it out, or export to a trainer that hands "
+            "over groups (trl, tunix, benchmax)"
+        )
+
+
+def _reward_losses(reward: Reward, export: Export, target: Target) -> Iterator[str]:
+    """Yield what is lost of a reward that is no Route."""
+    can, title = target.abilities, target.title
+    if export.separate:
+        yield from _separate_losses(reward, target)
+    elif len(reward.components) > 1 or any(
+        weight != 1 for weight in reward.weights.values()
+    ):
+        yield "weights are baked in: to change one, export again"
+    if can.missing == "number":
+        row = "completion: one that"
+        if export.separate:
+            row = "component and completion: what"
+        judged = f" and {JUDGED} = 0" if can.judged else ""
+        yield (
+            f"{title} needs a number for every {row} is not judged gets "
+            f"{export.missing:g}{judged}"
+        )
+    if can.siblings == "none" and reward.transform is not None:
+        yield (
+            f"the transform is left out: {title} scores one completion at a time (it "
+            "scales itself)"
+        )
+    if can.siblings == "batch" and needs_siblings(reward):
+        yield (
+            "siblings are the completions of one prompt in the batch of one process: "
+            "keep a group in one"
+        )
+    async_names = _async_names(reward)
+    if async_names and can.waits != "each":
+        fate = f"block: {title} scores one completion at a time"
+        if can.waits == "together":
+            fate = "are awaited together, a batch at a time"
+        yield f"async components ({', '.join(async_names)}) {fate}"
+    if not can.steps and "step" in reward.needs:
+        yield (
+            f"{title} does not say which step it is: the data set must have a column "
+            "'step'"
+        )
+    if not can.turns and "messages" in reward.needs:
+        yield (
+            f"{title} hands over the text only: the data set must have the transcript "
+            "as 'messages'"
+        )
+    if can.bounds is not None:
+        yield from _bound_losses(reward, title, can.bounds, separate=export.separate)
+
+
+def _separate_losses(reward: Reward, target: Target) -> Iterator[str]:
+    """Yield what is lost where each component is a function."""
+    title = target.title
+    if target.abilities.missing == "None":
+        yield (
+            f"a completion that only some functions judge: {title} counts the others "
+            "as 0 (combined keeps None)"
+        )
+    if reward.aggregation != "weighted_sum":
+        yield f"aggregation {reward.aggregation!r}: {title} adds the functions up"
+    if reward.gate is not None:
+        yield "the gate on the whole reward closes each function by itself"
+    if reward.transform is not None:
+        yield (
+            f"the transform: it is of the whole reward, and {title} adds up the "
+            "functions"
+        )
+
+
+def _bound_losses(
+    reward: Reward, title: str, bounds: tuple[float, float], *, separate: bool
+) -> Iterator[str]:
+    """Yield what leaves the range that a trainer asks for: components, or the sum."""
+    low, high = bounds
+    demand = f"{title} asks for rewards in [{low:g}, {high:g}]"
+    wide = []
+    least = most = 0.0
+    for item in reward.components:
+        start, end = item.range or (0, 0)
+        if item.range is None or start < low or end > high:
+            wide.append(item.name)
+        least += min(item.weight * start, item.weight * end)
+        most += max(item.weight * start, item.weight * end)
+    penalties = [name for name, weight in reward.weights.items() if weight < 0]
+    if separate:
+        if wide:
+            yield f"{demand}: {', '.join(wide)} may leave it"
+        if penalties:
+            yield (
+                f"penalties ({', '.join(penalties)}) are high where a completion is "
+                "bad: give them their negative weight, and turn none around"
+            )
+    elif wide or reward.aggregation != "weighted_sum":
+        yield f"{demand}: the sum may leave it"
+    elif least < low or most > high:
+        yield f"{demand}: the sum goes from {least:g} to {most:g}"
+
+
+def _async_names(reward: Reward) -> list[str]:
+    """Return the names of the fields and components that have to be awaited."""
+    calls = dict(reward.field_calls)
+    for item in reward.components:
+        calls[item.name] = item.call
+    return [name for name, call in calls.items() if call.is_async]
+
+
+def needs_siblings(reward: Reward) -> bool:
+    """Whether a component or the transform is of a whole group."""
+    if any(item.group for item in reward.all_components):
+        return True
+    return any(branch.transform is not None for branch in reward.branches)
+
+
+# --- templates
+
+
 @functools.cache
 def templates(package: str = "rewardkit.targets") -> Environment:
-    """The templates of a package, of which files of Python are made."""
+    """Return the templates of a package, of which files of Python are made."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -30,55 +184,58 @@ def templates(package: str = "rewardkit.targets") -> Environment:
     )
 
 
-IMPORTS = {"asyncio.": "import asyncio", "partial(": "from functools import partial"}
-"""What stands in the code of a template -> the line that it needs."""
+def render(template: str, **values: Any) -> str:
+    """Return the text of a template."""
+    return templates().get_template(f"{template}.py.jinja").render(values)
 
 
-def rendered(template: str, **told: Any) -> str:
-    """The text of a template."""
-    return templates().get_template(f"{template}.py.jinja").render(told)
-
-
-def written(target: Target, export: Export, path: Path) -> Written:
-    """What stands in the file at `path` behind the reward, which is called ``_reward`` there.
+def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
+    """Write what stands in the file at `path` behind the reward, called ``_reward``.
 
     A template sets `usage`, the configuration lines to paste, `functions`, if the
     trainer is not pointed at one that is called as the reward, and `private`, where it
-    takes each public function for a reward. It is told what `held` is (the reward and
-    its options, for one of the target's callables), how a function of the file begins
-    (`start`) and how it calls ours (`call`), as both wait where the reward has async
-    components.
+    takes each public function for a reward. It gets the reward and its options as
+    arguments for one of the target's callables (`held`), how a function of the file
+    begins (`start`) and how it calls ours (`call`): both wait where the reward has
+    async components.
     """
     reward = export.reward
-    name, awaited = identifier(reward.name), reward.is_async
-    told: dict[str, Any] = {
+    name, is_async = identifier(reward.name), reward.is_async
+    start_of_call = "await asyncio.to_thread({}, " if is_async else "{}("
+    held = "_reward"
+    if export.columns:
+        held += f", columns={dict(export.columns)!r}"
+    if export.missing:
+        held += f", missing={export.missing!r}"
+    values: dict[str, Any] = {
         "trainer": sys.modules[target.readings.__module__],
         "name": name,
-        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-        or "Reward",
+        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")),
         "names": reward.names,
         "weights": reward.weights,
         "needs": reward.needs,
         "siblings": needs_siblings(reward),
         "separate": export.separate,
-        "awaited": awaited,
-        "start": "async def" if awaited else "def",
-        "call": lambda function: (
-            f"await asyncio.to_thread({function}, " if awaited else f"{function}("
-        ),
-        "held": "_reward"
-        + (f", columns={dict(export.columns)!r}" if export.columns else "")
-        + (f", missing={export.missing!r}" if export.missing else ""),
+        "awaited": is_async,
+        "start": "async def" if is_async else "def",
+        "call": start_of_call.format,
+        "held": held,
         "path": path,
         "module": path.stem,
     }
-    made: Any = templates().get_template(f"{target.name}.py.jinja").make_module(told)
-    code = str(made).strip()
-    return Written(
+    template = templates().get_template(f"{target.name}.py.jinja")
+    module: Any = template.make_module(values)
+    code = str(module).strip()
+    imports = []
+    if "asyncio." in code:
+        imports.append("import asyncio")
+    if "partial(" in code:
+        imports.append("from functools import partial")
+    return TrainerCode(
         code,
-        tuple(line for start, line in IMPORTS.items() if start in code),
-        str(made.usage).strip(),
-        tuple(getattr(made, "functions", (name,))),
-        whole=not export.separate,
-        private=getattr(made, "private", False),
+        tuple(imports),
+        str(module.usage).strip(),
+        tuple(getattr(module, "functions", (name,))),
+        combined=not export.separate,
+        private=getattr(module, "private", False),
     )

@@ -8,10 +8,10 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.targets import benchmax
-from rewardkit.targets.calling import awaited as run
-from rewardkit.targets.calling import loaded
+from rewardkit.targets.columns import transcript
 from rewardkit.targets.export import export
-from rewardkit.targets.turns import transcript
+from rewardkit.targets.target import import_file
+from rewardkit.targets.target import run_async as run
 
 
 def rollout(name, row):
@@ -25,7 +25,7 @@ def of_group(completion):
 
 def test_one_file_serves_both_apis(rollouts, tmp_path):
     reward = rk.load_reward("gallery:arithmetic")
-    module = loaded(export(reward, to="benchmax", path=tmp_path / "out.py").path)
+    module = import_file(export(reward, to="benchmax", path=tmp_path / "out.py").path)
     for row, expected in zip(
         rollouts, rk.score(reward, rollouts).rewards.tolist(), strict=True
     ):
@@ -49,14 +49,14 @@ def test_components_are_keys_where_separate_and_their_weights_are_told(
         in made.usage
     )
     given = run(
-        loaded(made.path).RolloutReward().compute_reward(rollout("r", rollouts[0]))
+        import_file(made.path).RolloutReward().compute_reward(rollout("r", rollouts[0]))
     )
     assert given == reward(**rollouts[0]).scores and set(given) == set(reward.names)
 
 
 def test_what_needs_siblings_goes_to_the_groups_hook_of_both(rollouts, tmp_path):
     reward = rk.Reward("g", components=[rk.Component("share", of_group, group=True)])
-    module = loaded(export(reward, to="benchmax", path=tmp_path / "out.py").path)
+    module = import_file(export(reward, to="benchmax", path=tmp_path / "out.py").path)
     rows = list(rollouts)[:2]
     assert not hasattr(module.RolloutReward, "compute_reward")
     group = [rollout(str(at), row) for at, row in enumerate(rows)]
@@ -81,7 +81,9 @@ def test_every_value_is_a_finite_number_as_a_missing_one_would_empty_the_group(
     made = export(
         reward, to="benchmax", path=tmp_path / "out.py", missing=-0.5, separate=separate
     )
-    given = run(loaded(made.path).RolloutReward().compute_reward(rollout("r", row)))
+    given = run(
+        import_file(made.path).RolloutReward().compute_reward(rollout("r", row))
+    )
     assert list(given.values()) == [-0.5] and any(
         "gets -0.5" in sentence for sentence in made.losses
     )

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import TARGETS, named
-from rewardkit.targets.calling import awaited, loaded
+from rewardkit.targets import TARGETS, find_target
+from rewardkit.targets.target import import_file, run_async
 from rewardkit.targets.verifiers import columns_of, data_of, trace_of
 
 REWARDS = """
@@ -225,7 +225,9 @@ def test_callables_give_plain_values_and_change_nothing(
     target, reward, arguments, keywords, expected, load
 ):
     options = {} if target == "inspect" else {"missing": -9.0}
-    made = named(target).functions(load(REWARDS, reward, rollouts=None), **options)
+    made = find_target(target).functions(
+        load(REWARDS, reward, rollouts=None), **options
+    )
     function = made[0] if isinstance(made, list) else made
     before = repr((arguments, keywords))
     assert repr(function(*arguments, **keywords)) == repr(expected)
@@ -246,11 +248,11 @@ def test_functions_of_verifiers_have_their_weights_in_the_configuration_and_no_n
         f'[env.taskset.task.rewards.rewards]\nfn = "{made.path}:rewards"\nweight = -0.2'
         in made.usage
     )
-    module, data = loaded(made.path), data_of({"prompt": "p", "completion": "abc"})
+    module, data = import_file(made.path), data_of({"prompt": "p", "completion": "abc"})
     trace = trace_of({"prompt": "p", "completion": "abc"}, data)
     assert (
-        awaited(module.rewards(data, trace))
-        == awaited(module.reward(data, trace))
+        run_async(module.rewards(data, trace))
+        == run_async(module.reward(data, trace))
         == 0.3
     )
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import TARGETS, named
-from rewardkit.targets.calling import awaited, loaded
+from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.export import export
-from rewardkit.targets.target import Part
+from rewardkit.targets.target import RewardPart, import_file, run_async
 
 # OpenRLHF's file gives tensors, and so needs torch
 WRITTEN = [
@@ -19,7 +18,7 @@ WRITTEN = [
     for target in TARGETS
     if target.functions is not None and target.name != "openrlhf"
 ]
-KEPT = [target for target in WRITTEN if named(target).abilities.weights == "kept"]
+KEPT = [target for target in WRITTEN if find_target(target).abilities.weights == "kept"]
 
 GATED = """
 import asyncio
@@ -58,7 +57,7 @@ def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installe
     assert made.functions
     for name in made.functions:
         again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
-        assert f"read as {named(target).title}: " in again.origin or target in (
+        assert f"read as {find_target(target).title}: " in again.origin or target in (
             "siirl",
             "tunix",
         )
@@ -85,7 +84,7 @@ def test_an_async_component_a_gate_and_what_is_not_judged_survive(
     made = export(reward, to=target, path=tmp_path / "back.py", missing=-7.0)
     again = rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
     theirs = rk.score(again, rollouts).rewards
-    needs_a_number = named(target).abilities.missing == "number"
+    needs_a_number = find_target(target).abilities.missing == "number"
     says_so = (
         "judged" in again.weights
     )  # a key beside the score, by which it is known to be missing
@@ -94,7 +93,7 @@ def test_an_async_component_a_gate_and_what_is_not_judged_survive(
     )
     np.testing.assert_allclose(theirs, expected, rtol=1e-9, atol=0, equal_nan=True)
     assert ("one that is not judged gets -7" in " ".join(made.losses)) is needs_a_number
-    blocks = named(target).abilities.waits != "each"
+    blocks = find_target(target).abilities.waits != "each"
     assert (
         any("async components (judged)" in sentence for sentence in made.losses)
         is blocks
@@ -110,7 +109,7 @@ def test_a_transform_and_a_group_are_told_or_refused_where_siblings_are_not_seen
         "scaled", reward.fields, reward.components, transform=rk.weigh.rank()
     )
     made = export(scaled, to=target, path=tmp_path / "scaled.py")
-    seen = named(target).abilities.siblings
+    seen = find_target(target).abilities.siblings
     assert any("transform is left out" in sentence for sentence in made.losses) is (
         seen == "none"
     )
@@ -128,13 +127,13 @@ def alone(completion):
 
 def test_an_awaited_function_of_a_file_does_not_block_its_loop(load, tmp_path):
     made = export(load(GATED, "reward"), to="eval-protocol", path=tmp_path / "back.py")
-    function = getattr(loaded(made.path), made.functions[0])
+    function = getattr(import_file(made.path), made.functions[0])
     messages = [{"role": "assistant", "content": "4"}]
 
     async def two():
         return await asyncio.gather(function(messages, "4"), function(messages, "5"))
 
-    assert [one["score"] for one in awaited(two())] == pytest.approx([1.9, -1.0])
+    assert [one["score"] for one in run_async(two())] == pytest.approx([1.9, -1.0])
 
 
 def spoil(value):
@@ -174,7 +173,7 @@ RUDE = {
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
     "inspect": lambda state, target: spoil(state.metadata) or 1.0,
-    "benchmax": Part(ENVIRONMENT(), "compute_reward"),
+    "benchmax": RewardPart(ENVIRONMENT(), "compute_reward"),
     "atropos": rude(compute=lambda self, completions, **kwargs: spoil(kwargs) or [1.0]),
     "skyrl-gym": rude(
         __init__=lambda self, extras: spoil(extras), step=lambda self, action: DONE
@@ -196,6 +195,6 @@ def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(k
     }
     row["messages"] = copy.deepcopy(asked + answered)
     before = copy.deepcopy(row)
-    (reading, *_) = named(kind).readings(RUDE[kind], [row])
+    (reading, *_) = find_target(kind).readings(RUDE[kind], [row])
     reading.adapter([row] if reading.adapter.together else row)
     assert row == before

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets.calling import awaited
+from rewardkit.targets.target import run_async
 
 FOUND = """
 import asyncio, random
@@ -498,7 +498,7 @@ def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
     async def inside():
         return rewards(load(FOUND, "trl_asynchronous"))
 
-    assert awaited(inside()) == READ["trl_asynchronous"][1]
+    assert run_async(inside()) == READ["trl_asynchronous"][1]
 
 
 def test_the_source_of_the_user_is_in_the_fingerprint(load):

@@ -7,8 +7,8 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.targets import tunix
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import import_file
 from rewardkit.targets.tunix import get_reward_function, register_reward_function
 
 HELPERS = '''
@@ -39,7 +39,7 @@ def test_the_only_public_function_of_a_file_is_the_reward(load, rollouts, tmp_pa
         reward, to="tunix", path=tmp_path / "out.py", columns={"ground_truth": "label"}
     )
     (tmp_path / "mine.py").unlink()
-    module = loaded(made.path)
+    module = import_file(made.path)
     assert [one.__name__ for one in tunix.public_functions(module)] == ["reward"]
     everything = inspect.getmembers(
         module, inspect.isfunction

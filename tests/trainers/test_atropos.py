@@ -6,8 +6,8 @@ from atroposlib.envs.reward_fns.format_reward import FormatReward
 from table import arithmetic, read_as
 
 import rewardkit as rk
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import import_file
 
 
 class Length(RewardFunction):
@@ -48,7 +48,7 @@ def test_the_file_is_one_of_several_in_their_combined_reward(tmp_path):
     )
     name = next(key for key in registry.list_registered() if key.startswith("gsm8k"))
     assert f'["{name}"]' in made.usage
-    loaded(made.path)
+    import_file(made.path)
     both = CombinedReward(
         rewards=[name, {"type": name, "weight": 2.0}], normalization="none"
     )

@@ -9,8 +9,8 @@ from table import arithmetic, read_as
 
 import rewardkit as rk
 from rewardkit.targets.benchmax import rewards_of
-from rewardkit.targets.calling import awaited
 from rewardkit.targets.export import export
+from rewardkit.targets.target import run_async
 
 ROLLOUTS = arithmetic()
 
@@ -41,7 +41,7 @@ def test_an_environment_of_ones_own_is_scored_as_benchmax_does():
     reward, _ = read_as("benchmax", "benchmax", f"{__file__}:Arithmetic", ROLLOUTS)
     assert reward.weights == {"right": 1.0, "penalty": 1.0, "short": 1.0}
     scores = rk.score(reward, ROLLOUTS)
-    theirs = awaited(rewards_of(Arithmetic, list(ROLLOUTS)))
+    theirs = run_async(rewards_of(Arithmetic, list(ROLLOUTS)))
     for name in reward.names:
         np.testing.assert_array_equal(scores.score(name), [one[name] for one in theirs])
         assert len(set(scores.score(name))) > 1

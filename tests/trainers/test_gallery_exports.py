@@ -7,7 +7,7 @@ from table import arithmetic, proved
 
 import rewardkit as rk
 from rewardkit.rollouts.paths import bundled
-from rewardkit.targets import named
+from rewardkit.targets import find_target
 from rewardkit.targets.export import export, prove
 from rewardkit.targets.exported import identifier
 
@@ -70,7 +70,7 @@ def test_an_export_that_is_loaded_back_gives_the_same_scores(target, tmp_path):
     assert abs(ours - theirs).max() < (1e-6 if target == "openrlhf" else 1e-9), (
         again.origin
     )  # float32 there
-    assert named(target).title in again.origin or target in (
+    assert find_target(target).title in again.origin or target in (
         "siirl",
         "tunix",
     )  # read as verl's, as TRL's

@@ -5,8 +5,8 @@ import skyrl_gym
 from table import read_as, rows
 
 import rewardkit as rk
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import import_file
 
 TRUTH = {"reward_spec": {"ground_truth": "4"}}
 
@@ -48,7 +48,7 @@ def test_the_lines_to_paste_register_the_environment(tmp_path):
     assert f'entry_point="{made.path.stem}:{made.functions[0]}"' in line
     name = line.split('"')[1]
     skyrl_gym.register(
-        id=name, entry_point=getattr(loaded(made.path), made.functions[0])
+        id=name, entry_point=getattr(import_file(made.path), made.functions[0])
     )
     env = skyrl_gym.make(name, env_config={}, extras=TRUTH)
     env.init([{"role": "user", "content": "2+2?"}])

@@ -16,8 +16,8 @@ from trl import GRPOConfig, GRPOTrainer
 import rewardkit as rk
 from rewardkit.analysis.statistics.advantages import batch, dr_grpo, gdpo, grpo
 from rewardkit.targets import trl
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import import_file
 
 GENERATIONS = 4
 TRUTHS = {"count to 3": "123 count", "say abc": "abc", "write xyz": "xyz"}
@@ -132,7 +132,7 @@ def test_a_trainer_waits_for_the_async_function_of_a_file(tmp_path):
         to="trl",
         path=tmp_path / "tiny_trl.py",
     )
-    function = loaded(made.path).tiny
+    function = import_file(made.path).tiny
     assert asyncio.iscoroutinefunction(function)
     table, rollouts, _ = trained([function], tmp_path, chat=True)
     same(table["tiny"], rk.score(waiting.tiny(), rollouts).rewards)
@@ -144,7 +144,7 @@ def test_a_file_with_a_judge_and_with_siblings_is_awaited_and_gives_our_numbers(
 ):
     with judging.at_work(monkeypatch) as (judged, server):
         made = export(judged, to="trl", path=tmp_path / "judged_trl.py")
-        table, rollouts, _ = trained([loaded(made.path).judged], tmp_path)
+        table, rollouts, _ = trained([import_file(made.path).judged], tmp_path)
         asked, rewards = len(server.asked), rk.score(judged, rollouts).rewards
     assert asked and len(set(rewards.round(6))) > GENERATIONS
     same(table["judged"], rewards)

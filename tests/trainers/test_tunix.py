@@ -6,8 +6,8 @@ from tunix.rl.algorithm_config import AlgorithmConfig
 from tunix.rl.reward_manager import SequenceRewardManager
 
 import rewardkit as rk
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import import_file
 
 
 def managed(functions, **columns):
@@ -47,7 +47,7 @@ def test_functions_of_ones_own_get_what_the_manager_gives_them(tmp_path):
         "level": "level",
     }
     found = managed(
-        loaded(theirs).functions,
+        import_file(theirs).functions,
         **{name: columns[column] for name, column in names.items()},
     )
     assert len(set(found["rewards"])) > 2
@@ -64,7 +64,7 @@ def test_what_is_not_judged_is_a_number_there_and_no_error_of_the_manager(tmp_pa
     )
     assert made.proof.equal
     found = managed(
-        [loaded(made.path).half], prompts=["p", "p"], completions=["a", "ab"]
+        [import_file(made.path).half], prompts=["p", "p"], completions=["a", "ab"]
     )
     assert (
         found["rewards"].tolist()

@@ -21,7 +21,8 @@ from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.strategies.strategy import Row
 from rewardkit.targets import TARGETS, trl
-from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.columns import FAMILIAR, OF_DATA
 
 ROWS_OF_CONTRACT = 12
 """Rows on which the contract is tried. Our choice: two of each kind that rewards

@@ -39,7 +39,8 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.strategies.strategy import Row, Subject
-from rewardkit.targets.adapter import Adapter, uses
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.columns import uses
 
 MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 FEW_SUBJECTS = 2  # prompts of a part where calls are slow

@@ -1,0 +1,396 @@
+"""A row as functions ask for it: a column by a parameter's name, or chat messages."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import CodeType
+from typing import Any
+
+from rewardkit.primitives.messages import assistant_text
+from rewardkit.rewards.signature import parameters
+from rewardkit.rollouts.columns import ALIASES
+
+Row = Mapping[str, Any]
+"""One rollout: column -> value, under canonical names."""
+
+CANONICAL = {
+    alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases
+}
+CANONICAL |= dict.fromkeys(
+    (
+        "label",
+        "labels",
+        "gt",
+        "truth",
+        "expected",
+        "expected_answer",
+        "correct_answer",
+        "reference_answer",
+    ),
+    "ground_truth",
+)
+"""A parameter's name -> the canonical column that it asks for."""
+
+OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
+"""Canonical columns of training sets; no trainer hands over the others, a log's."""
+
+FAMILIAR = ("answer", "solution", "question", "problem")
+"""What functions look for in their ``**kwargs``."""
+
+RIGHT = """<think>6 * 7 = 42</think>
+<answer>42</answer>
+The answer is \\boxed{42}.
+#### 42"""
+WRONG = RIGHT.replace("=", "may well be").replace("42", "41")  # of another length, too
+SAMPLE: tuple[Row, ...] = tuple(
+    {
+        "prompt_id": "sample",
+        "prompt": "What is 6 * 7?",
+        "completion": completion,
+        "ground_truth": "42",
+        "data_source": "openai/gsm8k",
+        "extra_info": {"index": 0, "split": "train"},
+    }
+    for completion in (RIGHT, WRONG)
+)
+"""Where no rollouts are given: a right and a wrong completion, in usual forms."""
+
+# --- parameters
+
+
+def named_parameters(function: Any) -> dict[str, inspect.Parameter]:
+    """Return the parameters but for ``*args`` and ``**kwargs``."""
+    named = {}
+    for name, parameter in parameters(function).items():
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            named[name] = parameter
+    return named
+
+
+def required_parameters(function: Any) -> list[str]:
+    """Return the names of the parameters without a default."""
+    named = named_parameters(function).items()
+    return [name for name, parameter in named if parameter.default is parameter.empty]
+
+
+def keywords_name(function: Any) -> str | None:
+    """Return the name of its ``**kwargs``, None where it has none."""
+    for name, parameter in parameters(function).items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return name
+    return None
+
+
+def takes_all(function: Any) -> bool:
+    """Whether it has ``**kwargs``."""
+    return keywords_name(function) is not None
+
+
+def takes_anything(function: Any) -> bool:
+    """Whether it takes all keywords and names none, as a decorated function may."""
+    return takes_all(function) and not named_parameters(function)
+
+
+def uses(function: Any, parameter: str) -> bool:
+    """Whether the function's code reads the parameter; true where nobody can tell.
+
+    >>> uses(lambda completion, ground_truth: len(completion), "ground_truth")
+    False
+    """
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(type(function).__call__, "__code__", None)
+    if not isinstance(code, CodeType) or parameter not in code.co_varnames:
+        return True
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith(("STORE", "DELETE", "COPY_FREE", "MAKE_CELL")):
+            continue
+        names = instruction.argval  # a tuple where one instruction reads two
+        if names == parameter or (isinstance(names, tuple) and parameter in names):
+            return True
+    return False
+
+
+# --- the columns that fill them
+
+
+def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
+    """Return the column that a parameter without a default takes.
+
+    That is the canonical column that it is a name for. A column of the log's own under
+    the same name comes first, where it holds something else.
+    """
+    canonical = CANONICAL.get(parameter, parameter)
+    for row in rows:
+        if parameter in row and (
+            canonical not in row or row[canonical] is not row[parameter]
+        ):
+            return parameter
+    return canonical
+
+
+def source_of(parameter: inspect.Parameter, row: Row) -> str | None:
+    """Return the column of a row that fills a parameter, None for its default.
+
+    One without a default takes the column of its name, else the canonical one that it
+    is a name for. One with a default is filled by the column of its name, if that is no
+    column of the log alone; by a canonical one only where the default says that there
+    may be none: ``answer=""``, not ``target=100``.
+    """
+    name, canonical = parameter.name, CANONICAL.get(parameter.name)
+    is_canonical = canonical in row
+    if parameter.default is parameter.empty:
+        if name in row:
+            return name
+        return canonical if is_canonical else None
+    if name in row and canonical in (None, *OF_DATA):
+        return name
+    is_empty = parameter.default is None or (
+        isinstance(parameter.default, str) and not parameter.default
+    )
+    return canonical if is_empty and is_canonical and canonical in OF_DATA else None
+
+
+def with_aliases(row: Row) -> dict[str, Any]:
+    """Return the row with each column under its other names, too.
+
+    Beside them stands what its `extra_info` holds.
+
+    >>> with_aliases({"ground_truth": "4"})["answer"]
+    '4'
+    """
+    columns: dict[str, Any] = {}
+    for alias, canonical in CANONICAL.items():
+        if canonical in row:
+            columns[alias] = row[canonical]
+    info = row.get("extra_info")
+    if isinstance(info, Mapping):
+        columns |= {str(name): info[name] for name in info}
+    return columns | dict(row)
+
+
+def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keyword arguments for a function that asks for columns by name.
+
+    `own` are the trainer's. Each other parameter takes the column that `source_of`
+    says; ``**kwargs`` gets all columns, and the prompt and the truth also under the
+    names that functions look for.
+    """
+    named, everything = named_parameters(function), takes_all(function)
+    arguments = {}
+    for name, argument in own.items():
+        if everything or name in named:
+            arguments[name] = argument
+    for name, parameter in named.items():
+        source = source_of(parameter, row)
+        if source is not None and name not in own:
+            arguments[name] = row[source]
+    if not everything:
+        return arguments
+    columns = {
+        name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row
+    }
+    columns |= row
+    for name, column in columns.items():
+        if name not in named and name not in own:
+            arguments[name] = column
+    return arguments
+
+
+def required_columns(
+    function: Any, own: Collection[str], rows: Sequence[Row] = ()
+) -> tuple[str, ...]:
+    """Return the columns that fill the parameters without a default.
+
+    The trainer's `own` are left out; a ground truth that the function takes out of its
+    ``**kwargs`` is counted.
+    """
+    names = [*required_parameters(function), *_truths_taken(function, rows)]
+    columns = [column_of(name, rows) for name in names if name not in own]
+    return tuple(dict.fromkeys(columns))
+
+
+def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
+    """Return names of the truth that a function's source takes as ``kwargs["answer"]``.
+
+    Or as ``kwargs.get("answer")``, where these rows have it.
+    """
+    kwargs = keywords_name(function)
+    if kwargs is None:
+        return []
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    keys = []
+    for key, is_required in _keys_read(tree, kwargs):
+        if key in ALIASES["ground_truth"] and key not in keys:
+            if is_required or any(key in row for row in rows):
+                keys.append(key)
+    return keys
+
+
+def _keys_read(tree: ast.AST, name: str) -> Iterator[tuple[Any, bool]]:
+    """Yield the keys that code reads of a dict, and whether it fails without them."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=dict_name), slice=ast.Constant(key)):
+                if dict_name == name:
+                    yield key, True
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=dict_name)),
+                args=[ast.Constant(key), *_],
+            ):
+                if dict_name == name:
+                    yield key, False
+
+
+def columns_asked(
+    function: Any, own: Collection[str], rows: Sequence[Row]
+) -> dict[str, str]:
+    """Return for each parameter that a column of these rows fills, which column.
+
+    The trainer's `own` are left out.
+    """
+    columns = {}
+    for name, parameter in named_parameters(function).items():
+        is_filled = parameter.default is parameter.empty or any(
+            source_of(parameter, row) is not None for row in rows or SAMPLE
+        )
+        if is_filled and name not in own:
+            columns[name] = column_of(name, rows or SAMPLE)
+    kwargs = keywords_name(function)
+    if kwargs is not None:
+        columns[f"**{kwargs}"] = f"all columns, some also as {', '.join(FAMILIAR)}"
+    return columns
+
+
+# --- chat messages
+
+
+def prompt_turns(row: Row) -> list[dict[str, Any]]:
+    """Return the prompt's turns, a text as one turn of the user."""
+    prompt = row.get("prompt")
+    if prompt is None:
+        return []
+    if isinstance(prompt, Sequence) and not isinstance(prompt, str):
+        return [dict(turn) for turn in prompt]
+    return [{"role": "user", "content": prompt}]
+
+
+def transcript(row: Row) -> list[dict[str, Any]]:
+    """Return the column `messages`, else the prompt with the completion behind it.
+
+    >>> transcript({"prompt": "2+2?", "completion": "4"})
+    [{'role': 'user', 'content': '2+2?'}, {'role': 'assistant', 'content': '4'}]
+    """
+    turns = row.get("messages")
+    if isinstance(turns, Sequence) and not isinstance(turns, str) and turns:
+        return [dict(turn) for turn in turns]
+    return [*prompt_turns(row), {"role": "assistant", "content": row.get("completion")}]
+
+
+def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a conversation as a row's `prompt`, `completion` and `messages`.
+
+    The prompt is what stands before the first turn of the assistant: a text where that
+    is one turn of the user. The completion is the text of the assistant's last turn.
+
+    >>> from_messages(transcript({"prompt": "2+2?", "completion": "4"}))["prompt"]
+    '2+2?'
+    """
+    turns = [dict(turn) for turn in messages]
+    prompt: Any = turns[: _first_answer(turns)]
+    if len(prompt) == 1 and prompt[0].get("role") == "user":
+        text = prompt[0].get("content")
+        if isinstance(text, str):
+            prompt = text
+    return {"prompt": prompt, "completion": assistant_text(turns), "messages": turns}
+
+
+def _first_answer(turns: Sequence[Mapping[str, Any]]) -> int:
+    """Return the place of the assistant's first turn, behind all where it has none."""
+    roles = [turn.get("role") for turn in turns]
+    return [*roles, "assistant"].index("assistant")
+
+
+def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the turns of the prompt, and those that were generated.
+
+    A prompt of messages says by its length where that is; else the first turn of the
+    assistant begins what was generated.
+    """
+    turns, prompt = transcript(row), row.get("prompt")
+    start = len(prompt) if isinstance(prompt, list) else _first_answer(turns)
+    return turns[:start], turns[start:]
+
+
+def generated_texts(row: Row) -> list[str]:
+    """Return the assistant's generated texts, one a turn."""
+    if not isinstance(row.get("messages"), list):
+        return [row["completion"]]
+    texts = []
+    for turn in split(row)[1]:
+        if turn.get("role") == "assistant":
+            texts.append(assistant_text([turn]) or "")
+    return texts
+
+
+def batch_columns(
+    completions: Sequence[Any], arguments: Mapping[str, Any], *, spread: bool = False
+) -> dict[str, list[Any]]:
+    """Return what a trainer hands over of a batch as columns.
+
+    Columns are the completions as texts, each list of their length, and what
+    conversations in `messages` say. Other values are repeated where the trainer gives
+    one for all (`spread`), else left out; the step of a `trainer_state` is a column.
+    """
+    count = len(completions)
+    columns: dict[str, list[Any]] = {}
+    repeated: dict[str, list[Any]] = {}
+    for name, argument in arguments.items():
+        if _is_column(name, argument, count):
+            columns[name] = list(argument)
+        elif spread:
+            repeated[name] = [argument] * count
+    step = getattr(arguments.get("trainer_state"), "global_step", None)
+    if step is not None:
+        repeated["step"] = [step] * count
+    columns = {
+        **repeated,
+        **columns,
+        "completion": [assistant_text(completion) for completion in completions],
+    }
+    conversations = columns.get("messages", [])
+    if conversations and all(
+        isinstance(turns, list) and turns for turns in conversations
+    ):
+        _add_conversations(columns)
+    if not any(columns.get("prompt_id", ())):  # a trainer's placeholder
+        columns.pop("prompt_id", None)
+    return columns
+
+
+def _is_column(name: str, values: Any, count: int) -> bool:
+    """Whether it is a column of so many values, and no single conversation."""
+    if not isinstance(values, list | tuple) or len(values) != count:
+        return False
+    return name != "messages" or not any(isinstance(turn, Mapping) for turn in values)
+
+
+def _add_conversations(columns: dict[str, list[Any]]) -> None:
+    """Put what the conversations in `messages` say into the other columns."""
+    rows = [from_messages(turns) for turns in columns["messages"]]
+    columns["messages"] = [row["messages"] for row in rows]
+    columns.setdefault("prompt", [row["prompt"] for row in rows])
+    for place, row in enumerate(rows):
+        last = row["messages"][-1]
+        text = columns["completion"][place]
+        if last.get("role") != "assistant" and last.get("content") == text:
+            # what a tool said is no completion
+            columns["completion"][place] = row["completion"]
