@@ -17,7 +17,7 @@ import data_latex_pairs
 from bench import in_turn
 
 import rewardkit as rk
-from rewardkit.primitives.verify.math import equal as mathematics
+from rewardkit.primitives.verify import math as mathematics
 
 RUNS = 3
 OTHER_NUMBERS = (

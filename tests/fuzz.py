@@ -17,7 +17,7 @@ from typing import Any
 import hostile
 import inventory
 
-from rewardkit.primitives.verify.math.equal import PAIR_CPU_SECONDS
+from rewardkit.primitives.verify.math import PAIR_CPU_SECONDS
 
 DEADLINE = 2.0
 """Seconds. Our choice: a million characters take a fraction of that."""

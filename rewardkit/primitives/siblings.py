@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from rewardkit.errors import preview
-from rewardkit.primitives.measure.likeness import similarity
+from rewardkit.primitives.measure.wording import similarity
 from rewardkit.primitives.primitive import PRINTED_NAMED, Primitive, finite_number
 from rewardkit.primitives.texts import is_missing, normal_text, runs, words
 

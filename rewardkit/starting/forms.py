@@ -13,7 +13,7 @@ from rewardkit.answers import Row, Truth
 from rewardkit.answers.formats import THINKING, find_tags
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
-from rewardkit.primitives.verify.json_values import json_of
+from rewardkit.primitives.verify.structures import json_of
 from rewardkit.starting.code import code_of
 from rewardkit.starting.extractions import USUAL_SHARE, Extraction
 

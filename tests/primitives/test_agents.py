@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tabled import table
 
 import rewardkit as rk
-from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
+from rewardkit.primitives.agents import final_answer, read_turns, says_error
 
 measure, assistant_text, read_calls = (
     rk.measure,

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from tabled import noted, table
 
 import rewardkit as rk
-from rewardkit.primitives.verify.math import equal as mathematics
-from rewardkit.primitives.verify.math import symbolic
-from rewardkit.primitives.verify.math.equal import math_equal
+from rewardkit.primitives.verify import math as mathematics
+from rewardkit.primitives.verify.math import math_equal, symbolic
 from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION
 from rewardkit.workers.pool import Workers
 
@@ -257,7 +256,7 @@ def run(program):
 
 
 WORKER = (
-    "from rewardkit.primitives.verify.math import equal as mathematics\n"
+    "from rewardkit.primitives.verify import math as mathematics\n"
     "mathematics.WORKER_MEMORY = 1 << 29\n"
     "decide = mathematics._in_the_worker()\n"
     "assert decide('x+x', '2x') is True\n"
@@ -277,7 +276,7 @@ def test_a_worker_takes_no_more_memory_than_it_may_and_lets_another_take_over_wh
 
 def test_sympy_is_not_imported_in_this_process():
     run(
-        "import sys; from rewardkit.primitives.verify.math.equal import math_equal as equal;"
+        "import sys; from rewardkit.primitives.verify.math import math_equal as equal;"
         "assert equal('1', '1.0') and 'sympy' not in sys.modules;"
         "assert equal('x+x', '2x') and 'sympy' not in sys.modules and 'math_verify' not in sys.modules"
     )

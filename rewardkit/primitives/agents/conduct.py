@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
-from rewardkit.primitives.agents.transcripts import (
+from rewardkit.primitives.agents import (
     FailureTest,
     ToolCall,
     read_calls,

@@ -6,7 +6,7 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from rewardkit.primitives.agents.transcripts import final_answer, read_turns
+from rewardkit.primitives.agents import final_answer, read_turns
 from rewardkit.primitives.extract.markers import Label, citation_patterns
 from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.notes import note

@@ -13,6 +13,7 @@ that is to count as bad, put the component behind a gate that is closed there (o
 
 from __future__ import annotations
 
+from rewardkit.primitives.agents import ToolCall, read_calls
 from rewardkit.primitives.agents.conduct import (
     call_efficiency,
     calls_within,
@@ -22,14 +23,11 @@ from rewardkit.primitives.agents.conduct import (
     turns,
 )
 from rewardkit.primitives.agents.evidence import citations, grounding
-from rewardkit.primitives.agents.transcripts import ToolCall, read_calls
 from rewardkit.primitives.expressions import regex
+from rewardkit.primitives.measure.amounts import diversity, length, overlong, repetition
 from rewardkit.primitives.measure.grammar import tags
-from rewardkit.primitives.measure.lengths import length, overlong
-from rewardkit.primitives.measure.likeness import similarity
-from rewardkit.primitives.measure.repeating import diversity, repetition
 from rewardkit.primitives.measure.schema import json_schema
-from rewardkit.primitives.measure.wording import keywords, steps
+from rewardkit.primitives.measure.wording import keywords, similarity, steps
 
 __all__ = [
     "ToolCall",

@@ -10,11 +10,9 @@ called equal is symmetric.
 
 from __future__ import annotations
 
-from rewardkit.primitives.verify.json_values import json_equal
-from rewardkit.primitives.verify.lists import lists_equal, sets_equal
-from rewardkit.primitives.verify.math.equal import math_equal
-from rewardkit.primitives.verify.numbers import read_number
-from rewardkit.primitives.verify.tolerances import closeness, numbers_equal
+from rewardkit.primitives.verify.math import math_equal
+from rewardkit.primitives.verify.numbers import closeness, numbers_equal, read_number
+from rewardkit.primitives.verify.structures import json_equal, lists_equal, sets_equal
 from rewardkit.primitives.verify.wording import choice_equal, contains, f1, matches
 
 __all__ = [

@@ -1,1 +1,191 @@
-"""Mathematics: LaTeX, units, symbolic equality."""
+"""Compare mathematical answers: numbers and words here, expressions in a worker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from rewardkit.primitives.extract.mathematics import math_answer
+from rewardkit.primitives.notes import note
+from rewardkit.primitives.texts import is_missing
+from rewardkit.primitives.verify.math.comparison import (
+    Verdict,
+    compare,
+    is_known,
+    plain_number,
+)
+from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION, normal_latex
+from rewardkit.primitives.verify.numbers import alike, check_tolerances
+from rewardkit.workers.pool import Lost, WorkerEnded, Workers
+
+PAIR_CPU_SECONDS = 5.0
+"""Processor time of a pair, in seconds: math-verify's default for each step."""
+
+PAIR_SECONDS = 60.0
+"""Seconds by the clock, where the kernel counts no processor time.
+
+Our choice: a loaded machine still gets `PAIR_CPU_SECONDS` done."""
+
+LONGEST_SOLUTION = 100_000
+"""Characters of a text whose answer is looked for. Our choice: some 30,000 tokens."""
+
+WORKER_MEMORY = 1 << 30
+"""Bytes that a worker may take beyond what it starts with. Our choice."""
+
+CACHED_PAIRS = 1 << 13
+"""Pairs whose verdict is cached. Our choice: some 30 MB of the longest texts."""
+
+
+def math_equal(
+    prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
+) -> bool | None:
+    r"""Whether two mathematical expressions, sentences or solutions have equal answers.
+
+    Of what has words, lines or a box in it the final answer is taken on either side, as
+    `rk.extract.math_answer` finds it: "The largest $n$ is 34." is 34.
+
+    Numbers and words are compared exactly, as in `numbers_equal`, lists and sets by
+    their elements, named values by what they are. Expressions are equal where their
+    values are, of letters for some numbers put in for them; equations and inequalities
+    where the differences of their sides are proportional; sequences with an ellipsis as
+    texts. Other kinds (matrices, unions, an inequality beside an interval) are left to
+    math-verify, and equal only if it says so in both orders.
+
+    - Case counts in letters (R is not r), but not in words of three letters or more,
+      nor in No. Two letters alone are a product (``ab`` is ``ba``), but capitals and
+      longer ones a word; in ``2AB`` they commute.
+    - Units do not count, whichever they are: words set as text behind a value
+      (``5\text{ m}``), and bare ones of four letters (``5 apples``) or short known ones
+      (``5 cm``). Bare letters are letters: ``5 m`` is 5 times m. Number words count:
+      ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5. Words that say
+      another value are no units (``5 permille``, ``5 grand``, ``5 twice``,
+      ``3 below``); the list of them is ours, and may lack some. ``50\%`` is 50 to one
+      and a half to another: equal to both.
+    - A base or index behind a number (``101_2``), a transpose and the prime of ``5'``
+      make a difference; what says "about" in front (``\approx``, a tilde) makes none.
+    - ``60^\circ`` is equal to ``\pi/3`` and to 60; a labelled option, "(C) 12", to its
+      letter and to its value; "none" and "no solution" to ``\emptyset``; bounds that
+      exclude each other (``x<1, x>3``) to the union of their intervals. ``3:4`` is a
+      fraction, but two times of day, such as ``10:50``, are not.
+    - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three
+      digits parted by spaces are one number.
+    - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two
+      equations the names count, with what is in their brackets.
+    - ``0.333\ldots`` is 1/3, and ``0.1234\ldots`` is equal only to itself.
+
+    Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked
+    for: `absolute`, or `relative` to the larger magnitude. It applies to real numbers,
+    also in tuples, sets and ``x=5``. What is over 2,000 characters is not read, of a
+    solution over 100,000. A prediction that cannot be read is wrong, and so is one that
+    takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
+    that is missing, too long, or cannot be read (in that time), is not judged
+    (``None``), unless the prediction is the same text. ValueError: a tolerance that is
+    negative or not finite.
+
+    >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
+    (True, False)
+    """
+    check_tolerances(absolute, relative)
+    truth, number = plain_number(ground_truth), plain_number(prediction)
+    if truth is not None and number is not None:
+        return alike(number, truth, absolute, relative)
+    expected, answer = _text_to_read(ground_truth), _text_to_read(prediction) or ""
+    if expected is None:
+        return None
+    if len(expected) > LONGEST_EXPRESSION:
+        return True if answer == expected else None
+    if len(answer) > LONGEST_EXPRESSION:
+        answer = ""
+    verdict, reason = _judge(answer, expected, float(absolute), float(relative))
+    if reason:
+        note("math_equal", reason)
+    return verdict
+
+
+_PROSE = re.compile(
+    r"####|\\boxed|\n|(?i:answer)[*_]{0,3}\s?:|选|[\u4e00-\u9fff]{2}"
+    r"|(?<![a-z])[a-z]{2,}+ is |\A\s*[A-Z][a-z]*+ [a-z]{2,}+ "
+    r"|(?:(?<![\\A-Za-z])[A-Za-z]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
+)
+"""What only sentences and solutions have."""
+
+_FIND_ANSWER = math_answer()
+
+
+def _text_to_read(value: Any) -> str | None:
+    """Return a text, or the answer of a sentence or solution; ``None``: missing."""
+    if is_missing(value):
+        return None
+    try:
+        text = str(value)
+    except ValueError:  # an int of thousands of digits
+        return None
+    if len(text) <= LONGEST_SOLUTION and _PROSE.search(text):
+        return _FIND_ANSWER(text) or text
+    return text
+
+
+_CONTINUED_DIGITS = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
+
+
+@lru_cache(maxsize=CACHED_PAIRS)
+def _judge(
+    answer: str, expected: str, absolute: float, relative: float
+) -> tuple[Verdict, str | None]:
+    """Return the verdict on two texts, and the reason why there is no better one."""
+    prediction, truth = normal_latex(answer), normal_latex(expected)
+    if not truth:
+        return None, None
+    if absolute or relative:
+        prediction = _CONTINUED_DIGITS.sub(r"\1", prediction)
+        truth = _CONTINUED_DIGITS.sub(r"\1", truth)
+    if not prediction and is_known(truth):
+        return False, None
+    try:
+        return compare(prediction, truth, (absolute, relative), _need_worker), None
+    except (_WorkerNeeded, RecursionError):
+        verdict = _ask_worker(prediction, truth, absolute, relative)
+    if not isinstance(verdict, Lost):
+        return verdict, None
+    is_readable = is_known(truth) or _ask_worker("", truth, 0.0, 0.0) is False
+    return (False if is_readable else None), f"not decided: {verdict.error}"
+
+
+class _WorkerNeeded(Exception):
+    """There is an expression to compute."""
+
+
+def _need_worker(*_: Any) -> Verdict:
+    raise _WorkerNeeded
+
+
+def _ask_worker(prediction: str, truth: str, absolute: float, relative: float) -> Any:
+    """Return the verdict of `symbolic.decide` in the worker, or Lost."""
+    task = (prediction, truth, absolute, relative)
+    for _ in range(2):  # once more where the process ended for a reason of its own
+        ((_, verdict),) = _WORKERS.map(_DECIDE, [task])
+        if not (isinstance(verdict, Lost) and isinstance(verdict.error, WorkerEnded)):
+            break
+    return verdict
+
+
+class _Decide:
+    """`symbolic.decide` for a worker, which alone imports sympy."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        return _in_the_worker, ()
+
+
+def _in_the_worker() -> Callable[..., Verdict]:
+    from rewardkit.primitives.verify.math import symbolic
+
+    return symbolic.worker(WORKER_MEMORY)
+
+
+_WORKERS = Workers(seconds=PAIR_SECONDS, cpu_seconds=PAIR_CPU_SECONDS)
+_DECIDE = _Decide()

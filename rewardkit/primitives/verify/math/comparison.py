@@ -13,11 +13,15 @@ from functools import partial
 from itertools import product, starmap
 from typing import Any, Final
 
-from rewardkit.primitives.verify.lists import between, separators
-from rewardkit.primitives.verify.math.latex import ELLIPSIS, FUNCTIONS
-from rewardkit.primitives.verify.math.units import DEGREES, TEXT_COMMAND, without_unit
-from rewardkit.primitives.verify.numbers import Number, read_number
-from rewardkit.primitives.verify.tolerances import alike
+from rewardkit.primitives.verify.math.latex import (
+    DEGREES,
+    ELLIPSIS,
+    FUNCTIONS,
+    TEXT_COMMAND,
+    without_unit,
+)
+from rewardkit.primitives.verify.numbers import Number, alike, read_number
+from rewardkit.primitives.verify.structures import between, separators
 
 Verdict = bool | None
 Tolerance = tuple[float, float]

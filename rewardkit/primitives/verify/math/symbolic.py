@@ -42,7 +42,7 @@ from rewardkit.primitives.verify.math.comparison import (
     members_equal,
 )
 from rewardkit.primitives.verify.math.latex import Replacement
-from rewardkit.primitives.verify.tolerances import alike
+from rewardkit.primitives.verify.numbers import alike
 
 DIGITS_OF_NUMBERS = 1000
 """Digits to which numbers are compared. Our choice: far beyond any answer."""
