@@ -28,7 +28,7 @@ STATED_SHARE = 0.05
 """Share of the completions that state lists, or objects, as truths do. Our choice."""
 ANSWER_KEYS = ("answer", "solution", "ground_truth", "gold", "reference")
 """Keys under which an object holds the answer. "target" may be a goal. Our choice."""
-LONGEST_COMPARED = 100
+LONGEST_COMPARED_ANSWER = 100
 """Characters of an answer; a longer one is not compared with a truth. Our choice."""
 ANSWER_END = 4_000
 """Characters at a completion's end in which its answer is looked for. Our choice."""
@@ -212,7 +212,7 @@ def states_truth(completion: str, truth: Any) -> float:
     nan
     """
     right = None if isinstance(truth, dict) else read_truth(truth)
-    if right is None or len(right) > LONGEST_COMPARED:
+    if right is None or len(right) > LONGEST_COMPARED_ANSWER:
         return math.nan
     kind = kind_of(right)
     if kind not in ("number", "choice", "text"):
@@ -231,7 +231,7 @@ def _read_as(kind: str, text: str) -> Any:
         return read_choice(text, OPTION_LETTERS)
     if kind == "number":
         return verify.read_number(text.rstrip("."))
-    return normal_text(text) if len(text) <= LONGEST_COMPARED else None
+    return normal_text(text) if len(text) <= LONGEST_COMPARED_ANSWER else None
 
 
 def _read_answer(completion: str) -> tuple[str, bool]:

@@ -13,7 +13,7 @@ from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
 from rewardkit.probes.baseline import accept
-from rewardkit.probes.options import FAMILIES, TIMEOUT
+from rewardkit.probes.options import CALL_TIMEOUT, FAMILIES
 from rewardkit.probes.probe import alarms_from
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
@@ -49,7 +49,7 @@ UNPROBED = "no prompt could be probed, so nothing says that the reward holds, an
         "--only NAME...": "Run this family or probe only (see --list).",
         "--timeout SECONDS": (
             "Limit for one call of your code; a longer one is a finding.",
-            {"default": TIMEOUT, "type": Number(min=0, min_open=True)},
+            {"default": CALL_TIMEOUT, "type": Number(min=0, min_open=True)},
         ),
         "--expects-partial": "Accept a partial reward for a nearly right answer.",
         "--accept REASON": "Add the findings of this run to the baseline, with this reason.",

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+from rewardkit.mutation.options import option_changes, scaled
+from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.primitive import Primitive
 from rewardkit.probes.contract.constants import codes_in, names_in
+from rewardkit.rewards.fingerprint import describe, user_code
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import is_async
 
 OPPOSITES = (
     (ast.Eq, ast.NotEq),
@@ -30,6 +36,9 @@ OTHER_OPERATOR: Mapping[type[ast.AST], Any] = {
     **dict(OPPOSITES),
     **{second: first for first, second in OPPOSITES},
 }
+
+MOST_CODE_CHANGES = 40
+"""Changes of one function's code, spread evenly over its text. Our choice."""
 
 NUMBER_FACTOR = 0.7
 """Factor of a number with a decimal point; a whole number gains one. Our choice."""
@@ -91,6 +100,77 @@ class Changed:
             return self.called(*arguments, **keywords)
         finally:
             self.change.put(before)
+
+
+def code_changes_of(reward: Reward) -> tuple[list[CodeChange], list[str]]:
+    """List changes of the users' functions of a reward, and of what their files hold.
+
+    The latter are numbers and primitives at the top of a file. What is awaited, as a
+    judge is, or takes a whole group is left alone.
+
+    Returns:
+        The changes, and a sentence for each part that could not be changed.
+    """
+    changes: list[CodeChange] = []
+    left_out: list[str] = []
+    called: list[Any] = [*reward.fields.values()]
+    for component in reward.components:
+        if not component.group:
+            called += [component.function, component.gate]
+    parts: dict[Any, None] = {}
+    for use in [*called, reward.gate]:
+        parts |= dict.fromkeys(user_parts(use))
+    names: dict[tuple[int, str], FunctionType] = {}
+    for part in parts:
+        of_part = code_changes(part) if isinstance(part, FunctionType) else None
+        if of_part is None:
+            left_out.append(
+                f"the code of {describe(part)}: it is no function, or its source is "
+                "not at hand"
+            )
+            of_part = []
+        count = len(of_part)
+        if count > MOST_CODE_CHANGES:
+            left_out.append(
+                f"{count - MOST_CODE_CHANGES} more changes of {part.__name__}: "
+                f"{MOST_CODE_CHANGES} were made"
+            )
+            spread = range(MOST_CODE_CHANGES)
+            of_part = [of_part[at * count // MOST_CODE_CHANGES] for at in spread]
+        changes += of_part
+        if isinstance(part, FunctionType):
+            for name in names_in(part):
+                names[id(part.__globals__), name] = part
+    for (_, name), function in names.items():
+        changes += _change_global(function, name)
+    return changes, left_out
+
+
+def user_parts(use: Any) -> list[Any]:
+    """List the users' objects and functions in what a reward calls."""
+    called = use.on if isinstance(use, Gate) else use
+    if not callable(called) or is_async(called):
+        return []
+    parts: list[Any] = []
+    for part in user_code(called):
+        if isinstance(part, FunctionType):
+            parts += helpers(part)
+        elif part.__hash__:
+            parts.append(part)
+    return parts
+
+
+def _change_global(function: FunctionType, name: str) -> Iterator[CodeChange]:
+    """Change a number or primitive at the top of a function's file."""
+    value: Any = function.__globals__.get(name)
+    if type(value) in (int, float):
+        for other in scaled(value):
+            codes = f"{name} = {value}", f"{name} = {other}"
+            yield CodeChange(function, other, *codes, name)
+    elif isinstance(value, Primitive):
+        for change in option_changes(value):
+            codes = change.before, change.after
+            yield CodeChange(function, change.function, *codes, name)
 
 
 def code_changes(function: FunctionType) -> list[CodeChange] | None:

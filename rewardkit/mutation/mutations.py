@@ -11,20 +11,13 @@ from types import FunctionType
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.mutation.code import Changed, CodeChange, code_changes, helpers
+from rewardkit.mutation.code import Changed, CodeChange, code_changes_of, user_parts
 from rewardkit.mutation.options import option_changes, scaled, written
 from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.primitive import Primitive
 from rewardkit.primitives.weights import ON_MISSING
-from rewardkit.probes.contract.constants import names_in
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.fingerprint import describe, user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import RoutedReward
-from rewardkit.rewards.signature import is_async
-
-MOST_CODE_CHANGES = 40
-"""Changes of one function's code, spread evenly over its text. Our choice."""
 
 LONGEST_CODE = 70
 """Characters of code that a sentence shows; `before` and `after` have all of it."""
@@ -77,7 +70,7 @@ def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
     """
     if isinstance(reward, RoutedReward):
         return _change_route(reward)
-    of_code, left_out = _change_code(reward)
+    of_code, left_out = code_changes_of(reward)
     for component in reward.components:
         if component.group:
             left_out.append(
@@ -92,8 +85,9 @@ def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
         *_change_gates(reward),
         *_fix_scores(reward),
         *_change_options(reward),
-        *of_code,
     ]
+    for change in of_code:
+        mutants += _with_code(reward, change)
     return mutants, left_out
 
 
@@ -264,88 +258,12 @@ def _change_options(reward: Reward) -> Iterator[Mutant]:
 # --- users' code
 
 
-def _change_code(reward: Reward) -> tuple[list[Mutant], list[str]]:
-    """Change users' functions, wherever each is used, and what stands around them.
-
-    That is the numbers and primitives at the top of their files. What is awaited, as a
-    judge is, or takes a whole group is left alone.
-
-    Returns:
-        The mutants, and a sentence for each part that could not be changed.
-    """
-    changes: list[CodeChange] = []
-    left_out: list[str] = []
-    called: list[Any] = [*reward.fields.values()]
-    for component in reward.components:
-        if not component.group:
-            called += [component.function, component.gate]
-    parts: dict[Any, None] = {}
-    for use in [*called, reward.gate]:
-        parts |= dict.fromkeys(_user_parts(use))
-    names: dict[tuple[int, str], FunctionType] = {}
-    for part in parts:
-        of_part = code_changes(part) if isinstance(part, FunctionType) else None
-        if of_part is None:
-            left_out.append(
-                f"the code of {describe(part)}: it is no function, or its source is "
-                "not at hand"
-            )
-            of_part = []
-        if len(of_part) > MOST_CODE_CHANGES:
-            count = len(of_part)
-            left_out.append(
-                f"{count - MOST_CODE_CHANGES} more changes of {part.__name__}: "
-                f"{MOST_CODE_CHANGES} were made"
-            )
-            spread = range(MOST_CODE_CHANGES)
-            of_part = [of_part[at * count // MOST_CODE_CHANGES] for at in spread]
-        changes += of_part
-        if isinstance(part, FunctionType):
-            for name in names_in(part):
-                names[id(part.__globals__), name] = part
-    for (_, name), function in names.items():
-        changes += _change_global(function, name)
-    mutants: list[Mutant] = []
-    for change in changes:
-        mutants += _with_code(reward, change)
-    return mutants, left_out
-
-
-def _user_parts(use: Any) -> list[Any]:
-    """List the users' objects and functions in what a reward calls."""
-    called = use.on if isinstance(use, Gate) else use
-    if not callable(called) or is_async(called):
-        return []
-    parts: list[Any] = []
-    for part in user_code(called):
-        if isinstance(part, FunctionType):
-            parts += helpers(part)
-        elif part.__hash__:
-            parts.append(part)
-    return parts
-
-
-def _change_global(function: FunctionType, name: str) -> Iterator[CodeChange]:
-    """Change a number or primitive at the top of a function's file."""
-    value: Any = function.__globals__.get(name)
-    if type(value) in (int, float):
-        for other in scaled(value):
-            codes = f"{name} = {value}", f"{name} = {other}"
-            yield CodeChange(function, other, *codes, name)
-    elif isinstance(value, Primitive):
-        for change in option_changes(value):
-            codes = change.before, change.after
-            yield CodeChange(function, change.function, *codes, name)
-
-
 def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
     """Yield the reward with a change of users' code wherever that code is used."""
     owners: dict[str, str | None] = {}
 
     def changed(use: Any, owner: str, name: str | None) -> Any:
-        functions = (
-            item for item in _user_parts(use) if isinstance(item, FunctionType)
-        )
+        functions = (item for item in user_parts(use) if isinstance(item, FunctionType))
         if not any(map(change.is_in, functions)):
             return use
         owners[owner] = name

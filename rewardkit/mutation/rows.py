@@ -25,7 +25,7 @@ CLEAR_DIFFERENCE = 2 * TOLERANCE
 MOST_DIFFERENCES = 3
 """Rows that are listed for a survivor, the largest differences first."""
 
-CASE_COLUMNS = ("completion", "messages", "ground_truth")
+FIRST_CASE_COLUMNS = ("completion", "messages", "ground_truth")
 """Columns that stand first in a proposed case."""
 
 ALWAYS_PROPOSED = ("completion", "ground_truth")
@@ -141,16 +141,16 @@ def _rollouts_in_time(
     wanted = {*reward.needs, *ALWAYS_PROPOSED}
     named = {name: column for name, column in columns.items() if name in wanted}
     first = order[:FIRST_ROLLOUTS]
-    before = memory.left
+    before = memory.seconds_left
     try:
         with_all = outcomes_of(reward, _select(columns, first), memory)
-        seconds = max(before - memory.left, 1e-6) / len(first)
+        seconds = max(before - memory.seconds_left, 1e-6) / len(first)
         with_named = outcomes_of(reward, _select(named, first), memory)
     except BudgetOver:
         return [], {}
     if not distances(with_all, with_named).any():
         columns = named
-    places = sorted(order[: int(SHARE_FOR_ROLLOUTS * memory.left / seconds)])
+    places = sorted(order[: int(SHARE_FOR_ROLLOUTS * memory.seconds_left / seconds)])
     ids = rollouts.select(places).table["rollout_id"].tolist()
     return ids, _select(columns, places)
 
@@ -208,7 +208,7 @@ def propose_cases(
 
 def _columns_of(rows: TrialRows, row: int) -> dict[str, Any]:
     """Return the columns of a row as a case has them."""
-    names = dict.fromkeys([*CASE_COLUMNS, *rows.columns])
+    names = dict.fromkeys([*FIRST_CASE_COLUMNS, *rows.columns])
     values = {name: rows.columns[name][row] for name in names if name in rows.columns}
     if "messages" in values:
         if assistant_text(values["messages"]) == values.get("completion"):

@@ -57,7 +57,7 @@ class Memory(TimeLimit):
         self._budget, self._ends = budget, time.monotonic() + budget
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds left of the budget."""
         return self._ends - time.monotonic()
 
@@ -107,14 +107,14 @@ class Memory(TimeLimit):
         return [answers[key] for key in keys]
 
     def _check(self) -> None:
-        if self.left <= 0:
+        if self.seconds_left <= 0:
             raise BudgetOver(f"the budget of {self._budget:g} s was over")
 
     def _run_elsewhere(self, calls: Calls, is_original: bool) -> list[Any]:
         """Run calls in worker processes; after a late call of changed code no more."""
         limit = max(SECONDS, SLOWEST_MULTIPLE * self._slowest)
         self.seconds = self._timeout or limit
-        self._workers.seconds = max(0.01, min(self.seconds, self.left))
+        self._workers.seconds = max(0.01, min(self.seconds, self.seconds_left))
         self.patience = None if is_original or self._was_late else 1
         values = super().run(calls)
         self._check()

@@ -31,7 +31,7 @@ from rewardkit.notebook.reward_file import (
     SavedReward,
     describe_changes,
 )
-from rewardkit.probes.options import TIMEOUT
+from rewardkit.probes.options import CALL_TIMEOUT
 from rewardkit.probes.probe import probe
 from rewardkit.reasons import ReasonCode
 from rewardkit.rewards.load import forget_beside, hides_module
@@ -103,7 +103,7 @@ class RewardMagics(Magics):
     @argument(
         "--timeout",
         type=float,
-        default=TIMEOUT,
+        default=CALL_TIMEOUT,
         help="Seconds that a call may take; 0: no limit.",
     )
     @argument(

@@ -10,7 +10,7 @@ from rewardkit.errors import InputError, RewardError, did_you_mean, preview
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Strategy
 
-TIMEOUT = 5.0
+CALL_TIMEOUT = 5.0
 """Seconds that one call may take. Our choice: most take a thousandth of that."""
 
 BUDGET = 60.0

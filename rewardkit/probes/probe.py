@@ -38,9 +38,9 @@ from rewardkit.probes.findings.failures import (
 )
 from rewardkit.probes.options import (
     BUDGET,
+    CALL_TIMEOUT,
     LEAKAGE,
     SEARCH_CALLS,
-    TIMEOUT,
     check_arguments,
     choose_probes,
 )
@@ -98,7 +98,7 @@ def probe(
     cases: CaseSource | None = None,
     label: str | None = None,
     only: Sequence[str] | str | None = None,
-    timeout: float | None = TIMEOUT,
+    timeout: float | None = CALL_TIMEOUT,
     budget: float = BUDGET,
     leakage: float = LEAKAGE,
     search: int = SEARCH_CALLS,

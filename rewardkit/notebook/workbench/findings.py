@@ -24,7 +24,7 @@ from rewardkit.notebook.workbench.parts import (
 )
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
-from rewardkit.probes.options import BUDGET, TIMEOUT
+from rewardkit.probes.options import BUDGET, CALL_TIMEOUT
 from rewardkit.probes.points import clearest_examples, describe_turns
 from rewardkit.probes.probe import probe
 from rewardkit.probes.result import ProbeResult, kind_of_alarm
@@ -69,7 +69,7 @@ class Probes(BackgroundPanel):
         rollouts = with_cases(bench.scored.rollouts, bench.cases())
         options: dict[str, Any] = {
             "label": bench.label,
-            "timeout": bench.timeout or TIMEOUT,
+            "timeout": bench.timeout or CALL_TIMEOUT,
             "budget": self.budget,
             "seed": bench.seed,
         }
