@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.scored import ATOL, RTOL
 from rewardkit.analysis.matching import MatchedRows, notes_of
+from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import SHOWN_IDS, View
 from rewardkit.findings import SEVERITIES, Finding, percent

@@ -9,7 +9,7 @@ from typing import Any
 from rewardkit.analysis.before_after import MOST_CHANGES, BeforeAfter, in_brackets
 from rewardkit.analysis.definition_changes import DefinitionChange
 from rewardkit.analysis.forecast import LIMITS
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.selection import Pair
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.html.blocks import Block, Table

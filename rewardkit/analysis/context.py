@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats, finite
+from rewardkit.analysis.statistics import Floats, finite
 from rewardkit.errors import InputError, preview
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values

@@ -15,7 +15,7 @@ from rewardkit.analysis import slices
 from rewardkit.analysis.findings import RULES, SCORED_RULES, THRESHOLDS
 from rewardkit.analysis.findings.scored import LOG_CODES, Scored
 from rewardkit.analysis.rendering import diagnosis_page
-from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
+from rewardkit.analysis.statistics.distributions import DeadShare, dead_share
 from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
 from rewardkit.analysis.view import View, make_view, make_views, only_finite
 from rewardkit.errors import (

@@ -12,14 +12,14 @@ import pandas as pd
 
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import (
+from rewardkit.analysis.statistics import (
     Floats,
     GroupStats,
     finite,
     group_stats,
     overflows,
 )
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.selection import Curve, Selection, select
 from rewardkit.errors import (
     InputError,

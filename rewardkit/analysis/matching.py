@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Codes, overflows
+from rewardkit.analysis.statistics import Codes, overflows
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.errors import InputError
 from rewardkit.findings import percent

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
-from rewardkit.analysis.statistics.groups import Codes
+from rewardkit.analysis.statistics import Codes
 from rewardkit.errors import InputError, names_of
 from rewardkit.findings import Finding
 from rewardkit.rewards.reward import Part

@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import RULES as FINDING_RULES
-from rewardkit.analysis.statistics.signal import moved
+from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
     Change,
     Proposal,

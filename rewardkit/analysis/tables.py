@@ -8,14 +8,18 @@ import numpy as np
 import pandas as pd
 from rapidfuzz import fuzz
 
-from rewardkit.analysis.statistics.groups import (
+from rewardkit.analysis.statistics import (
     Codes,
     Floats,
     between_share,
     group_stats,
     tie_rate,
 )
-from rewardkit.analysis.statistics.signal import merged_vectors, sample_size, top_decile
+from rewardkit.analysis.statistics.advantages import (
+    merged_vectors,
+    sample_size,
+    top_decile,
+)
 from rewardkit.analysis.view import Mask, View
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores

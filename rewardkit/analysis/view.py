@@ -13,13 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.context import Context, context_of
-from rewardkit.analysis.statistics import advantages
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import (
+from rewardkit.analysis.statistics import (
     ZERO_STD,
     Codes,
     Floats,
     GroupStats,
+    advantages,
     each,
     finite,
     group_stats,
@@ -27,8 +26,9 @@ from rewardkit.analysis.statistics.groups import (
     tie_rate,
     within,
 )
+from rewardkit.analysis.statistics.advantages import group_shares, shapley, squared
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import Correlations, correlations
-from rewardkit.analysis.statistics.shares import group_shares, shapley, squared
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import add_up, transformed

@@ -58,7 +58,7 @@ class JudgeReport(HasPage):
     def verdict(self) -> str:
         """Whether the judge can be used, and why, in one sentence."""
         ratings = self.ratings
-        kappa, sentence = ratings.kappa, ratings.told
+        kappa, sentence = ratings.kappa, ratings.phrase
         if not len(ratings.rows):
             cases = counted(len(ratings.labels), "case")
             return f"Inconclusive: none of the {cases} was judged."

@@ -216,7 +216,7 @@ def _attack(
     component = judge.components[0]
     texts = columns.get("completion", [None] * len(ratings.labels))
     is_low = ratings.labels < ratings.middle
-    is_below_best = ratings.given < len(ratings.grid) - 1
+    is_below_best = ratings.score_levels < len(ratings.grid) - 1
     wrong = []
     for row in ratings.rows.tolist():
         if is_low[row] and is_below_best[row] and isinstance(texts[row], str):

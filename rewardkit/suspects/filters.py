@@ -11,7 +11,7 @@ import numpy as np
 import regex as engine
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.primitives.messages import as_list, assistant_text

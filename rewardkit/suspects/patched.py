@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.before_after import BeforeAfter
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import ROUNDING
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.context import numbers, truths
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.answers import states_truth
 from rewardkit.rollouts.logs.log import numeric

@@ -14,8 +14,8 @@ from rewardkit.analysis.context import numbers
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.slices import MOST_NAMED_VALUES, MOST_VALUES
+from rewardkit.analysis.statistics import Floats, within
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View, make_views, only_finite
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
 from rewardkit.probes.options import BUDGET, check_arguments

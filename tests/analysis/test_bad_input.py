@@ -11,7 +11,7 @@ from planted.tables import scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.compare import compare
-from rewardkit.analysis.statistics.groups import LARGEST, overflows
+from rewardkit.analysis.statistics import LARGEST, overflows
 
 INF, NAN = np.inf, np.nan
 MANY = np.repeat(np.arange(20), 4)

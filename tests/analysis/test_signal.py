@@ -7,11 +7,12 @@ import pytest
 from planted.tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.statistics.shares import group_shares, shapley
-from rewardkit.analysis.statistics.signal import (
+from rewardkit.analysis.statistics.advantages import (
+    group_shares,
     merged_vectors,
     moved,
     sample_size,
+    shapley,
     top_decile,
 )
 

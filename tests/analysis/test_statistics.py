@@ -12,6 +12,13 @@ from planted.tables import scores_of
 from scipy import special, stats
 from scipy.stats import kendalltau
 
+from rewardkit.analysis.statistics import (
+    between_share,
+    effective_levels,
+    group_stats,
+    tie_rate,
+    within,
+)
 from rewardkit.analysis.statistics.advantages import (
     batch,
     dr_grpo,
@@ -21,14 +28,7 @@ from rewardkit.analysis.statistics.advantages import (
     rloo,
 )
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.dead_share import dead_share
-from rewardkit.analysis.statistics.groups import (
-    between_share,
-    effective_levels,
-    group_stats,
-    tie_rate,
-    within,
-)
+from rewardkit.analysis.statistics.distributions import dead_share, outlying, two_piles
 from rewardkit.analysis.statistics.pairs import ALL_PAIRS, alike, concordance
 from rewardkit.analysis.statistics.ratings import (
     Ratings,
@@ -38,7 +38,6 @@ from rewardkit.analysis.statistics.ratings import (
     nearest,
     rank_correlation,
 )
-from rewardkit.analysis.statistics.shape import outlying, two_piles
 from rewardkit.analysis.view import make_views
 from rewardkit.rewards.training import Training
 

@@ -12,8 +12,7 @@ from trl import GRPOTrainer
 from trl.trainer.utils import nanstd
 from verl.trainer.ppo import core_algos
 
-from rewardkit.analysis.statistics import advantages
-from rewardkit.analysis.statistics.groups import group_stats
+from rewardkit.analysis.statistics import advantages, group_stats
 
 SIZE = 6
 BEGIN, END = "unscorable_mask = ", "# Slice to keep only the local part"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.rule import Findings, conclusive, finding, share
-from rewardkit.analysis.statistics.groups import Floats, within
+from rewardkit.analysis.statistics import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons

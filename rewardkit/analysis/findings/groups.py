@@ -18,7 +18,7 @@ from rewardkit.analysis.findings.rule import (
     share,
 )
 from rewardkit.analysis.findings.sparsity import constant
-from rewardkit.analysis.statistics.groups import (
+from rewardkit.analysis.statistics import (
     ZERO_STD,
     Floats,
     effective_levels,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.statistics import LARGEST, Codes, Floats, finite
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import LARGEST, Codes, Floats, finite
 from rewardkit.analysis.view import SHOWN_IDS, Mask, View
 from rewardkit.findings import Finding, most, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons

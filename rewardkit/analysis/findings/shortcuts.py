@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import Findings, conclusive, finding, share
-from rewardkit.analysis.statistics.groups import Floats, each
+from rewardkit.analysis.statistics import Floats, each
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule

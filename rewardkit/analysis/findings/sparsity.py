@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Findings, finding, share
-from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, each, group_stats
+from rewardkit.analysis.statistics import ZERO_STD, Floats, each, group_stats
 from rewardkit.analysis.view import Mask, View
 from rewardkit.findings import Finding, rule
 

@@ -17,11 +17,11 @@ from rewardkit.analysis.findings.rule import (
     finding,
     share,
 )
+from rewardkit.analysis.statistics import Floats, group_stats
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.bootstrap import LEVEL
-from rewardkit.analysis.statistics.groups import Floats, group_stats
+from rewardkit.analysis.statistics.distributions import chi_squared, outlying, two_piles
 from rewardkit.analysis.statistics.pairs import alike
-from rewardkit.analysis.statistics.shape import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import Mask, View
 from rewardkit.findings import Finding, rule
 

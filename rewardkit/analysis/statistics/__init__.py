@@ -1,1 +1,230 @@
-"""Statistics of scores, groups and prompts: arrays in, arrays out."""
+"""Statistics of values within groups: arrays in, arrays out; NaN is left out."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+LARGEST = float(np.finfo(np.float32).max)
+"""Trainers hold rewards as float32, in which a larger number is infinite."""
+ZERO_STD = 1e-8
+"""A group whose standard deviation is at most this has no signal.
+
+TRL's frac_reward_zero_std counts std close to 0.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupStats:
+    """Count, mean and standard deviation (ddof 1; 0 for a single value) of each group.
+
+    Mean and deviation are NaN for a group without values.
+    """
+
+    count: Floats  # (groups,)
+    mean: Floats
+    std: Floats
+    values: Floats = field(repr=False)  # (rows,), without NaN
+    groups: Codes = field(repr=False)
+
+    @cached_property
+    def low(self) -> Floats:
+        """Return the lowest value of each group."""
+        low = np.full(len(self.count), np.inf)
+        np.minimum.at(low, self.groups, self.values)
+        return np.where(self.count > 0, low, np.nan)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Return the highest value of each group."""
+        high = np.full(len(self.count), -np.inf)
+        np.maximum.at(high, self.groups, self.values)
+        return np.where(self.count > 0, high, np.nan)
+
+    @property
+    def squares(self) -> Floats:
+        """Return the sum of squares around each group's mean; 0 for a single value."""
+        squares = np.nan_to_num(self.std) ** 2 * (self.count - 1)
+        return np.where(self.count > 1, squares, 0.0)
+
+    @cached_property
+    def live(self) -> Mask:
+        """Return the groups with two values that differ."""
+        return (self.count > 1) & (self.std > ZERO_STD)
+
+    @cached_property
+    def dead(self) -> Mask:
+        """Return the groups with at least two values, all equal."""
+        return (self.count > 1) & (self.std <= ZERO_STD)
+
+    @property
+    def dead_share(self) -> float:
+        """Return the share of `dead` groups among those with two values, or NaN."""
+        several = self.count > 1
+        return float(self.dead[several].mean()) if several.any() else math.nan
+
+
+def number_of(codes: Codes) -> int:
+    """Return how many codes from 0 there are, up to the largest."""
+    return int(codes.max(initial=-1)) + 1
+
+
+def group_stats(values: Floats, groups: Codes, total: int | None = None) -> GroupStats:
+    """Return the statistics of `values` (rows,) by group code, for `total` groups."""
+    total = number_of(groups) if total is None else total
+    missing = np.isnan(values)
+    if missing.any():
+        values, groups = values[~missing], groups[~missing]
+    # as differences to one value of the group, which are exact where all are equal
+    table = _as_table(values, groups, total)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        if table is not None:
+            count = np.full(total, float(table.shape[1]))
+            first = table[:, 0]
+            away = table - first[:, None]
+            mean = np.einsum("gi->g", away) / count
+            away -= mean[:, None]
+            squares = np.einsum("gi,gi->g", away, away)
+        else:
+            count = np.bincount(groups, minlength=total).astype(float)
+            first = np.full(total, np.nan)
+            first[groups] = values
+            away = values - first[groups]
+            mean = np.bincount(groups, away, minlength=total) / count
+            away -= mean[groups]
+            squares = np.bincount(groups, away * away, minlength=total).astype(float)
+        std = np.where(count > 1, np.sqrt(squares / (count - 1)), 0.0)
+    std[count == 0] = np.nan
+    return GroupStats(count, first + mean, std, values, groups)
+
+
+def _as_table(values: Floats, groups: Codes, total: int) -> Floats | None:
+    """Return the values as (groups, siblings), which is quicker; None if they are not.
+
+    Most logs have groups of one size, one after the other.
+    """
+    size = len(values) // max(total, 1)
+    if size == 0 or size * total != len(values):
+        return None
+    if (groups.reshape(total, size) == np.arange(total)[:, None]).all():
+        return values.reshape(total, size)
+    return None
+
+
+def overflows(values: Floats) -> Mask:
+    """Return which values are infinite in float32; NaN is not.
+
+    >>> overflows(np.array([1.0, -np.inf, 1e200, np.nan])).tolist()
+    [False, True, True, False]
+    """
+    return np.abs(values) > LARGEST
+
+
+def finite(values: Floats) -> Floats:
+    """Return the values with NaN for what float32 cannot hold; else the same array."""
+    ends = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
+    if not overflows(np.array(ends)).any():
+        return values
+    return np.where(overflows(values), np.nan, values)
+
+
+def within(values: Floats, groups: Codes) -> Floats:
+    """Return the values minus their group's mean, (rows,)."""
+    return values - group_stats(values, groups).mean[groups]
+
+
+def numbered(codes: Codes) -> Codes:
+    """Return the codes numbered from 0 without a gap, in their order.
+
+    >>> numbered(np.array([7, 3, 7]))
+    array([1, 0, 1])
+    """
+    is_used = np.bincount(codes) > 0
+    if is_used.all():
+        return codes
+    return (np.cumsum(is_used) - 1)[codes]
+
+
+def tie_rate(
+    values: Floats, groups: Codes, total: int | None = None
+) -> tuple[Floats, Floats]:
+    """Count the pairs of equal siblings, and all pairs, of each group, (groups,) each.
+
+    Values that agree in 12 digits behind the point are equal.
+    """
+    total = number_of(groups) if total is None else total
+    ranked, owner = _ranked(np.round(values, 12), groups, total)
+    is_tied = (ranked[1:] == ranked[:-1]) & (owner[1:] == owner[:-1])
+    tied = 1 + np.flatnonzero(is_tied)  # to the row before
+    place = np.arange(len(tied))
+    begins = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) > 1, place, 0))
+    before = (place - begins + 1).astype(float)  # so many equal ones precede it
+    equal = np.bincount(owner[tied], before, minlength=total).astype(float)
+    size = np.bincount(groups, ~np.isnan(values), minlength=total)
+    return equal, size * (size - 1) / 2
+
+
+def _ranked(values: Floats, groups: Codes, total: int) -> tuple[Floats, Codes]:
+    """Return the values sorted within each group, and the group of each."""
+    table = _as_table(values, groups, total)
+    if table is not None:
+        return np.sort(table, axis=1).ravel(), groups
+    order = np.lexsort((values, groups))
+    return values[order], groups[order]
+
+
+def between_share(values: Floats, groups: Codes) -> float:
+    """Return the share of the variance that lies between groups, or NaN.
+
+    ICC(1) for groups of unequal sizes, from the one-way analysis of variance: (MSB -
+    MSW) / (MSB + (n0 - 1) MSW), cut at 0 (Donner 1986).
+    """
+    stats = group_stats(values, groups)
+    used = stats.count > 0
+    count, mean, std = stats.count[used], stats.mean[used], stats.std[used]
+    n, k = count.sum(), len(count)
+    if k < 2 or n <= k:
+        return math.nan
+    grand_mean = (count * mean).sum() / n
+    between = (count * (mean - grand_mean) ** 2).sum() / (k - 1)
+    inside = ((count - 1) * std**2).sum() / (n - k)
+    n0 = (n - (count**2).sum() / n) / (k - 1)
+    total = between + (n0 - 1) * inside
+    return float(max(0.0, (between - inside) / total)) if total > 0 else math.nan
+
+
+def effective_levels(values: Floats) -> float:
+    """Return exp(entropy) of the values: as many equally likely levels vary as much.
+
+    NaN without values.
+    """
+    _, counts = np.unique(np.round(values[~np.isnan(values)], 12), return_counts=True)
+    if not len(counts):
+        return math.nan
+    shares = counts / counts.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def each(compute: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value]:
+    """Compute a value for each key on all cores: numpy works on arrays side by side.
+
+    >>> each(abs, [-1, 2])
+    {-1: 1, 2: 2}
+    """
+    keys = list(keys)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(keys, pool.map(compute, keys), strict=True))

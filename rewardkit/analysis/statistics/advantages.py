@@ -1,32 +1,45 @@
-"""Advantages as trainers compute them from the rewards of groups. Arrays only.
+"""Advantages of groups: as trainers compute them, where they come from, their spread.
 
-NaN rewards are left out of every mean and standard deviation and have no advantage
-(NaN; TRL makes 0 of it). A group of one has advantage 0. The figure that trainers weigh
-by tokens (the batch standardisation of REINFORCE++ and GDPO in verl) is taken over
-completions here.
+Arrays only. NaN rewards are left out of every mean and standard deviation and have no
+advantage (NaN; TRL makes 0 of it). A group of one has advantage 0. The figure that
+trainers weigh by tokens (the batch standardisation of REINFORCE++ and GDPO in verl) is
+taken over completions here.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 
-from rewardkit.analysis.statistics.groups import (
+from rewardkit.analysis.statistics import (
     Codes,
     Floats,
     GroupStats,
+    Mask,
+    each,
     group_stats,
+    number_of,
     within,
 )
+from rewardkit.primitives.weights import aggregate
 
-EPSILON = 1e-4
+TRL_EPSILON = 1e-4
 """Added to each standard deviation that is divided by (TRL 1.16; verl: 1e-6)."""
+MOST_COMPONENTS = 8
+"""For Shapley values, which take 2^n rewards of each row. Our choice."""
+DIGITS = 9
+"""Digits of an advantage, relative to its group's largest; the rest is rounding."""
 
 
 def grpo(
     rewards: Floats,
     groups: Codes,
     *,
-    eps: float = EPSILON,
+    eps: float = TRL_EPSILON,
     stats: GroupStats | None = None,
 ) -> Floats:
     """Return (r - mean_g) / (std_g + eps), std with ddof 1, (rows,).
@@ -35,9 +48,9 @@ def grpo(
     `stats` are those of the groups, where they are known already.
     """
     stats = stats or group_stats(rewards, groups)
-    found = rewards - stats.mean[groups]
-    found /= (stats.std + eps)[groups]
-    return found
+    advantages = rewards - stats.mean[groups]
+    advantages /= (stats.std + eps)[groups]
+    return advantages
 
 
 def dr_grpo(
@@ -57,20 +70,16 @@ def batch(
     groups: Codes,
     batches: Codes | None = None,
     *,
-    eps: float = EPSILON,
+    eps: float = TRL_EPSILON,
 ) -> Floats:
     """Return (r - mean_g) / (std of all rewards of the batch + eps).
 
-    TRL's ``scale_rewards="batch"``.
-
-    `batches` are codes (rows,) of what is trained on together, such as one step;
-    ``None``: all rows are.
+    TRL's ``scale_rewards="batch"``. `batches` are codes (rows,) of what is trained on
+    together, such as one step; ``None``: all rows are.
     """
-    stats = group_stats(rewards, _batches(rewards, batches))
-    return np.asarray(
-        within(rewards, groups) / (stats.std[_batches(rewards, batches)] + eps),
-        dtype=float,
-    )
+    batches = _one_batch(rewards) if batches is None else batches
+    std = group_stats(rewards, batches).std[batches]
+    return np.asarray(within(rewards, groups) / (std + eps), dtype=float)
 
 
 def reinforce_pp(
@@ -78,25 +87,25 @@ def reinforce_pp(
     groups: Codes,
     batches: Codes | None = None,
     *,
-    eps: float = EPSILON,
+    eps: float = TRL_EPSILON,
 ) -> Floats:
     """Return the reward minus its group's mean, standardised over the batch.
 
     REINFORCE++ with a group baseline (arXiv 2501.03262), verl's
     ``reinforce_plus_plus_baseline``.
     """
-    return grpo(within(rewards, groups), _batches(rewards, batches), eps=eps)
+    batches = _one_batch(rewards) if batches is None else batches
+    return grpo(within(rewards, groups), batches, eps=eps)
 
 
 def rloo(rewards: Floats, groups: Codes) -> Floats:
     """Return the reward minus the mean of its siblings: G / (G - 1) (r - mean_g).
 
-    RLOO (arXiv 2402.14740), verl's ``rloo``. G counts the rewards that are there.
+    RLOO (arXiv 2402.14740), verl's ``rloo``. G counts the rewards that are not NaN.
     """
     count = group_stats(rewards, groups).count[groups]
-    return np.asarray(
-        within(rewards, groups) * count / np.maximum(count - 1, 1), dtype=float
-    )
+    advantages = within(rewards, groups) * count / np.maximum(count - 1, 1)
+    return np.asarray(advantages, dtype=float)
 
 
 def gdpo(
@@ -105,7 +114,7 @@ def gdpo(
     groups: Codes,
     batches: Codes | None = None,
     *,
-    eps: float = EPSILON,
+    eps: float = TRL_EPSILON,
 ) -> Floats:
     """Return the weighted sum of components standardised in groups, then in batches.
 
@@ -118,7 +127,12 @@ def gdpo(
     for column, weight in zip(scores.T, weights, strict=True):
         total += weight * np.nan_to_num(grpo(column, groups, eps=eps))
     total[np.isnan(scores).all(axis=1)] = np.nan
-    return grpo(total, _batches(total, batches), eps=eps)
+    batches = _one_batch(total) if batches is None else batches
+    return grpo(total, batches, eps=eps)
+
+
+def _one_batch(rewards: Floats) -> Codes:
+    return np.zeros(len(rewards), dtype=np.intp)
 
 
 def compute(
@@ -159,5 +173,188 @@ def compute(
     return grpo(rewards, groups, eps=eps, stats=stats)
 
 
-def _batches(rewards: Floats, batches: Codes | None) -> Codes:
-    return np.zeros(len(rewards), dtype=np.intp) if batches is None else batches
+# --- which component they come from
+
+
+def group_shares(
+    pieces: Mapping[str, Floats], centred: Floats, groups: Codes
+) -> dict[str, Floats]:
+    """Return the share of each piece in the squared advantage of groups, (groups,).
+
+    It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up
+    to a constant of the group, and `centred` are advantages from `within`. Shares may
+    be below 0 or above 1, and add up to 1; 0 in groups without an advantage. Where A is
+    the reward standardised in its group, it is cov_g(p, r) / var_g(r).
+
+    >>> a, b = np.array([0.0, 2.0]), np.array([0.0, -1.0])
+    >>> group_shares({"a": a, "b": b}, a + b - 0.5, np.zeros(2, int))
+    {'a': array([2.]), 'b': array([-1.])}
+    """
+    products = each(lambda name: _products(pieces[name], centred, groups), pieces)
+    all_sums, all_sizes = map(sum, zip(*products.values(), strict=True))
+    total = _without_rounding(all_sums, all_sizes)
+    divisor = np.where(total > 0, total, np.inf)
+    shares = {}
+    for name, (sums, sizes) in products.items():
+        shares[name] = _without_rounding(sums, sizes) / divisor
+    return shares
+
+
+def squared(advantages: Floats, centred: Floats, groups: Codes) -> Floats:
+    """Return the squared advantage of each group, (groups,); 0 for rounding only."""
+    return _without_rounding(*_products(advantages, centred, groups))
+
+
+def _products(piece: Floats, centred: Floats, groups: Codes) -> tuple[Floats, Floats]:
+    """Add up a piece times a centred value by group, and its size, (groups,) each."""
+    product = piece * centred
+    product[np.isnan(product)] = 0.0
+    total = number_of(groups)
+    sums = np.bincount(groups, product, minlength=total).astype(float)
+    sizes = np.bincount(groups, np.abs(product, out=product), minlength=total)
+    return sums, sizes.astype(float)
+
+
+def _without_rounding(sums: Any, sizes: Any) -> Floats:
+    """Return 0 where a sum is only the last digits of what was added up."""
+    return np.where(np.abs(sums) > 1e-12 * sizes, sums, 0.0)
+
+
+def shapley(
+    scores: Mapping[str, Floats],
+    gated: Mapping[str, Mask],
+    weights: Floats,
+    groups: Codes,
+    *,
+    aggregation: str,
+    on_missing: str,
+) -> dict[str, Floats]:
+    """Return what each component adds to a reward that is no sum, (rows,) each.
+
+    Shapley values against the group: a component that does not take part yet has the
+    mean score of its group. They add up to the reward less that of the group's mean
+    scores. Empty for more than `MOST_COMPONENTS` with a weight.
+    """
+    names = [name for name, weight in zip(scores, weights, strict=True) if weight]
+    if len(names) > MOST_COMPONENTS:
+        return {}
+    closed = np.column_stack([gated[name] for name in scores])
+    means = {}
+    for name in names:
+        mean = group_stats(scores[name], groups).mean[groups]
+        means[name] = np.where(np.isnan(scores[name]), np.nan, mean)
+    rewards: dict[frozenset[str], Floats] = {}
+    for size in range(len(names) + 1):
+        for members in combinations(names, size):
+            absent = {name: means[name] for name in names if name not in members}
+            table = np.column_stack([*{**scores, **absent}.values()])
+            rewards[frozenset(members)] = aggregate(
+                table, closed, weights, aggregation=aggregation, on_missing=on_missing
+            )
+    pieces = {name: np.zeros(len(groups)) for name in scores}
+    for name in names:
+        others = [other for other in names if other != name]
+        for size in range(len(names)):
+            share = 1 / (len(names) * math.comb(len(others), size))
+            for members in combinations(others, size):
+                before = frozenset(members)
+                pieces[name] += share * (rewards[before | {name}] - rewards[before])
+    return pieces
+
+
+# --- how they are spread
+
+
+def top_decile(advantages: Floats, groups: Codes) -> float:
+    """Return the share of the absolute advantage in the tenth of groups with most.
+
+    Of at least one group; 0.1 where all groups hold the same. Advantages are (rows,);
+    NaN without any.
+
+    >>> top_decile(np.array([3.0, -3, 1, -1]), np.array([0, 0, 1, 1]))
+    0.75
+    """
+    sizes = np.sort(np.bincount(groups, np.abs(np.nan_to_num(advantages))))
+    if not sizes.sum():
+        return math.nan
+    return float(sizes[-max(1, len(sizes) // 10) :].sum() / sizes.sum())
+
+
+def moved(before: Floats, after: Floats) -> float:
+    """Return the share of the absolute advantage that differs, both of one size.
+
+    From 0 to 1: an optimiser's step size takes up a common factor. A row without one
+    counts as 0.
+
+    >>> moved(np.array([1.0, -1, 0, 0]), np.array([0.0, 0, 5, -5]))
+    1.0
+    >>> moved(np.array([1.0, -1]), np.zeros(2))
+    1.0
+    """
+    before = of_one_size(np.nan_to_num(before))
+    after = of_one_size(np.nan_to_num(after))
+    total = float((np.abs(before) + np.abs(after)).sum())
+    return float(np.abs(after - before).sum()) / total if total else 0.0
+
+
+def of_one_size(advantages: Floats) -> Floats:
+    """Scale advantages to a root mean square of 1; all zero stays so."""
+    if np.isnan(advantages).all():
+        return advantages
+    size = np.sqrt(np.nanmean(advantages**2))
+    return advantages / size if size > 0 else advantages
+
+
+def sample_size(advantages: Floats) -> float:
+    """Return the effective sample size of the absolute advantage, a share of its rows.
+
+    1 where all rows count the same, 1/n where one holds all. NaN without an advantage
+    (Kish 1965).
+
+    >>> sample_size(np.array([1.0, -1, 0, np.nan]))
+    0.6666666666666666
+    """
+    sizes = np.abs(advantages[~np.isnan(advantages)])
+    if not sizes.any():
+        return math.nan
+    return float(sizes.sum() ** 2 / (sizes @ sizes * len(sizes)))
+
+
+def merged_vectors(
+    scores: Mapping[str, Floats], advantages: Floats, groups: Codes
+) -> float:
+    """Return the share of siblings' score vectors that the advantage loses.
+
+    1 - distinct advantages / distinct vectors of `scores` (rows,), both counted within
+    each group that has an advantage and added up: right but untidy and wrong but tidy
+    are two vectors, and one advantage where both are paid the same. A missing score is
+    a value of its own. NaN without an advantage (arXiv 2601.05242).
+
+    >>> right, tidy = np.array([1.0, 0, 0]), np.array([0.0, 1, 0])
+    >>> advantages, scores = np.array([0.5, 0.5, -1]), {"right": right, "tidy": tidy}
+    >>> round(merged_vectors(scores, advantages, np.zeros(3, int)), 3)
+    0.333
+    """
+    largest = np.zeros(number_of(groups))
+    np.maximum.at(largest, groups, np.abs(np.nan_to_num(advantages)))
+    live = (largest[groups] > 0) & ~np.isnan(advantages)
+    if not live.any():
+        return math.nan
+    owner = groups[live]
+    rounded = np.round(advantages[live] / largest[owner], DIGITS)
+    # a number for each vector, the same for equal ones and hardly for others
+    marks = np.zeros(len(owner))
+    weights = np.random.default_rng(0).uniform(1, 2, (len(scores), 2))
+    for column, (weight, missing) in zip(scores.values(), weights, strict=True):
+        values = column[live]
+        unit = np.nanmax(np.abs(values), initial=0.0) or 1.0
+        levels = np.round(np.nan_to_num(values) / unit, 12)
+        marks += np.where(np.isnan(values), missing, weight * levels)
+    return 1 - _distinct(owner, rounded) / _distinct(owner, marks)
+
+
+def _distinct(groups: Codes, values: Floats) -> int:
+    """Count the different values of each group, and add them up."""
+    order = np.lexsort((values, groups))
+    changes = (np.diff(values[order]) != 0) | (np.diff(groups[order]) != 0)
+    return 1 + int(changes.sum())

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, within
+from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, number_of, within
 
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
 """Siblings up to which all pairs count; else so many partners each. Our choice."""
-BLOCK = 1 << 17
+ROWS_AT_ONCE = 1 << 17
+"""Rows whose pairs are counted at once: they stay in the processor's cache."""
 
 
 def concordance(
@@ -26,95 +27,89 @@ def concordance(
     *,
     total: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """Count the pairs that `values` orders as `order` does, and all pairs, by group.
+    """Count the pairs of siblings that `values` orders as `order` does, and all pairs.
 
-    Returns two arrays, (groups,) each.
+    Pairs count whose `order` differs; equal `values` count half. A row with NaN in any
+    of the arrays is left out. The ratio of the sums is the AUC of `values` for `order`
+    within groups: 0.5 where they have nothing to do with each other.
 
-    Pairs count whose `order` differs; equal `values` count half. With `alike` (rows,)
-    only pairs that are equal in it. NaN in any of them leaves a row out. The ratio of
-    the sums is the AUC of `values` for `order` within groups: 0.5 where they have
-    nothing to do with each other. `total` groups there are.
+    Args:
+        values: (rows,), as are `order` and `groups`.
+        order: what the pairs are ordered by.
+        groups: codes of the groups.
+        alike: only pairs that are equal in it count.
+        total: how many groups there are.
+
+    Returns:
+        Two arrays, (groups,) each.
 
     >>> values, order = np.array([3.0, 1, 2]), np.array([1.0, 0, 0])
     >>> agree, pairs = concordance(values, order, np.zeros(3, int))
     >>> float(agree[0] / pairs[0])
     1.0
     """
-    known = ~np.isnan(values) & ~np.isnan(order)
+    total = number_of(groups) if total is None else total
+    columns: list[NDArray[Any]] = [groups, values, order]
+    missing = np.isnan(values) | np.isnan(order)
     if alike is not None:
-        known &= ~np.isnan(alike)
-    kept: list[NDArray[Any]] = [
-        groups,
-        values,
-        order,
-        *([alike] if alike is not None else []),
-    ]
-    if not known.all():
-        kept = [item[known] for item in kept]
-    if (kept[0][1:] < kept[0][:-1]).any():
-        sorting = np.argsort(kept[0], kind="stable")
-        kept = [item[sorting] for item in kept]
-    total = int(groups.max(initial=-1)) + 1 if total is None else total
+        columns.append(alike)
+        missing |= np.isnan(alike)
+    if missing.any():
+        columns = [column[~missing] for column in columns]
+    if (columns[0][1:] < columns[0][:-1]).any():
+        sorting = np.argsort(columns[0], kind="stable")
+        columns = [column[sorting] for column in columns]
     agree, pairs = np.zeros(total), np.zeros(total)
-    for rows in _blocks(kept[0]):
-        owner, x, y, *same = (item[rows] for item in kept)
-        halves, counts = (
-            np.zeros(len(owner), dtype=np.int32),
-            np.zeros(len(owner), dtype=np.int32),
-        )
+    for rows in _whole_groups(columns[0]):
+        owner, x, y, *controls = (column[rows] for column in columns)
+        halves = np.zeros(len(owner), dtype=np.int32)
+        counts = np.zeros(len(owner), dtype=np.int32)
         for step in _steps(owner):
             first, second = slice(None, -step), slice(step, None)
-            counted = (owner[first] == owner[second]) & (y[first] != y[second])
-            for item in same:
-                counted &= item[first] == item[second]
-            more, less, up = (
-                x[first] > x[second],
-                x[first] < x[second],
-                y[first] > y[second],
-            )
-            counts[first] += counted
-            halves[first] += counted & np.where(up, more, less)  # as the order has it
-            halves[first] += counted & ~np.where(
-                up, less, more
-            )  # not the other way round
-        begin = owner[0]
-        agree[begin : owner[-1] + 1] += np.bincount(owner - begin, halves / 2)
-        pairs[begin : owner[-1] + 1] += np.bincount(owner - begin, counts)
+            is_pair = (owner[first] == owner[second]) & (y[first] != y[second])
+            for control in controls:
+                is_pair &= control[first] == control[second]
+            is_up = y[first] > y[second]
+            above, below = x[first] > x[second], x[first] < x[second]
+            counts[first] += is_pair
+            # one half for the same order, one for not being the opposite one
+            halves[first] += is_pair & np.where(is_up, above, below)
+            halves[first] += is_pair & ~np.where(is_up, below, above)
+        begin, end = owner[0], owner[-1] + 1
+        agree[begin:end] += np.bincount(owner - begin, halves / 2)
+        pairs[begin:end] += np.bincount(owner - begin, counts)
     return agree, pairs
 
 
-def _blocks(owner: Codes) -> Iterator[slice]:
+def _whole_groups(owner: Codes) -> Iterator[slice]:
     """Yield rows of whole groups of sorted `owner`, few enough for the cache."""
     start = 0
     while start < len(owner):
-        last = owner[min(start + BLOCK, len(owner)) - 1]
+        last = owner[min(start + ROWS_AT_ONCE, len(owner)) - 1]
         end = start + int(np.searchsorted(owner[start:], last, side="right"))
         yield slice(start, end)
         start = end
 
 
 def _steps(owner: Codes) -> list[int]:
-    """How far apart the two rows of a pair of one owner may stand; `owner` is sorted.
+    """Return how far apart the rows of a pair may stand, of sorted `owner`.
 
     Of more than `ALL_PAIRS` rows of one owner each meets so many others, evenly spaced.
     """
     largest = int(np.bincount(owner - owner[0]).max(initial=1))
     if largest <= ALL_PAIRS:
         return list(range(1, largest))
-    return [
-        int(step)
-        for step in np.unique(np.linspace(1, largest - 1, ALL_PAIRS).astype(int))
-    ]
+    steps = np.linspace(1, largest - 1, ALL_PAIRS).astype(int)
+    return list(np.unique(steps).tolist())
 
 
 def alike(texts: Texts, groups: Codes) -> Floats:
     """Return the share of each row's siblings with the same text, (rows,), or NaN."""
     marks = marks_of(texts)
     order = np.lexsort((marks, groups))
-    new = (np.diff(marks[order], prepend=np.nan) != 0) | (
-        np.diff(groups[order], prepend=-1) != 0
-    )
-    run = np.diff(np.flatnonzero(new), append=len(order))
+    is_new = np.diff(marks[order], prepend=np.nan) != 0
+    is_new |= np.diff(groups[order], prepend=-1) != 0
+    run = np.diff(np.flatnonzero(is_new), append=len(order))
     same = np.empty(len(order))
     same[order] = np.repeat(run, run)
     size = np.bincount(groups)[groups]
@@ -153,17 +148,15 @@ class Correlations:
         return float(self.matrix[first, second])
 
     def record(self) -> list[dict[str, Any]]:
-        """As plain data, one entry a pair."""
-        return [
-            {
-                "first": first,
-                "second": second,
-                "value": float(self.matrix[i, j]),
-                "rows": int(self.rows[i, j]),
-                "why_not": self.why_not.get((first, second), ""),
-            }
-            for (i, first), (j, second) in combinations(enumerate(self.names), 2)
-        ]
+        """Return it as plain data, one entry a pair."""
+        pairs = []
+        for (i, first), (j, second) in combinations(enumerate(self.names), 2):
+            pair: dict[str, Any] = {"first": first, "second": second}
+            pair["value"] = float(self.matrix[i, j])
+            pair["rows"] = int(self.rows[i, j])
+            pair["why_not"] = self.why_not.get((first, second), "")
+            pairs.append(pair)
+        return pairs
 
 
 def correlations(
@@ -179,36 +172,38 @@ def correlations(
     -1.0
     """
     names = tuple(columns)
-    matrix, rows = (np.full((len(names), len(names)), np.nan) for _ in range(2))
-    whole = {
-        name: within(values, groups)
-        for name, values in columns.items()
-        if not np.isnan(values).any()
-    }
+    matrix = np.full((len(names), len(names)), np.nan)
+    rows = matrix.copy()
+    centred = {}
+    for name, values in columns.items():
+        if not np.isnan(values).any():
+            centred[name] = within(values, groups)
     why = {}
     for i, j in combinations_with_replacement(range(len(names)), 2):
         pair = names[i], names[j]
-        if pair[0] in whole and pair[1] in whole:
-            n, (a, b) = len(groups), [whole[name] for name in pair]
+        if pair[0] in centred and pair[1] in centred:
+            n, a, b = len(groups), centred[pair[0]], centred[pair[1]]
         else:
-            there = ~(np.isnan(columns[pair[0]]) | np.isnan(columns[pair[1]]))
-            n, (a, b) = (
-                int(there.sum()),
-                (within(columns[name][there], groups[there]) for name in pair),
-            )
+            both = ~(np.isnan(columns[pair[0]]) | np.isnan(columns[pair[1]]))
+            n, owner = int(both.sum()), groups[both]
+            a, b = (within(columns[name][both], owner) for name in pair)
         rows[i, j] = rows[j, i] = n
-        first, second, both = (
-            float(np.einsum("i,i->", x, y)) for x, y in ((a, a), (b, b), (a, b))
-        )
-        first, second = (
-            0.0 if squares <= ZERO_STD**2 * n else squares
-            for squares in (first, second)
-        )
-        same = pair[0] if not first else pair[1] if not second else None
-        if n >= FEWEST_ROWS and same is None:
-            matrix[i, j] = matrix[j, i] = both / np.sqrt(first * second)
+        squares_a, squares_b = _product(a, a), _product(b, b)
+        constant = None
+        if squares_a <= ZERO_STD**2 * n:
+            constant = pair[0]
+        elif squares_b <= ZERO_STD**2 * n:
+            constant = pair[1]
+        if n >= FEWEST_ROWS and constant is None:
+            correlation = _product(a, b) / np.sqrt(squares_a * squares_b)
+            matrix[i, j] = matrix[j, i] = correlation
         elif i != j and n < FEWEST_ROWS:
-            why[pair] = f"both are scored in {n} row{'s' * (n != 1)} only"
+            rows_word = "row" if n == 1 else "rows"
+            why[pair] = f"both are scored in {n} {rows_word} only"
         elif i != j:
-            why[pair] = f"{same!r} is the same among siblings in all {n} rows"
+            why[pair] = f"{constant!r} is the same among siblings in all {n} rows"
     return Correlations(names, matrix, rows, why, part)
+
+
+def _product(a: Floats, b: Floats) -> float:
+    return float(np.einsum("i,i->", a, b))

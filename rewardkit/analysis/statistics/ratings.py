@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.findings import counted
 from rewardkit.plain import PlainRecord
 
@@ -31,13 +30,13 @@ class Estimate:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return f"not defined (n = {self.n})"
+        value = f"{self.value + 0.0:.2f}"  # no -0.00
         if math.isnan(self.low):
-            return f"{self.value + 0.0:.2f} (n = {self.n})"
-        ends = f"{self.low + 0.0:.2f} to {self.high + 0.0:.2f}"
-        return f"{self.value + 0.0:.2f} ({ends}, n = {self.n})"
+            return f"{value} (n = {self.n})"
+        return f"{value} ({self.low + 0.0:.2f} to {self.high + 0.0:.2f}, n = {self.n})"
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return it as plain data."""
         return {"value": self.value, "interval": [self.low, self.high], "n": self.n}
 
 
@@ -45,11 +44,10 @@ class Estimate:
 class Ratings(PlainRecord):
     """Scores and labels of the same rows, both in [0, 1].
 
-    Rows without either are left out of all figures.
-
-    `prompts` has the code of each row's prompt, `lengths` the length of its completion,
-    (rows,) each. `grid` are the scores of the levels, ascending; score and label agree
-    where they are nearest to the same one.
+    Rows without either are left out of all figures. `prompts` has the code of each
+    row's prompt, `lengths` the length of its completion, (rows,) each. `grid` are the
+    scores of the levels, ascending; score and label agree where they are nearest to the
+    same one.
     """
 
     IN_RECORD = (
@@ -69,112 +67,112 @@ class Ratings(PlainRecord):
 
     @cached_property
     def rows(self) -> Codes:
-        """The rows with a score and a label."""
+        """Return the rows with a score and a label."""
         return np.flatnonzero(~np.isnan(self.scores) & ~np.isnan(self.labels))
 
     @property
     def middle(self) -> float:
-        """Half-way from the lowest to the highest level."""
+        """Return the score half-way from the lowest to the highest level."""
         return float(self.grid[0] + self.grid[-1]) / 2
 
     @cached_property
-    def given(self) -> Codes:
-        """The level of each score, (rows,); 0 without one."""
+    def score_levels(self) -> Codes:
+        """Return the level of each score, (rows,); 0 without one."""
         return nearest(np.nan_to_num(self.scores), self.grid)
 
     @cached_property
-    def right(self) -> Codes:
-        """The level of each label, (rows,); 0 without one."""
+    def label_levels(self) -> Codes:
+        """Return the level of each label, (rows,); 0 without one."""
         return nearest(np.nan_to_num(self.labels), self.grid)
 
     def estimate(
         self, statistic: Callable[[Codes], Any], rows: Codes | None = None
     ) -> Estimate:
         """Return a statistic of rows, these or all that have a score and a label."""
-        some = self.rows if rows is None else rows
+        rows = self.rows if rows is None else rows
         return estimate(
-            lambda drawn: float(statistic(some[drawn])), self.prompts[some], self.seed
+            lambda drawn: float(statistic(rows[drawn])), self.prompts[rows], self.seed
         )
 
     @cached_property
     def agreement(self) -> Estimate:
-        """The share of rows whose score and label have the same level."""
-        return self.estimate(lambda at: (self.given[at] == self.right[at]).mean())
+        """Return the share of rows whose score and label have the same level."""
+        agrees = self.score_levels == self.label_levels
+        return self.estimate(lambda rows: agrees[rows].mean())
 
     @cached_property
     def plain_kappa(self) -> Estimate:
-        """Cohen's kappa."""
-        return self.estimate(
-            lambda at: kappa(self.given[at], self.right[at], self.grid)
-        )
+        """Return Cohen's kappa."""
+        return self._kappa(weighted=False)
 
     @cached_property
     def kappa(self) -> Estimate:
         """Return Cohen's kappa, of several levels weighted by squared differences."""
         if len(self.grid) == 2:
             return self.plain_kappa
+        return self._kappa(weighted=True)
+
+    def _kappa(self, *, weighted: bool) -> Estimate:
+        first, second = self.score_levels, self.label_levels
         return self.estimate(
-            lambda at: kappa(self.given[at], self.right[at], self.grid, weighted=True)
+            lambda rows: kappa(first[rows], second[rows], self.grid, weighted=weighted)
         )
 
     @cached_property
     def auc(self) -> Estimate:
         """Return how often a label above the middle scores higher than one below it."""
         sides = self.rows[self.labels[self.rows] != self.middle]
-        return self.estimate(
-            lambda at: auc(self.scores[at], self.labels[at] > self.middle), sides
-        )
+        is_above = self.labels > self.middle
+        return self.estimate(lambda rows: auc(self.scores[rows], is_above[rows]), sides)
 
     @cached_property
     def length_bias(self) -> Estimate:
-        """The rank correlation of (score - label) with the length of the completion."""
+        """Return the rank correlation of (score - label) with the length."""
         error = self.scores - self.labels
-        return self.estimate(lambda at: rank_correlation(error[at], self.lengths[at]))
+        return self.estimate(
+            lambda rows: rank_correlation(error[rows], self.lengths[rows])
+        )
 
     @cached_property
     def calibration(self) -> list[tuple[float, Estimate]]:
-        """For the score of each level the mean label of the rows that were given it."""
-        rows_of = [
-            self.rows[self.given[self.rows] == level] for level in range(len(self.grid))
-        ]
-        means = [
-            self.estimate(lambda at: self.labels[at].mean(), rows) for rows in rows_of
-        ]
-        return list(zip(self.grid.tolist(), means, strict=True))
+        """Return each level's score and the mean label of the rows that got it."""
+        means = []
+        for level, score in enumerate(self.grid.tolist()):
+            rows = self.rows[self.score_levels[self.rows] == level]
+            means.append(
+                (score, self.estimate(lambda drawn: self.labels[drawn].mean(), rows))
+            )
+        return means
 
     def mean(self, values: Floats) -> Estimate | None:
         """Return the mean of values of rows, (rows,), without NaN; None without any."""
-        known = np.flatnonzero(~np.isnan(values))
-        return (
-            self.estimate(lambda at: values[at].mean(), known) if len(known) else None
-        )
+        rows = np.flatnonzero(~np.isnan(values))
+        if not len(rows):
+            return None
+        return self.estimate(lambda drawn: values[drawn].mean(), rows)
 
     def stability(self, again: Floats) -> Estimate | None:
         """Return the share of rows with the same level each time they were scored.
 
-        `again` are the other scores, (times, rows).
-
-        Over the rows that have a score each time; ``None`` where there is none.
+        Over the rows that have a score each time; None where there are none. `again`
+        are the other scores, (times, rows).
         """
-        levels = np.array(
-            [nearest(np.nan_to_num(scores), self.grid) for scores in again]
-        )
+        is_same = np.ones(len(self.scores))
+        for scores in again:
+            is_same[nearest(np.nan_to_num(scores), self.grid) != self.score_levels] = 0
         missing = np.isnan(np.vstack([self.scores, again])).any(axis=0)
-        return self.mean(np.where(missing, np.nan, (levels == self.given).all(axis=0)))
+        return self.mean(np.where(missing, np.nan, is_same))
 
     @property
-    def told(self) -> str:
-        """Agreement and kappa in a phrase."""
-        same = int((self.given == self.right)[self.rows].sum())
-        kappa, agrees = (
-            self.kappa,
-            f"agrees with {same} of {counted(len(self.rows), 'label')}",
-        )
+    def phrase(self) -> str:
+        """Say how many labels it agrees with, and kappa."""
+        same = int((self.score_levels == self.label_levels)[self.rows].sum())
+        agrees = f"agrees with {same} of {counted(len(self.rows), 'label')}"
+        kappa = self.kappa
         if math.isnan(kappa.value):
             return f"{agrees} (kappa is not defined, as all have one level)"
-        return (
-            f"{agrees} (kappa {kappa.value:.2f}, {kappa.low:.2f} to {kappa.high:.2f})"
-        )
+        interval = f"{kappa.low:.2f} to {kappa.high:.2f}"
+        return f"{agrees} (kappa {kappa.value:.2f}, {interval})"
 
 
 def estimate(
@@ -194,16 +192,16 @@ def estimate(
     if prompts[order[0]] == prompts[order[-1]]:
         return Estimate(value, math.nan, math.nan, n)
     rows_of = np.split(order, np.flatnonzero(np.diff(prompts[order])) + 1)
-    draws = np.random.default_rng(seed).integers(
-        len(rows_of), size=(DRAWS, len(rows_of))
-    )
-    drawn = [statistic(np.concatenate([rows_of[at] for at in draw])) for draw in draws]
-    low, high = np.nanquantile(drawn, (0.025, 0.975))
+    size = len(rows_of)
+    values = []
+    for draw in np.random.default_rng(seed).integers(size, size=(DRAWS, size)):
+        values.append(statistic(np.concatenate([rows_of[prompt] for prompt in draw])))
+    low, high = np.nanquantile(values, (0.025, 0.975))
     return Estimate(value, float(low), float(high), n)
 
 
 def nearest(values: Floats, grid: Floats) -> Codes:
-    """Which of the ascending levels each value is nearest to, the lower of two.
+    """Return which of the ascending levels each value is nearest to, the lower of two.
 
     >>> nearest(np.array([0.0, 0.25, 0.3, 1.0]), np.array([0.0, 0.5, 1.0])).tolist()
     [0, 0, 1, 2]
@@ -216,44 +214,39 @@ def kappa(
 ) -> float:
     """Return Cohen's kappa of two ratings by level; NaN where all are alike.
 
-    It is 1 - observed / expected disagreement.
-
-    Cohen 1960; `weighted` by the squared difference of the levels' scores, Cohen 1968.
+    It is 1 - observed / expected disagreement (Cohen 1960); `weighted` by the squared
+    difference of the levels' scores (Cohen 1968).
     """
     k = len(grid)
-    counts = np.bincount(first * k + second, minlength=k * k).reshape(
-        k, k
-    )  # (levels of each)
-    apart = (
-        (grid[:, None] - grid) ** 2
-        if weighted
-        else (grid[:, None] != grid).astype(float)
-    )
-    expected = (apart * np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / max(
-        counts.sum(), 1
-    )
-    return float(1 - (apart * counts).sum() / expected) if expected > 0 else math.nan
+    counts = np.bincount(first * k + second, minlength=k * k).reshape(k, k)
+    apart = (grid[:, None] != grid).astype(float)
+    if weighted:
+        apart = (grid[:, None] - grid) ** 2
+    by_chance = np.outer(counts.sum(axis=1), counts.sum(axis=0))
+    expected = (apart * by_chance).sum() / max(counts.sum(), 1)
+    if expected <= 0:
+        return math.nan
+    return float(1 - (apart * counts).sum() / expected)
 
 
-def auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
+def auc(scores: Floats, positive: Mask) -> float:
     """Return how often a positive row scores above a negative one, ties as a half."""
-    ranks, above = _ranks(scores), int(positive.sum())
+    above = int(positive.sum())
     pairs = above * (len(scores) - above)
-    return (
-        float(ranks[positive].sum() - above * (above + 1) / 2) / pairs
-        if pairs
-        else math.nan
-    )
+    if not pairs:
+        return math.nan
+    return float(_ranks(scores)[positive].sum() - above * (above + 1) / 2) / pairs
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Spearman's, with mean ranks for ties; NaN where one is constant."""
-    a, b = (ranks - ranks.mean() for ranks in (_ranks(first), _ranks(second)))
+    """Return Spearman's, with mean ranks for ties; NaN where one is constant."""
+    a, b = _ranks(first), _ranks(second)
+    a, b = a - a.mean(), b - b.mean()
     size = math.sqrt((a @ a) * (b @ b))
     return float(a @ b) / size if size > 0 else math.nan
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks from 1, the mean of them for equal values."""
+    """Return the ranks from 1, the mean of them for equal values."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], dtype=float)

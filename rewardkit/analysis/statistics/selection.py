@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, Mask
 from rewardkit.analysis.statistics.bootstrap import LEVEL, Bootstrap
-from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats
 
 FEWEST_LEFT = 2.0
 """Mean effective sample size, of groups of several, under which the tilted view stops.
@@ -24,11 +24,13 @@ more selection. The size is 1 / sum of p^2 (Kish 1965).
 """
 NEGLIGIBLE = 1e-3
 """Nats: the tilted view ends where all smaller betas together add less. Our choice."""
-CELLS = 400_000  # of a block of picks, so that it stays in the processor's cache
+CELLS_AT_ONCE = 400_000
+"""Of a block of picks, so that it stays in the processor's cache."""
 EVERY_NUMBER = 64
 """Up to here every n is shown, beyond it `FURTHER` more, even in log n. Our choice."""
 FURTHER = 16
-TIES = 12  # digits behind the point in which equal rewards agree, as in `tie_rate`
+TIES = 12
+"""Digits behind the point in which equal rewards agree, as in `tie_rate`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,7 @@ class Curve:
 
     @property
     def random(self) -> Floats:
-        """The value of a sibling at random, of the groups that have a point."""
+        """Return the value of a random sibling, of the groups that have a point."""
         return self.value - self.change
 
 
@@ -102,14 +104,10 @@ def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
 
 def numbers_drawn(largest: int) -> NDArray[np.intp]:
     """Return the n of best of n: 1, 2 ... up to 64, then fewer, and `largest`."""
-    further = (
-        np.geomspace(EVERY_NUMBER, max(largest, EVERY_NUMBER), FURTHER + 1)
-        .round()
-        .astype(np.intp)
-    )
-    return np.union1d(
-        np.arange(1, min(largest, EVERY_NUMBER) + 1), further[further <= largest]
-    )
+    every = np.arange(1, min(largest, EVERY_NUMBER) + 1)
+    further = np.geomspace(EVERY_NUMBER, max(largest, EVERY_NUMBER), FURTHER + 1)
+    further = further.round().astype(np.intp)
+    return np.union1d(every, further[further <= largest])
 
 
 def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
@@ -136,16 +134,11 @@ def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
     # log factorials
     factorial = np.concatenate([[0.0], np.log(np.arange(1, size + 1)).cumsum()])
     b, n = np.arange(size + 1), drawn[:, None]
-    logs = (
-        factorial
-        - factorial[np.maximum(b - n, 0)]
-        - factorial[size]
-        + factorial[np.maximum(size - n, 0)]
-    )
+    logs = factorial - factorial[np.maximum(b - n, 0)]
+    logs = logs - factorial[size] + factorial[np.maximum(size - n, 0)]
     among = np.where(b >= n, np.exp(logs), 0.0)  # (n, b)
-    chance = (among[:, upto] - among[:, worse]) / (
-        upto - worse
-    )  # (n, groups, siblings)
+    equals = upto - worse
+    chance = (among[:, upto] - among[:, worse]) / equals  # (n, groups, siblings)
     return np.moveaxis(chance, 0, 1)
 
 
@@ -168,10 +161,9 @@ def tilted(ranked: Floats, betas: Floats, *, scaled: bool) -> Floats:
     if scaled and ranked.shape[1] > 1:
         spread = ranked.std(axis=1, ddof=1, keepdims=True)
         unit = np.where(spread > ZERO_STD, spread, np.inf)
+    behind = (ranked - ranked[:, -1:]) / unit
     with np.errstate(over="ignore", under="ignore"):
-        picks = np.exp(
-            ((ranked - ranked[:, -1:]) / unit)[:, None, :] / betas[None, :, None]
-        )
+        picks = np.exp(behind[:, None, :] / betas[None, :, None])
     return np.asarray(picks / np.einsum("gpi->gp", picks)[..., None], dtype=float)
 
 
@@ -190,136 +182,142 @@ def select(
     """Select the best of n siblings, and tilt them by each of `betas`, the first inf.
 
     `rewards`, the `figures` that are followed and `groups` are (rows,) each; figures
-    are NaN where missing. Rewards that differ only by rounding are equal.
+    are NaN where missing. Rewards that differ only by rounding are equal. `scaled` as
+    in `tilted`.
     """
     rewards = np.where(np.abs(rewards) < 1e15, np.round(rewards, TIES), rewards)
     judged = np.flatnonzero(~np.isnan(rewards))
-    rows = judged[
-        np.lexsort((rewards[judged], groups[judged]))
-    ]  # group after group, the best one last
+    # group after group, the best one last
+    rows = judged[np.lexsort((rewards[judged], groups[judged]))]
     start = np.flatnonzero(np.diff(groups[rows], prepend=-1))
     size = np.diff(start, append=len(rows))
     unit = bootstrap.unit[bootstrap.prompts[rows[start]]]
     drawn = numbers_drawn(int(size.max(initial=0)))
+    n, points = len(drawn), len(drawn) + len(betas)
 
-    # columns: 1 for each pick; 1 where it has the figures that are missing in the same
-    # rows; the figures
     values = np.column_stack([values[rows] for values in figures.values()])
-    ones = np.ones((1, len(figures)), dtype=bool)
-    has, mask = np.unique(
-        np.vstack([ones, ~np.isnan(values)]), axis=1, return_inverse=True
-    )
-    columns = np.column_stack([np.ones(len(rows)), has[1:], np.nan_to_num(values)])
-    known, value = 1 + mask.reshape(-1), 1 + has.shape[1] + np.arange(len(figures))
-
-    sums = np.zeros((bootstrap.units, 2, len(drawn) + len(betas), columns.shape[1] + 2))
-    for some, at in _blocks(start, size, unit, sums.shape[2]):
-        ranked = rewards[rows[at]]
+    columns, counted_in, value_in = _columns(values)
+    # of each unit: of the pick and of a sibling at random
+    sums = np.zeros((bootstrap.units, 2, points, columns.shape[1] + 2))
+    for members, siblings in _blocks(start, size, unit, points):
+        ranked = rewards[rows[siblings]]
         policies = best_of(ranked, drawn), tilted(ranked, betas, scaled=scaled)
-        picked = _expected(np.hstack(policies), columns[at])
-        both = np.stack(
-            [picked, picked[:, :1] * (picked[..., :1] > 0)], axis=1
-        )  # and a sibling at random
-        new = np.flatnonzero(np.diff(unit[some], prepend=-1))
-        sums[unit[some[new]]] += np.add.reduceat(both, new, axis=0)
+        expected = _expected(np.hstack(policies), columns[siblings])
+        at_random = expected[:, :1] * (expected[..., :1] > 0)
+        new = np.flatnonzero(np.diff(unit[members], prepend=-1))
+        both = np.stack([expected, at_random], axis=1)
+        sums[unit[members[new]]] += np.add.reduceat(both, new, axis=0)
     total, draws = sums.sum(axis=0), np.tensordot(bootstrap.weights, sums, 1)
-    several = (sums[:, 0] > 0).sum(
-        axis=0
-    ) > 1  # prompts that have something, at each point and column
+    # points and columns of which two prompts have something
+    has_several = (sums[:, 0] > 0).sum(axis=0) > 1
 
-    n = len(drawn)
-    kl, kl_draws = (_ratio(of[..., -2], of[..., 0]) for of in (total[0], draws[:, 0]))
-    low, high = band(kl_draws, several[:, 0])
-    for exact in (kl, kl_draws, low, high):
-        exact[..., :n] = kl_at_most(drawn)
+    kl = _ratio(total[0, :, -2], total[0, :, 0])
+    kl_draws = _ratio(draws[:, 0, :, -2], draws[:, 0, :, 0])
+    kl_low, kl_high = band(kl_draws, has_several[:, 0])
+    for kl_values in (kl, kl_draws, kl_low, kl_high):
+        kl_values[..., :n] = kl_at_most(drawn)
     fewest = np.maximum([*drawn, *np.ones(len(betas))], 2)
-    left = _ratio(total[0, :, -1], (size >= fewest[:, None]).sum(axis=1))
-    (now, random), resampled = (
-        _ratio(of[..., value], of[..., known]) for of in (total, draws)
-    )
-    change = band(resampled[:, 0] - resampled[:, 1], several[:, known])
-    share = _ratio(total[0][:, known], total[0][:, :1])
-    low_high = band(resampled[:, 0], several[:, known])
-    of_curves = [now, *low_high, now - random, *change, share, resampled[:, 0]]
+    sample_size = _ratio(total[0, :, -1], (size >= fewest[:, None]).sum(axis=1))
+    picked, random = _ratio(total[..., value_in], total[..., counted_in])
+    resampled = _ratio(draws[..., value_in], draws[..., counted_in])
+    several = has_several[:, counted_in]
+    arrays = [
+        picked,
+        *band(resampled[:, 0], several),
+        picked - random,
+        *band(resampled[:, 0] - resampled[:, 1], several),
+        _ratio(total[0][:, counted_in], total[0][:, :1]),
+        resampled[:, 0],
+    ]
 
     def view(
         how: Literal["best_of", "tilted"], at: slice, points: Floats, ends: str
     ) -> Selection:
-        each = {
-            name: [of[..., at, place] for of in of_curves]
-            for place, name in enumerate(figures)
-        }
-        many = np.rint(total[0, at, 0]).astype(np.intp)
-        curves, kls = (
-            {name: Curve(*of) for name, of in each.items()},
-            (kl[at], low[at], high[at]),
-        )
+        curves = {}
+        for place, name in enumerate(figures):
+            curves[name] = Curve(*(array[..., at, place] for array in arrays))
         return Selection(
-            how, points, *kls, many, left[at], curves, ends, kl_draws[:, at]
+            how,
+            points,
+            kl[at],
+            kl_low[at],
+            kl_high[at],
+            np.rint(total[0, at, 0]).astype(np.intp),
+            sample_size[at],
+            curves,
+            ends,
+            kl_draws[:, at],
         )
 
-    end, ends = _end(kl[n:], left[n:])
-    best = view(
-        "best_of", slice(0, n), drawn.astype(float), "no group has more siblings"
-    )
-    return best, view("tilted", slice(n, n + end), betas[:end], ends)
+    reached, ends = _end(kl[n:], sample_size[n:])
+    no_more = "no group has more siblings"
+    best = view("best_of", slice(0, n), drawn.astype(float), no_more)
+    return best, view("tilted", slice(n, n + reached), betas[:reached], ends)
+
+
+def _columns(values: Floats) -> tuple[Floats, Codes, Codes]:
+    """Return what is added up over picks for figures, (rows, figures), and where.
+
+    The columns are 1 for each pick, then 1 where it has the figures that are missing in
+    the same rows, then the figures. Of each figure the second array says which column
+    counts its picks, the third which one has its values.
+    """
+    rows, figures = values.shape
+    has_all = np.ones((1, figures), dtype=bool)
+    has_figures = np.vstack([has_all, ~np.isnan(values)])
+    kinds, kind = np.unique(has_figures, axis=1, return_inverse=True)
+    columns = np.column_stack([np.ones(rows), kinds[1:], np.nan_to_num(values)])
+    return columns, 1 + kind.reshape(-1), 1 + kinds.shape[1] + np.arange(figures)
 
 
 def _blocks(
     start: Codes, size: Codes, unit: Codes, points: int
 ) -> Iterator[tuple[Codes, Codes]]:
     """Yield groups of one size (groups,), and their siblings (groups, siblings)."""
+    if not len(start):
+        return
     order = np.lexsort((unit, size))
-    for alike in (
-        np.split(order, np.flatnonzero(np.diff(size[order])) + 1) if len(order) else []
-    ):
+    for alike in np.split(order, np.flatnonzero(np.diff(size[order])) + 1):
         siblings = np.arange(size[alike[0]])
-        many = max(1, CELLS // (len(siblings) * points))
-        for some in np.split(alike, range(many, len(alike), many)):
-            yield some, start[some][:, None] + siblings
+        many = max(1, CELLS_AT_ONCE // (len(siblings) * points))
+        for members in np.split(alike, range(many, len(alike), many)):
+            yield members, start[members][:, None] + siblings
 
 
 def _expected(picks: Floats, values: Floats) -> Floats:
     """Return expected columns, KL, sample size: (groups, points, columns + 2)."""
     size = picks.shape[2]
-    logs = np.log(
-        np.maximum(picks, np.finfo(float).tiny)
-    )  # what is never picked counts 0 log 0 = 0
+    # what is never picked counts 0 log 0 = 0
+    logs = np.log(np.maximum(picks, np.finfo(float).tiny))
     squares = np.einsum("gpi,gpi->gp", picks, picks)
     kl = np.einsum("gpi,gpi->gp", picks, logs) + np.log(size)
-    effective = np.divide(
-        1, squares, out=np.zeros_like(squares), where=(squares > 0) & (size > 1)
-    )
+    zeros, counts = np.zeros_like(squares), (squares > 0) & (size > 1)
+    effective = np.divide(1, squares, out=zeros, where=counts)
     return np.concatenate([picks @ values, kl[..., None], effective[..., None]], axis=2)
 
 
 def _end(kl: Floats, size: Floats) -> tuple[int, str]:
-    """How many points the tilted view has, and why no more."""
+    """Return how many points the tilted view has, and why no more."""
     if np.isnan(kl[0]):
         return 0, "no row has a reward"
     thin = np.flatnonzero(size < FEWEST_LEFT * (1 - 1e-12))
-    done = int(np.flatnonzero(kl >= kl[-1] - NEGLIGIBLE)[0])
-    if len(thin) and thin[0] <= done:
-        return int(
-            thin[0]
-        ), f"beyond it the mean effective sample size is under {FEWEST_LEFT:g}"
-    if done == len(kl) - 1:
+    last = int(np.flatnonzero(kl >= kl[-1] - NEGLIGIBLE)[0])
+    if len(thin) and thin[0] <= last:
+        why = f"beyond it the mean effective sample size is under {FEWEST_LEFT:g}"
+        return int(thin[0]), why
+    if last == len(kl) - 1:
         return len(kl), "no smaller beta was tried"
-    return (
-        done + 1,
-        "beyond it only siblings that earn the same are left to choose from",
-    )
+    why = "beyond it only siblings that earn the same are left to choose from"
+    return last + 1, why
 
 
 def _ratio(above: Any, below: Any) -> Floats:
-    """NaN where there is nothing below."""
+    """Return the ratio, NaN where there is nothing below."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.divide(above, below), dtype=float)
 
 
-def band(
-    draws: Floats, several: NDArray[np.bool_], level: float = LEVEL
-) -> tuple[Floats, Floats]:
+def band(draws: Floats, several: Mask, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Return the percentile interval at each point, from draws (resamples, ...).
 
     NaN where not `several`, or without a draw.
@@ -332,9 +330,8 @@ def band(
     usable = several & ~np.isnan(finite).all(axis=0)
     if usable.any():
         tail = (1 - level) / 2
-        low[usable], high[usable] = np.nanquantile(
-            finite[:, usable], [tail, 1 - tail], axis=0
-        )
+        quantiles = np.nanquantile(finite[:, usable], [tail, 1 - tail], axis=0)
+        low[usable], high[usable] = quantiles
     return low, high
 
 
@@ -366,24 +363,23 @@ def at_equal_kl(
     if not (len(a) and len(b)):
         return np.array([]), {}
     reach = max(0.0, min(a.kl[-1], b.kl[-1]))
-    root = np.linspace(0, np.sqrt(reach), steps if reach else 1)
+    roots = np.linspace(0, np.sqrt(reach), steps if reach else 1)
+    pairs = {}
+    for name, curve in a.curves.items():
+        if name in b.curves:
+            of_a = _at_roots(a, curve, roots)
+            of_b = _at_roots(b, b.curves[name], roots)
+            difference = of_b - of_a
+            interval = band(difference[1:], ~np.isnan(difference[0]))
+            pairs[name] = Pair(of_a[0], of_b[0], difference[0], *interval)
+    return roots**2, pairs
 
-    def at(view: Selection, curve: Curve) -> Floats:
-        """Return the values of a curve, then of each resample, (1 + resamples, kl)."""
-        values = [curve.value, *np.where(np.isnan(curve.low), np.nan, curve.draws)]
-        roots = np.sqrt(np.maximum([view.kl, *view.kl_draws], 0))
-        return np.array(
-            [np.interp(root, *of) for of in zip(roots, values, strict=True)]
-        )
 
-    found = {}
-    for name in [name for name in a.curves if name in b.curves]:
-        of_a, of_b = (at(view, view.curves[name]) for view in (a, b))
-        difference = of_b - of_a
-        found[name] = Pair(
-            of_a[0],
-            of_b[0],
-            difference[0],
-            *band(difference[1:], ~np.isnan(difference[0])),
-        )
-    return root**2, found
+def _at_roots(view: Selection, curve: Curve, roots: Floats) -> Floats:
+    """Return the values of a curve, then of each resample, (1 + resamples, roots)."""
+    draws = np.where(np.isnan(curve.low), np.nan, curve.draws)
+    known_roots = np.sqrt(np.maximum([view.kl, *view.kl_draws], 0))
+    values = []
+    for xs, row in zip(known_roots, [curve.value, *draws], strict=True):
+        values.append(np.interp(roots, xs, row))
+    return np.array(values)

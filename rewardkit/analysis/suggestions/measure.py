@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats, group_stats
+from rewardkit.analysis.statistics import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import ROUNDING, View, make_view
 from rewardkit.plain import PlainRecord

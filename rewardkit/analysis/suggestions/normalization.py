@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics.groups import Floats, group_stats
-from rewardkit.analysis.statistics.signal import (
+from rewardkit.analysis.statistics import Floats, group_stats
+from rewardkit.analysis.statistics.advantages import (
     moved,
     of_one_size,
     sample_size,

@@ -14,7 +14,7 @@ from rewardkit.analysis.findings.components import OFTEN_VARIES
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.findings.shortcuts import measures_length
 from rewardkit.analysis.rescore import moved_by
-from rewardkit.analysis.statistics.groups import group_stats
+from rewardkit.analysis.statistics import group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import (
     Change,

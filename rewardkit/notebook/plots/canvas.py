@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.errors import InputError
 from rewardkit.findings import percent
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import View
 from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas

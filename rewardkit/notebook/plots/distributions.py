@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.analysis.view import View
 from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded

@@ -14,7 +14,7 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View, make_views, only_finite
 from rewardkit.analysis.whatif import with_gates

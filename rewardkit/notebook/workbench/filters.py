@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.tables import different
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.scoring.outcomes import STATUSES

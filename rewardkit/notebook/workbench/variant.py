@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.rescore import behind
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, applied
 from rewardkit.analysis.view import ROUNDING, View
