@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from rewardkit.analysis.findings import RULES, SCORED_RULES
+from rewardkit.analysis.diagnosis import SCORED_RULES, VIEW_RULES
 from rewardkit.findings import read_codes
 from rewardkit.probes.probe import RULES as PROBE_RULES
 from rewardkit.strategies import STRATEGIES
@@ -14,7 +14,9 @@ PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
 def reporters(section):
     """Code -> the module that reports it, of all that can be reported."""
     found = {}
-    for item in {"diagnosis": (*SCORED_RULES, *RULES), "probe": PROBE_RULES}[section]:
+    for item in {"diagnosis": (*SCORED_RULES, *VIEW_RULES), "probe": PROBE_RULES}[
+        section
+    ]:
         place = item.find.__module__.removeprefix("rewardkit.").replace(".", "/")
         found |= dict.fromkeys(item.codes, f"{place}.py")
     return found

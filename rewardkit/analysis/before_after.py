@@ -435,7 +435,7 @@ def rank_pairs(a: Floats, b: Floats, groups: Codes) -> dict[str, Floats]:
     """Count for each group how its pairs of rows are ordered in `a` and in `b`.
 
     Rows with a NaN are left out; values equal to 12 decimals are tied, as in
-    `tie_rate`. Of a group of more than 64 rows some pairs are looked at, as in
+    `count_ties`. Of a group of more than 64 rows some pairs are looked at, as in
     `concordance`.
 
     Returns:

@@ -11,13 +11,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis import slices
-from rewardkit.analysis.findings import RULES, SCORED_RULES, THRESHOLDS
-from rewardkit.analysis.findings.scored import LOG_CODES, Scored
-from rewardkit.analysis.rendering import diagnosis_page
+from rewardkit.analysis.findings import (
+    components,
+    groups,
+    scored,
+    shortcuts,
+    sparsity,
+    spread,
+)
+from rewardkit.analysis.parts import (
+    choose_columns,
+    find_news,
+    make_view,
+    make_views,
+    only_finite,
+    parts_of,
+    rows_by,
+    usable_columns,
+)
 from rewardkit.analysis.statistics.distributions import DeadShare, dead_share
-from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
-from rewardkit.analysis.view import View, make_view, make_views, only_finite
+from rewardkit.analysis.summary import (
+    component_row,
+    diagnosis_page,
+    highest,
+    over_steps,
+    signal_of,
+)
+from rewardkit.analysis.view import View
 from rewardkit.errors import (
     Cancelled,
     InputError,
@@ -27,11 +47,46 @@ from rewardkit.errors import (
     names_of,
     preview,
 )
-from rewardkit.findings import SEVERITIES, Finding, counted, run_rules
+from rewardkit.findings import SEVERITIES, Finding, Rule, counted, run_rules
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.reward import Part
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
+
+SCORED_RULES: tuple[Rule, ...] = (
+    scored.not_finite,
+    scored.without_reward,
+    scored.log_mismatch,
+    scored.unread_keys,
+)
+"""Of all scored rows."""
+VIEW_RULES: tuple[Rule, ...] = (
+    sparsity.shape,
+    groups.not_enough,
+    groups.cancelling,
+    groups.constant_reward,
+    groups.clustered,
+    groups.zero_std_groups,
+    groups.collapsed_outputs,
+    spread.wide,
+    spread.amplified_noise,
+    spread.bimodal,
+    spread.drift,
+    components.of_siblings,
+    components.lost_rows,
+    components.gates,
+    components.redundant,
+    components.dominant,
+    shortcuts.label,
+    shortcuts.wrong_above_right,
+    shortcuts.order,
+    shortcuts.truncated,
+)
+"""Of a `View`, in their order: each rule gets the findings of those before it."""
+THRESHOLDS: dict[str, float] = {}
+"""Name -> where a number begins to matter; its source stands in the rule."""
+for view_rule in VIEW_RULES:
+    THRESHOLDS |= view_rule.thresholds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,14 +147,14 @@ class Diagnosis(HasPage):
         What a vector says is lost there; to normalise each component before adding
         loses less.
         """
-        names = slices.usable(self.scores, self.scores.rollouts.group_key[1:])
+        names = usable_columns(self.scores, self.scores.rollouts.group_key[1:])
         names = list(dict.fromkeys([*names, *self.by]))
         labels, rows = [], []
         for view in self.views:
             part = Part(view.part, view.reward, view.rows)
             labels.append(view.part or "all")
             rows.append(signal_of(view, np.ones(len(view), dtype=bool)))
-            for piece in slices.rows_by(self.scores, part, names):
+            for piece in rows_by(self.scores, part, names):
                 labels.append(piece.label)
                 rows.append(signal_of(view, np.isin(view.rows, piece.rows)))
         table = pd.DataFrame(rows)
@@ -122,9 +177,8 @@ class Diagnosis(HasPage):
             raise InputError(
                 f"window={window!r} is not a whole number of steps from 1 on"
             )
-        return pd.concat(
-            [over_steps(view, window) for view in self.views], ignore_index=True
-        )
+        tables = [over_steps(view, window) for view in self.views]
+        return pd.concat(tables, ignore_index=True)
 
     def highest(self, n: int = 8) -> pd.DataFrame:
         """Return different completions of highest reward, to read what is paid for.
@@ -148,9 +202,8 @@ class Diagnosis(HasPage):
             raise InputError(
                 f"highest takes a number of completions from 1 on, not {n!r}"
             )
-        return pd.concat(
-            [highest(self.scores, view, n) for view in self.views], ignore_index=True
-        )
+        tables = [highest(self.scores, view, n) for view in self.views]
+        return pd.concat(tables, ignore_index=True)
 
     def dead_share(self, size: int) -> dict[str, DeadShare]:
         """Return the share of groups without a signal at another group size, by part.
@@ -158,10 +211,11 @@ class Diagnosis(HasPage):
         Where groups without spread in a `filter_metric` are dropped, it is that
         metric's.
         """
-        return {
-            view.part: dead_share(view.filtered_by, view.groups, view.bootstrap, size)
-            for view in self.views
-        }
+        shares = {}
+        for view in self.views:
+            values = view.filtered_by
+            shares[view.part] = dead_share(values, view.groups, view.bootstrap, size)
+        return shares
 
     def record(self) -> dict[str, Any]:
         """Return the diagnosis as plain data.
@@ -169,15 +223,15 @@ class Diagnosis(HasPage):
         With the share of dead groups at the group size of the settings, where they have
         one.
         """
-        size = self.training.num_generations
-        shares = self.dead_share(size) if size is not None else {}
+        size, dead_shares = self.training.num_generations, []
+        if size is not None:
+            for part, share in self.dead_share(size).items():
+                dead_shares.append({"part": part, **share.record()})
         return {
             "reward": self.scores.reward.name,
             "rows": len(self.scores),
             "training": self.training.record(),
-            "dead_share": [
-                {"part": part, **share.record()} for part, share in shares.items()
-            ],
+            "dead_share": dead_shares,
             "findings": [finding.record() for finding in self.findings],
         }
 
@@ -213,7 +267,7 @@ def diagnose(
             holds for all of them together, and only for what all rows do not show; by
             default data_source, task, policy and step, where siblings share them.
         seed: of the bootstrap.
-        thresholds: replaces entries of `analysis.findings.THRESHOLDS`.
+        thresholds: replaces entries of `analysis.diagnosis.THRESHOLDS`.
         progress: called with the share of the work that is done, from 0 to 1; returns
             whether to go on.
 
@@ -239,29 +293,30 @@ def diagnose(
     }
     finite = only_finite(scores)
     views = make_views(finite, **options)
-    names = slices.choose_columns(finite, by)
+    names = choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
-    pieces = [slices.parts_of(finite, whole, names) for whole in wholes]
+    pieces = [parts_of(finite, whole, names) for whole in wholes]
     report = _reporter(progress, [*wholes, *chain.from_iterable(pieces)])
 
     def look_at(view: View) -> list[Finding]:
         return run_rules(
-            RULES, view, thresholds=limits, after_rule=lambda: report(len(view))
+            VIEW_RULES, view, thresholds=limits, after_rule=lambda: report(len(view))
         )
 
     def look_at_slice(part: Part, tests: int) -> list[Finding]:
         return look_at(make_view(finite, part, tests=tests, **options))
 
-    scored = Scored(scores, finite, views, seed)
-    findings = run_rules(SCORED_RULES, scored, thresholds=limits)
+    all_rows = scored.Scored(scores, finite, views, seed)
+    findings = run_rules(SCORED_RULES, all_rows, thresholds=limits)
     for view in views:
         findings += look_at(view)
     for view, parts in zip(views, pieces, strict=True):
         of_view = [finding for finding in findings if finding.part == view.part]
-        findings += slices.find_news(parts, of_view, look_at_slice)
+        findings += find_news(parts, of_view, look_at_slice)
     findings.sort(key=_rank)
-    training = options["training"]
-    return Diagnosis(finite, tuple(findings), training, seed, views, tuple(names))
+    return Diagnosis(
+        finite, tuple(findings), options["training"], seed, views, tuple(names)
+    )
 
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
@@ -279,7 +334,7 @@ def _reporter(
     progress: Callable[[float], bool] | None, parts: Sequence[Part]
 ) -> Callable[[int], None]:
     """Return a function that reports that a rule has looked at so many rows."""
-    total = max(1, len(RULES) * sum(len(part.rows) for part in parts))
+    total = max(1, len(VIEW_RULES) * sum(len(part.rows) for part in parts))
     rows_done = 0
 
     def report(rows: int) -> None:
@@ -297,7 +352,7 @@ def _rank(finding: Finding) -> tuple[Any, ...]:
     Where the log says otherwise, all else is of another reward.
     """
     is_minor = finding.severity == "info"
-    if finding.code in LOG_CODES:
+    if finding.code in scored.LOG_CODES:
         return (2 if is_minor else 0,)
     is_open = bool(finding.evidence.get("inconclusive"))
     return 1, finding.order[0], is_open, finding.order

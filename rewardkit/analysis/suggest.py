@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings import RULES as FINDING_RULES
+from rewardkit.analysis.diagnosis import VIEW_RULES, Diagnosis
 from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
     Change,
@@ -285,7 +284,7 @@ def _compare_finding(
 
 def _find_again(view: View, finding: Finding) -> Finding | None:
     """Return what the rule of a finding says of its component in another view."""
-    rule = next(rule for rule in FINDING_RULES if finding.code in rule.codes)
+    rule = next(rule for rule in VIEW_RULES if finding.code in rule.codes)
     for item in run_rules([rule], view, thresholds=view.thresholds):
         if (item.code, item.component) == (finding.code, finding.component):
             return item

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,32 +12,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.context import Context, context_of
+from rewardkit.analysis.context import Context
 from rewardkit.analysis.statistics import (
     ZERO_STD,
     Codes,
     Floats,
     GroupStats,
+    Mask,
     advantages,
     each,
-    finite,
     group_stats,
     numbered,
-    tie_rate,
     within,
 )
-from rewardkit.analysis.statistics.advantages import group_shares, shapley, squared
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import Correlations, correlations
-from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import add_up, transformed
-from rewardkit.rewards.reward import Part, Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.scoring.outcomes import GATED, STATUSES
-from rewardkit.scoring.scores import Scores
-
-Mask = NDArray[np.bool_]
+from rewardkit.scoring.outcomes import GATED
 
 SHOWN_IDS = 5
 """Rollouts that a finding names."""
@@ -94,7 +88,7 @@ class View:
     @cached_property
     def paid_names(self) -> list[str]:
         """Return the names of the components with a weight."""
-        return [name for name, item in self.components.items() if item.weight]
+        return [item.name for item in self.reward.components if item.weight]
 
     @property
     def primary(self) -> str:
@@ -114,9 +108,9 @@ class View:
     @cached_property
     def declared_weights(self) -> dict[str, float]:
         """Return |weight| of each component as a share of all."""
-        sizes = {name: abs(item.weight) for name, item in self.components.items()}
-        total = sum(sizes.values()) or 1.0
-        return {name: size / total for name, size in sizes.items()}
+        total = sum(np.abs(self.weights).tolist()) or 1.0
+        shares = np.abs(self.weights) / total
+        return dict(zip(self.names, shares.tolist(), strict=True))
 
     @property
     def additive(self) -> bool:
@@ -153,11 +147,6 @@ class View:
         """Return the rows in which a gate kept a component from running."""
         return {name: status == GATED for name, status in self.status.items()}
 
-    def counts(self, name: str) -> dict[str, int]:
-        """Return the number of rows by status."""
-        counts = np.bincount(self.status[name], minlength=len(STATUSES)).tolist()
-        return dict(zip(STATUSES, counts, strict=True))
-
     @cached_property
     def stats(self) -> GroupStats:
         """Return the statistics of the reward by group."""
@@ -193,11 +182,6 @@ class View:
         return np.flatnonzero(is_drawn[self.groups])
 
     @cached_property
-    def reward_ties(self) -> tuple[Floats, Floats]:
-        """Count the sibling pairs with equal rewards, and all pairs, (groups,) each."""
-        return tie_rate(self.rewards[self.few], self.groups[self.few], len(self.owner))
-
-    @cached_property
     def varies(self) -> bool:
         """Return whether the reward differs between any two rows; True without rewards.
 
@@ -226,15 +210,13 @@ class View:
         if not spread.size:
             return math.nan
         low, high = np.nanquantile(self.rewards[self.few], [0.01, 0.99])
-        width = float(high - low)
-        ranges = {name: self.components[name].range for name in self.paid_names}
-        if self.additive and all(ranges.values()):
-            sizes = [
-                abs(self.components[name].weight) * (ends[1] - ends[0])
-                for name, ends in ranges.items()
-                if ends
-            ]
-            width = max(width, sum(sizes))
+        width, declared = float(high - low), 0.0
+        for name in self.paid_names:
+            component = self.components[name]
+            bottom, top = component.range or (math.nan, math.nan)
+            declared += abs(component.weight) * (top - bottom)
+        if self.additive and declared > width:  # never where one has no range
+            width = declared
         return max(float(np.quantile(spread, 0.75)), width / 100)
 
     def ids(self, rows: Mask | NDArray[np.intp]) -> tuple[Any, ...]:
@@ -265,7 +247,7 @@ class View:
         """
         training = training or self.training
         if columns is None and training.name == "gdpo":
-            columns = self.score_columns
+            columns = np.column_stack([self.scores[name] for name in self.names])
         values = advantages.compute(
             training.name,
             rewards,
@@ -281,11 +263,6 @@ class View:
         metric = self.scores.get(training.filter_metric, rewards)
         dropped = group_stats(metric, self.groups).dead[self.groups]
         return np.where(dropped, np.nan, values)
-
-    @cached_property
-    def score_columns(self) -> Floats:
-        """Return the scores, (rows, components), NaN where not scored."""
-        return np.column_stack([self.scores[name] for name in self.names])
 
     @cached_property
     def dead(self) -> Mask:
@@ -375,10 +352,15 @@ class View:
         Empty where that is unknown: a product or minimum of too many components.
         """
         if self.training.name == "gdpo":
-            return {name: self._gdpo_piece(name) for name in self.components}
+            pieces = {}
+            for name, component in self.components.items():
+                eps = self.training.eps
+                scaled = advantages.grpo(self.scores[name], self.groups, eps=eps)
+                pieces[name] = component.weight * np.nan_to_num(scaled)
+            return pieces
         if self.additive:
             return self.paid
-        return shapley(
+        return advantages.shapley(
             self.scores,
             self.gated,
             self.weights,
@@ -387,16 +369,12 @@ class View:
             on_missing=self.reward.on_missing,
         )
 
-    def _gdpo_piece(self, name: str) -> Floats:
-        scaled = advantages.grpo(self.scores[name], self.groups, eps=self.training.eps)
-        return np.asarray(self.components[name].weight * np.nan_to_num(scaled))
-
     @cached_property
     def group_shares(self) -> dict[str, Floats]:
         """Return each component's share of the squared advantage, (groups,)."""
         if not self.pieces:
             return {}
-        return group_shares(self.pieces, self.centred, self.groups)
+        return advantages.group_shares(self.pieces, self.centred, self.groups)
 
     @cached_property
     def group_mass(self) -> Floats:
@@ -404,8 +382,10 @@ class View:
 
         1 a live group where groups are scaled, else its squared advantage.
         """
-        squares = squared(self.advantages, self.centred, self.groups)
-        return (squares > 0).astype(float) if self.training.name == "grpo" else squares
+        squares = advantages.squared(self.advantages, self.centred, self.groups)
+        if self.training.name == "grpo":
+            return (squares > 0).astype(float)
+        return squares
 
     @cached_property
     def effective_weights(self) -> dict[str, float]:
@@ -426,19 +406,21 @@ class View:
 
         NaN where the reward has no other component.
         """
-        return {name: self._sign_influence(name) for name in self.names}
-
-    def _sign_influence(self, name: str) -> float:
-        if not self.components[name].weight:
-            return 0.0
-        others = [other for other in self.paid_names if other != name]
+        weights = self.weights
         if self.reward.aggregation == "weighted_mean":  # which divides by what is paid
-            others = [other for other in others if self.components[other].weight > 0]
+            weights = np.maximum(weights, 0.0)
         signs = _signs(self.advantages)
-        if not others or not signs.any():
-            return math.nan
-        without = _signs(self.under(self.reward.reweigh({name: 0.0})).advantages)
-        return float((signs != without)[signs != 0].mean())
+        influence = dict.fromkeys(self.names, 0.0)
+        for place, name in enumerate(self.names):
+            if not self.components[name].weight:
+                continue
+            if not np.delete(weights, place).any() or not signs.any():
+                influence[name] = math.nan
+                continue
+            without = self.under(self.reward.reweigh({name: 0.0})).advantages
+            is_other = signs != _signs(without)
+            influence[name] = float(is_other[signs != 0].mean())
+        return influence
 
     def under(self, reward: Reward) -> View:
         """Return the view of these scores under other weights, gates or transform."""
@@ -455,12 +437,11 @@ class View:
     def correlation_interval(self, first: str, second: str) -> tuple[float, float]:
         """Return the interval of the correlation of what two components pay."""
         missing = np.isnan(self.scores[first]) | np.isnan(self.scores[second])
-        a, b = (
-            np.nan_to_num(
-                within(np.where(missing, np.nan, self.scores[name]), self.groups)
-            )
-            for name in (first, second)
-        )
+        centred = []
+        for name in (first, second):
+            values = np.where(missing, np.nan, self.scores[name])
+            centred.append(np.nan_to_num(within(values, self.groups)))
+        a, b = centred
         sums = [a * a, b * b, self.sign(first, second) * a * b]
         return self.bootstrap.interval(
             sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
@@ -471,136 +452,3 @@ def _signs(values: Floats) -> Floats:
     """Return -1, 0 or 1; 0 for a missing advantage or a rounding error."""
     values = np.nan_to_num(values)
     return np.sign(np.where(np.abs(values) < ROUNDING, 0.0, values))
-
-
-# --- from scores to views
-
-
-def only_finite(scores: Scores) -> Scores:
-    """Return the scores without scores and rewards that are infinite in float32.
-
-    The same object where there are none. Statuses stay; the finding `not_finite` names
-    the rows.
-    """
-    columns = ["reward_raw", "reward"]
-    columns += [f"score/{name}" for name in scores.reward.names]
-    changed = {}
-    for column in columns:
-        values = scores.table[column].to_numpy(dtype=float)
-        finite_values = finite(values)
-        if finite_values is not values:
-            changed[column] = finite_values
-    if not changed:
-        return scores
-    return replace(scores, table=scores.table.assign(**changed))
-
-
-def make_views(
-    scores: Scores,
-    *,
-    training: Training | None = None,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-    seed: int = 0,
-    thresholds: Mapping[str, float] | None = None,
-) -> tuple[View, ...]:
-    """Return the views of scores that are finite, one a part of the reward.
-
-    Args:
-        scores: as `only_finite` returns them.
-        training: the settings that advantages are computed under; the default ones.
-        label: a column that says which completions are good.
-        columns: columns of numbers to compare with the advantages; all there are.
-        seed: of the bootstrap.
-        thresholds: thresholds by name, of the rules that are to be run.
-
-    Raises:
-        InputError: no row has a reward; a label, column or filter metric is missing or
-            holds no numbers.
-    """
-    if not scores.parts:
-        raise InputError(
-            f"no row of these scores has a reward: {scores.reward.name!r} has none for "
-            f"the values of {scores.reward.routed_by!r}"
-        )
-    return tuple(
-        make_view(
-            scores,
-            part,
-            training=training or Training(),
-            seed=seed,
-            thresholds=thresholds or {},
-            label=label,
-            columns=columns,
-        )
-        for part in scores.parts
-    )
-
-
-def make_view(
-    scores: Scores,
-    part: Part,
-    *,
-    training: Training,
-    seed: int,
-    thresholds: Mapping[str, float],
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-    tests: int = 1,
-) -> View:
-    """Return the view of one part of the scores, one of so many `tests`.
-
-    Raises:
-        InputError: as in `make_views`.
-    """
-    _check_metric(training, part.reward)
-    rows: Any = part.rows
-    if len(rows) == len(scores):
-        rows = slice(None)  # so that no array is copied
-    table, names = scores.table.iloc[rows], part.reward.names
-    prompts = numbered(scores.rollouts.prompts[rows])
-    gate = np.ones(len(table))
-    if "gate/reward" in table:
-        gate = table["gate/reward"].to_numpy(dtype=float)
-    return View(
-        reward=part.reward,
-        part=part.label,
-        rows=part.rows,
-        scores={name: scores.score(name)[rows] for name in names},
-        status={name: scores.status(name)[rows] for name in names},
-        reasons={
-            name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names
-        },
-        rewards=scores.rewards[rows],
-        gate=gate,
-        groups=numbered(scores.groups[rows]),
-        rollout_ids=table["rollout_id"],
-        completions=table["completion"].to_numpy(dtype=object),
-        bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
-        training=training,
-        batches=_batches(table, prompts, training),
-        context=context_of(scores, table, label=label, columns=columns),
-        thresholds=thresholds,
-    )
-
-
-def _check_metric(training: Training, reward: Reward) -> None:
-    """Refuse settings that drop groups by what is no component."""
-    metric, names = training.filter_metric, ["reward", *reward.names]
-    if metric is not None and metric not in names:
-        raise InputError(
-            f"filter_metric={metric!r} is neither 'reward' nor a component of "
-            f"{reward.name!r}: {names[1:]}{did_you_mean(metric, names)}; name the one "
-            "that it is, as filter_metric=NAME"
-        )
-
-
-def _batches(table: pd.DataFrame, prompts: Codes, training: Training) -> Codes:
-    """Return codes of the batches: steps, else prompts of a batch, else all."""
-    if "step" in table:
-        codes, _ = pd.factorize(table["step"], sort=True, use_na_sentinel=False)
-        return np.asarray(codes, dtype=np.intp)
-    if training.prompts_per_batch is None:
-        return np.zeros(len(table), dtype=np.intp)
-    codes, _ = pd.factorize(prompts)  # numbered in the order in which they come
-    return np.asarray(codes // training.prompts_per_batch, dtype=np.intp)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from rewardkit.analysis import slices
 from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.matching import match_rows
+from rewardkit.analysis.parts import choose_columns
 from rewardkit.analysis.rescore import behind, moved_by, rescore
 from rewardkit.errors import (
     InputError,
@@ -138,7 +138,7 @@ def _diagnose_like(
 ) -> Diagnosis:
     """Diagnose scores of the same rows with the settings of another diagnosis."""
     view = other.views[0]
-    is_default = list(other.by) == slices.choose_columns(other.scores, None)
+    is_default = list(other.by) == choose_columns(other.scores, None)
     return diagnose(
         scores,
         training=other.training if training is None else training,

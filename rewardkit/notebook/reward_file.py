@@ -11,7 +11,7 @@ from pathlib import Path
 from rewardkit.analysis.before_after import Undiagnosed, before_after
 from rewardkit.analysis.definition_changes import definition_changes
 from rewardkit.analysis.matching import match_rows
-from rewardkit.analysis.view import make_views, only_finite
+from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible

@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.before_after import Undiagnosed, before_after
 from rewardkit.analysis.context import numbers
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS
+from rewardkit.analysis.findings import FEWEST_GROUPS
 from rewardkit.analysis.matching import match_rows
-from rewardkit.analysis.slices import MOST_NAMED_VALUES, MOST_VALUES
+from rewardkit.analysis.parts import (
+    MOST_NAMED_VALUES,
+    MOST_VALUES,
+    make_views,
+    only_finite,
+)
 from rewardkit.analysis.statistics import Floats, within
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.view import View, make_views, only_finite
+from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
 from rewardkit.probes.options import BUDGET, check_arguments
 from rewardkit.rewards.reward import Reward

@@ -10,7 +10,7 @@ from planted.faults import run
 from planted.tables import GROUPS, PROMPTS, ROWS, SIBLINGS, outcomes, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis import slices
+from rewardkit.analysis import parts as parts_module
 from rewardkit.analysis.findings.spread import least_spread
 from rewardkit.analysis.suggest import PROPOSAL_RULES
 from rewardkit.targets.load import reward_named
@@ -395,7 +395,7 @@ def test_a_column_that_was_asked_for_is_looked_at_though_it_has_many_values_up_t
     diagnosis = rk.diagnose(scores, by=["kind"])
     assert len(diagnosis.group_signal) == 1 + 31
     assert [item.part for item in diagnosis["constant"]] == ["kind=d7"]
-    monkeypatch.setattr(slices, "MOST_NAMED_VALUES", 20)
+    monkeypatch.setattr(parts_module, "MOST_NAMED_VALUES", 20)
     with pytest.raises(
         rk.InputError, match=r"by='kind' has 31 values, too many .* \(at most 20\)"
     ):

@@ -12,11 +12,12 @@ from planted.tables import scores_of
 from scipy import special, stats
 from scipy.stats import kendalltau
 
+from rewardkit.analysis.parts import make_views
 from rewardkit.analysis.statistics import (
     between_share,
+    count_ties,
     effective_levels,
     group_stats,
-    tie_rate,
     within,
 )
 from rewardkit.analysis.statistics.advantages import (
@@ -38,7 +39,6 @@ from rewardkit.analysis.statistics.ratings import (
     nearest,
     rank_correlation,
 )
-from rewardkit.analysis.view import make_views
 from rewardkit.rewards.training import Training
 
 NAN = np.nan
@@ -87,9 +87,9 @@ VALUES = st.sampled_from([0.0, 0.5, 1.0, np.nan])
         lambda values: [*zip(values, BY_SIX, strict=False)]
     )
 )
-def test_tie_rate_equals_counting_the_pairs(rows):
+def test_count_ties_equals_counting_the_pairs(rows):
     values, groups = (np.array(column) for column in zip(*rows, strict=True))
-    equal, pairs = tie_rate(values, groups)
+    equal, pairs = count_ties(values, groups)
     known = np.flatnonzero(~np.isnan(values))
     for group in range(len(pairs)):
         together = [

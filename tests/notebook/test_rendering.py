@@ -5,7 +5,7 @@ from opened import NOTEBOOK, card_violations
 from plotted import LONG, twelve
 
 import rewardkit as rk
-from rewardkit.analysis.rendering import MOST_FOLDED
+from rewardkit.analysis.summary import MOST_FOLDED
 from rewardkit.findings import SEVERITY_MARKS
 
 pytestmark = pytest.mark.integration

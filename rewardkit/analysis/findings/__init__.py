@@ -1,28 +1,135 @@
-"""The rules that diagnose() runs, by subject, with their thresholds."""
+"""Make the findings of a diagnosis: how each is judged against its threshold.
 
-from rewardkit.analysis.findings import (
-    components,
-    groups,
-    scored,
-    shortcuts,
-    sparsity,
-    spread,
-)
-from rewardkit.findings import Rule
+The rules stand in the modules of this folder, by subject; `diagnosis.py` lists them.
+"""
 
-__all__ = ["RULES", "SCORED_RULES", "THRESHOLDS"]
+from __future__ import annotations
 
-SCORED_RULES: tuple[Rule, ...] = scored.RULES
-"""Of all scored rows."""
-RULES: tuple[Rule, ...] = (
-    *sparsity.RULES,
-    *groups.RULES,
-    *spread.RULES,
-    *components.RULES,
-    *shortcuts.RULES,
-)
-"""Of a `View`, in their order: each rule gets the findings of those before it."""
-THRESHOLDS = {
-    name: default for rule in RULES for name, default in rule.thresholds.items()
-}
-"""Name -> where a number begins to matter; its source stands in the rule."""
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.analysis.statistics.bootstrap import deciding_end
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding, read_codes
+
+Findings = Sequence[Finding]
+Interval = tuple[float, float]
+
+FEWEST_GROUPS = 10
+"""Fewer give no verdict on a share of groups. Our choice."""
+NO_INTERVAL = (math.nan, math.nan)
+
+
+def finding(
+    view: View,
+    code: str,
+    component: str | None = None,
+    /,
+    *,
+    n: int,
+    limit: float | None = None,
+    severity: str = "",
+    past: str = "",
+    compared: dict[str, Any] | None = None,
+    tests: int = 1,
+    reading: NDArray[Any] | None = None,
+    answers: Sequence[str] | None = None,
+    cost: float | None = None,
+    **evidence: Any,
+) -> Finding:
+    """Return a finding, as its row of `findings.toml` has it where nothing is given.
+
+    Where it has a side, the value has to be past its limit for certain: a one-sided
+    question, decided at an error of 5 % by the near end of a 90 % interval; the
+    interval that is shown is a two-sided one of 95 %. Otherwise, and where the groups
+    are too few, the finding is inconclusive and for information.
+
+    Args:
+        view: the rows it is of.
+        code: its code.
+        component: the component it is of; None: the reward.
+        n: how much the value was measured on.
+        limit: the threshold.
+        severity: where it is not that of the table.
+        past: the side of the limit, "above" or "below", if not that of the table.
+        compared: value and interval that the limit applies to instead of its own.
+        tests: how many such questions are asked together.
+        reading: rows worth reading, a mask or places.
+        answers: codes of suggestions, where they are not those of the table.
+        cost: what it costs, 0 to 1; by default its value.
+        **evidence: its `value` and `interval`, as `share` measures them, and what its
+            sentence needs.
+    """
+    row = read_codes()["diagnosis"][code]
+    value = evidence.get("value", math.nan)
+    interval = evidence.get("interval", NO_INTERVAL)
+    if cost is None:
+        cost = float(np.nan_to_num(value))
+    evidence["cost"] = min(abs(float(cost)), 1.0)
+    if compared:
+        value, interval = compared["value"], compared["interval"]
+        evidence |= {"compared": value, "compared_interval": interval}
+    past, groups = past or row.get("past", ""), len(view.stats.count)
+    if groups < FEWEST_GROUPS and (past or "groups" in row):
+        evidence |= {"inconclusive": True, "too_few": groups}
+    elif past and limit is not None:
+        evidence |= _undecided(view, value, interval, past, limit, tests)
+    severity = severity or row["severity"]
+    if evidence.get("inconclusive"):
+        severity = "info"
+    if answers is None:
+        answers = row.get("answers", ())
+    ids = () if reading is None else view.ids(reading)
+    return Finding(
+        code, severity, component, evidence, n, limit, ids, tuple(answers), view.part
+    )
+
+
+def _undecided(
+    view: View, value: float, interval: Interval, past: str, limit: float, tests: int
+) -> dict[str, Any]:
+    """Return the evidence that a value may not be past its limit; {} if it is."""
+    is_above = past == "above"
+    shown_end = interval[0] if is_above else interval[1]
+    end = deciding_end(value, shown_end, view.bootstrap.tests * tests)
+    if (is_above and end >= limit) or (not is_above and end <= limit):
+        return {}
+    gap, half, prompts = abs(value - limit), abs(value - end), view.bootstrap.total
+    needed = 0
+    if gap and not math.isnan(half):
+        needed = math.ceil(prompts * (half / gap) ** 2)
+    return {"inconclusive": True, "n_needed": needed if needed > prompts else None}
+
+
+def conclusive(
+    findings: Findings, *codes: str, component: str | None = None
+) -> list[Finding]:
+    """Return the findings of these codes and this component that are certain."""
+    return [
+        finding
+        for finding in findings
+        if finding.code in codes
+        and finding.component == component
+        and not finding.evidence.get("inconclusive")
+    ]
+
+
+def share(
+    view: View, part: Any, total: Any, *, by_rows: bool = False
+) -> dict[str, Any]:
+    """Return `value`, `interval` and `n` of the ratio of two sums.
+
+    Args:
+        view: the rows.
+        part: what is added up above, (groups,), or (rows,) with `by_rows`.
+        total: what is added up below, likewise.
+        by_rows: whether the arrays are of rows.
+    """
+    owner = view.bootstrap.prompts if by_rows else view.owner
+    above, below = np.asarray(part, dtype=float), np.asarray(total, dtype=float)
+    value, interval = view.bootstrap.ratio(above, below, owner)
+    return {"value": value, "interval": interval, "n": int(below.sum())}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings.rule import Findings, conclusive, finding, share
+from rewardkit.analysis.findings import Findings, conclusive, finding, share
 from rewardkit.analysis.statistics import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent, rule
@@ -44,21 +44,18 @@ def lost_rows(
     """Find rows that lack a score; infinite scores have a rule of their own."""
     limits = {"errors": error, "out_of_range": error, "abstentions": abstained}
     for name in view.names:
-        rows = _lost(view, name)
-        for code, limit in limits.items():
-            if len(rows[code]):
-                high = lost_rows_high
-                yield _lost_rows(view, name, code, rows[code], limit, high)
+        for code, rows in _lost(view, name).items():
+            if len(rows):
+                yield _lost_rows(view, name, code, rows, limits[code], lost_rows_high)
 
 
 def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
     """Return the rows without a score of a component, by code."""
     status = view.status[name]
     errors = np.flatnonzero(status == ERROR)
+    reasons = read_reasons(view.reasons[name][errors])
     failed, outside = [], []
-    for row, reason in zip(
-        errors, read_reasons(view.reasons[name][errors]), strict=True
-    ):
+    for row, reason in zip(errors, reasons, strict=True):
         if reason is not None and reason.code is ReasonCode.OUT_OF_RANGE:
             outside.append(row)
         elif reason is None or not reason.is_infinite or reason.passed_by:
@@ -161,10 +158,8 @@ def _redundant(
     if second in view.task and first not in view.task:
         first, second = second, first  # the task is never the redundant one
     both = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
-    a, b = (
-        within(np.where(both, view.scores[name], np.nan), view.groups)
-        for name in (first, second)
-    )
+    a = within(np.where(both, view.scores[first], np.nan), view.groups)
+    b = within(np.where(both, view.scores[second], np.nan), view.groups)
     return finding(
         view,
         "redundant",
@@ -215,17 +210,15 @@ def dominant(
         beside_task = (view.group_shares[name] * task_mass).sum() > enough > 0
         candidates = []
         if effective >= dominant and spared:
-            weak = {} if beside_task else {"weak": view.primary}
-            candidates.append(_dominant(view, name, dominant, 0.0, weak))
+            evidence: dict[str, Any] = {} if beside_task else {"weak": view.primary}
+            candidates.append(_dominant(view, name, dominant, 0.0, evidence))
         if effective - declared >= over_declared and beside_task:
             candidates.append(_dominant(view, name, over_declared, declared, {}))
-        over = _outweighed(view, name, names)
-        if over is not None:
-            of_over = view.effective_weights[over]
-            if effective - of_over >= outweighs:
-                evidence = {"over": over, "over_value": of_over}
-                shares = view.group_shares[over]
-                candidates.append(_dominant(view, name, outweighs, shares, evidence))
+        other = _outweighed(view, name, names)
+        if other and effective - view.effective_weights[other] >= outweighs:
+            evidence = {"over": other, "over_value": view.effective_weights[other]}
+            shares = view.group_shares[other]
+            candidates.append(_dominant(view, name, outweighs, shares, evidence))
         candidates.sort(key=_is_inconclusive)
         yield from candidates[:1]
 
@@ -275,19 +268,13 @@ def _outweighed(view: View, name: str, names: list[str]) -> str | None:
     """
     effective, declared = view.effective_weights, view.declared_weights
     often = OFTEN_VARIES * view.live.sum()
-    outweighed = [
-        other
-        for other in names
-        if other in effective
-        and declared[other] > declared[name]
-        and effective[other] < effective[name]
-        and view.component_stats[other].live.sum() > often
-    ]
-    return max(
-        outweighed,
-        key=lambda other: (declared[other], -effective[other]),
-        default=None,
-    )
-
-
-RULES = (of_siblings, lost_rows, gates, redundant, dominant)
+    outweighed = []
+    for other in names:
+        if other not in effective or declared[other] <= declared[name]:
+            continue
+        is_often = view.component_stats[other].live.sum() > often
+        if is_often and effective[other] < effective[name]:
+            outweighed.append((declared[other], -effective[other], other))
+    # of equals the first declared
+    outweighed.sort(key=lambda weights: weights[:2], reverse=True)
+    return outweighed[0][2] if outweighed else None

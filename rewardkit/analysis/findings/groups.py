@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import (
+from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
     Findings,
     Interval,
@@ -21,14 +20,15 @@ from rewardkit.analysis.findings.sparsity import constant
 from rewardkit.analysis.statistics import (
     ZERO_STD,
     Floats,
+    Mask,
+    count_ties,
     effective_levels,
-    tie_rate,
 )
 from rewardkit.analysis.statistics.pairs import marks_of
-from rewardkit.analysis.view import Mask, View
+from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent, rule
 
-MOST_LEFT = 0.5
+MOST_REMAINING = 0.5
 """Share of their variance that two cancelling components may leave. Our choice."""
 
 
@@ -67,13 +67,13 @@ def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Opposition:
-    """Two components that pay against each other; `left` of their variance is left."""
+    """Two components that pay against each other; `remainder` of the variance stays."""
 
     first: str
     second: str
     correlation: float
     interval: Interval
-    left: float
+    remainder: float
 
 
 @rule("opposed")
@@ -89,7 +89,7 @@ def cancelling(
 
     Seen in TRL issue 3857.
     """
-    pairs = _opposed_pairs(view, opposed_correlation) if view.additive else []
+    pairs = _opposed_pairs(view, opposed_correlation)
     for pair in pairs:
         both_vary = _varies(view, pair.first) & _varies(view, pair.second)
         tied = float((view.dead & both_vary).sum() / max(view.several, 1))
@@ -102,11 +102,11 @@ def cancelling(
             limit=opposed_correlation,
             severity="high" if tied >= zero_std_high else "warn",
             reading=view.dead[view.groups] if tied else ~np.isnan(view.rewards),
-            cost=1 - pair.left,
+            cost=1 - pair.remainder,
             components=f"{pair.first}, {pair.second}",
             other=pair.first,
             correlation=pair.correlation,
-            left=pair.left,
+            left=pair.remainder,
         )
     cancelled = _cancelled(view)
     if pairs or cancelled.sum() < opposed * max(view.several, 1):
@@ -141,7 +141,9 @@ def _cancelled(view: View) -> Mask:
 
 def _opposed_pairs(view: View, least: float) -> list[Opposition]:
     """Return the pairs of components whose pay has a correlation under -`least`."""
-    pairs = []
+    pairs: list[Opposition] = []
+    if not view.additive:
+        return pairs
     for first, second in combinations(view.paid_names, 2):
         correlation = view.sign(first, second) * view.correlations[first, second]
         if np.isnan(correlation) or correlation > -least:
@@ -149,12 +151,12 @@ def _opposed_pairs(view: View, least: float) -> list[Opposition]:
         a, b = view.pieces[first], view.pieces[second]
         apart = float(view.group_stats(a).squares.sum())
         apart += float(view.group_stats(b).squares.sum())
-        left = 0.0
+        remainder = 0.0
         if apart:
-            left = float(view.group_stats(a + b).squares.sum()) / apart
-        if left <= MOST_LEFT:
+            remainder = float(view.group_stats(a + b).squares.sum()) / apart
+        if remainder <= MOST_REMAINING:
             interval = view.correlation_interval(first, second)
-            pair = Opposition(first, second, float(correlation), interval, left)
+            pair = Opposition(first, second, float(correlation), interval, remainder)
             pairs.append(pair)
     return pairs
 
@@ -189,7 +191,8 @@ def clustered(
     rewards = view.rewards[~np.isnan(view.rewards)]
     if view.training.name == "gdpo" or len(rewards) < 2 or not view.varies:
         return
-    equal, pairs = view.reward_ties
+    groups, total = view.groups[view.few], len(view.owner)
+    equal, pairs = count_ties(view.rewards[view.few], groups, total)
     is_binary = len(np.unique(np.round(rewards, 12))) <= 2
     if equal.sum() < tie_rate * pairs.sum() or is_binary:
         return
@@ -250,17 +253,15 @@ def zero_std_groups(
     primary = view.group_stats(view.scores[view.primary])
     low, high = view.span(view.primary)
     wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
-    shares: dict[str, Any] = {
-        "all_wrong": float(wrong.sum() / view.several),
-        "all_right": float(right.sum() / view.several),
-        "otherwise": float((view.dead & ~wrong & ~right).sum() / view.several),
+    kinds = {
+        "all wrong": wrong,
+        "all right": right,
+        "tied between": view.dead & ~wrong & ~right,
     }
-    words = ("all wrong", "all right", "tied between")
-    split = [
-        f"{percent(part)} {word}"
-        for word, part in zip(words, shares.values(), strict=True)
-        if part > 0
-    ]
+    split = []
+    for words, groups in kinds.items():
+        if groups.any():
+            split.append(f"{percent(float(groups.sum() / view.several))} {words}")
     yield finding(
         view,
         "zero_std_groups",
@@ -268,7 +269,9 @@ def zero_std_groups(
         limit=zero_std,
         severity="high" if value >= zero_std_high else "warn",
         reading=view.dead[view.groups] & ~np.isnan(view.rewards),
-        **shares,
+        all_wrong=float(wrong.sum() / view.several),
+        all_right=float(right.sum() / view.several),
+        otherwise=float(kinds["tied between"].sum() / view.several),
         split=", ".join(split),
         dropped_by=view.training.filter_metric,
     )
@@ -285,7 +288,7 @@ def collapsed_outputs(
     if (~np.isnan(view.rewards)).sum() < 2 or not view.varies:
         return
     marks = marks_of(view.completions[view.few])
-    equal, pairs = tie_rate(marks, view.groups[view.few], total=len(view.owner))
+    equal, pairs = count_ties(marks, view.groups[view.few], total=len(view.owner))
     if not pairs.sum() or equal.sum() < identical_pairs * pairs.sum():
         return
     yield finding(
@@ -296,13 +299,3 @@ def collapsed_outputs(
         reading=(equal > 0)[view.groups],
         groups=float((equal > 0).sum() / (pairs > 0).sum()),
     )
-
-
-RULES = (
-    not_enough,
-    cancelling,
-    constant_reward,
-    clustered,
-    zero_std_groups,
-    collapsed_outputs,
-)

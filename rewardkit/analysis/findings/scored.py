@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics import LARGEST, Codes, Floats, finite
+from rewardkit.analysis.statistics import LARGEST, Codes, Floats, Mask, finite
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.view import SHOWN_IDS, Mask, View
+from rewardkit.analysis.view import SHOWN_IDS, View
 from rewardkit.findings import Finding, most, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.fingerprint import describe
@@ -155,8 +156,8 @@ def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Findin
     of_total = None
     if logged.total is not None:
         of_total = _mismatch(scored, None, str(logged.total), rewards)
-    if of_total:
-        yield of_total
+        if of_total:
+            yield of_total
     names = [name for name in scores.reward.names if name in logged.components]
     for name in names:
         column, values = logged.components[name], scores.score(name)
@@ -189,13 +190,17 @@ def _mismatch(
     if not wrong.any():
         return None
     compared = int(both.sum())
+    share, mean_logged, mean_here = math.nan, None, None
+    if compared:
+        share = float(differs.sum() / compared)
+        mean_logged, mean_here = float(theirs[both].mean()), float(ours[both].mean())
     evidence = {
-        "value": float(differs.sum() / compared) if compared else float("nan"),
+        "value": share,
         "rows": int(differs.sum()),
         "compared": compared,
         "largest": float(gap.max()),
-        "mean_logged": float(theirs[both].mean()) if compared else None,
-        "mean_here": float(ours[both].mean()) if compared else None,
+        "mean_logged": mean_logged,
+        "mean_here": mean_here,
         "missing": int(missing.sum()),
         "column": column,
     }
@@ -227,15 +232,13 @@ def unread_keys(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding
         if not rows:
             continue
         counts = {key: len(places) for key, places in rows.items()}
-        listed = [
-            f"{key!r} in {count} of {total} rows" for key, count in counts.items()
-        ]
+        named = [f"{key!r} in {count} of {total} rows" for key, count in counts.items()]
         evidence = {
             "value": max(counts.values()) / total,
             "function": name,
             "keys": counts,
             "rows": total,
-            "named": ", ".join(listed),
+            "named": ", ".join(named),
         }
         ids = scored.ids([places[0] for places in rows.values()])
         yield Finding("unread_keys", "warn", None, evidence, total, None, ids)
@@ -243,9 +246,5 @@ def unread_keys(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding
 
 def _numeric_keys(result: Any) -> list[str]:
     """Return the keys of a result that have numbers."""
-    if not isinstance(result, Mapping):
-        return []
-    return [key for key, value in result.items() if isinstance(value, int | float)]
-
-
-RULES = (not_finite, without_reward, log_mismatch, unread_keys)
+    items = result.items() if isinstance(result, Mapping) else ()
+    return [key for key, value in items if isinstance(value, int | float)]

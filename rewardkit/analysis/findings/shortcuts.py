@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import Findings, conclusive, finding, share
+from rewardkit.analysis.findings import Findings, conclusive, finding, share
 from rewardkit.analysis.statistics import Floats, each
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
@@ -120,17 +120,18 @@ def _bias(
     Alike in the label, or in the task; None for a lone component, as more of something
     may then be the better answer.
     """
-    control, alike = view.scores[view.primary], f"with equal {view.primary!r}"
-    if view.context.label is not None:
-        control, alike = view.context.label, f"with equal {view.context.label_name!r}"
-    elif len(view.names) == 1:
-        return None
+    control, name = view.context.label, view.context.label_name
+    if control is None:
+        control, name = view.scores[view.primary], view.primary
+        if len(view.names) == 1:
+            return None
     measured = _ordered(view, values, view.advantages, limit, control, tests=tests)
     if not measured:
         return None
     sizes = np.abs(np.nan_to_num(view.advantages))
     largest = np.argsort(-sizes, kind="stable")[: max(1, len(sizes) // 20)]
     reading = np.sort(largest)
+    alike = f"with equal {name!r}"
     return finding(
         view, code, **measured, tests=tests, reading=reading, alike=alike, **options
     )
@@ -204,7 +205,9 @@ def _ordered(
 
 
 def _auc(agree: Floats, pairs: Floats) -> float:
-    return float(agree.sum() / pairs.sum()) if pairs.sum() else 0.5
+    if not pairs.sum():
+        return 0.5
+    return float(agree.sum() / pairs.sum())
 
 
 @rule("wrong_above_right")
@@ -237,11 +240,10 @@ def wrong_above_right(
         others = rewards - view.pieces[name][few]
         return float(concordance(others, verdicts, owner, total=total)[0].sum())
 
-    beside = [
-        name
-        for name in view.paid_names
-        if name in view.pieces and name not in view.task
-    ]
+    beside = []
+    for name in view.paid_names:
+        if name in view.pieces and name not in view.task:
+            beside.append(name)
     right = each(right_without, beside)
     cause = max(beside, key=lambda name: right[name], default=None)
     measured = share(view, wrong, pairs)
@@ -291,6 +293,3 @@ def truncated(
         cost=float(is_paid.mean()),
         cut=float(cut.mean()),
     )
-
-
-RULES = (label, wrong_above_right, order, truncated)

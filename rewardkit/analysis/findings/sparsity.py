@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Findings, finding, share
-from rewardkit.analysis.statistics import ZERO_STD, Floats, each, group_stats
-from rewardkit.analysis.view import Mask, View
+from rewardkit.analysis.findings import FEWEST_GROUPS, Findings, finding, share
+from rewardkit.analysis.statistics import (
+    ZERO_STD,
+    Floats,
+    Mask,
+    each,
+    group_stats,
+)
+from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
 
 FIRST_ROWS = 1 << 16
@@ -35,12 +42,8 @@ def shape(
         "starved": starved,
         "saturated": saturated,
     }
-
-    def look_at(name: str) -> list[Finding]:
-        return list(_shape(view, name, limits))
-
-    for of_component in each(look_at, view.names).values():
-        yield from of_component
+    shapes = each(lambda name: list(_shape(view, name, limits)), view.names)
+    yield from chain.from_iterable(shapes.values())
 
 
 def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]:
@@ -209,10 +212,5 @@ def _varies_by_its_gate(view: View, name: str) -> bool:
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:
     """Return whether two siblings differ; the first rows mostly show it."""
-    return any(
-        group_stats(scores[:end], view.groups[:end]).live.any()
-        for end in (FIRST_ROWS, len(scores))
-    )
-
-
-RULES = (shape,)
+    first = group_stats(scores[:FIRST_ROWS], view.groups[:FIRST_ROWS])
+    return bool(first.live.any() or view.group_stats(scores).live.any())

@@ -9,20 +9,20 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import (
+from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
-    UNKNOWN,
+    NO_INTERVAL,
     Findings,
     Interval,
     finding,
     share,
 )
-from rewardkit.analysis.statistics import Floats, group_stats
+from rewardkit.analysis.statistics import Floats, Mask, group_stats
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.bootstrap import LEVEL
 from rewardkit.analysis.statistics.distributions import chi_squared, outlying, two_piles
 from rewardkit.analysis.statistics.pairs import alike
-from rewardkit.analysis.view import Mask, View
+from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
 
 FEWEST_VALUES = 20
@@ -250,7 +250,7 @@ def _share_between(means: Floats, blur: Floats, low: float, high: float) -> floa
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedFigure:
     """A figure that is watched while the reward rises.
 
     `bad_ways` are the directions it should not go, -1 down and 1 up, and `least` how
@@ -284,17 +284,18 @@ def drift(
     repeats = alike(view.completions, view.groups)
     same_text = "share of siblings with the same text"
     figures = [
-        Watched(length, context.lengths, "warn", (-1, 1), least_length),
-        Watched(same_text, repeats, "warn", (1,), repeat_drift),
+        WatchedFigure(length, context.lengths, "warn", (-1, 1), least_length),
+        WatchedFigure(same_text, repeats, "warn", (1,), repeat_drift),
     ]
     if context.label is not None:
-        label = Watched(context.label_name, context.label, "high", (-1,), 0.0)
+        label = WatchedFigure(context.label_name, context.label, "high", (-1,), 0.0)
         figures.insert(0, label)
     for figure in figures:
         change, interval = _trend(view, steps, figure.values)
-        is_certain = interval[0] > 0 if change > 0 else interval[1] < 0
-        is_bad = np.sign(change) in figure.bad_ways and abs(change) >= figure.least
-        if not (is_certain and is_bad):
+        if abs(change) < figure.least or np.sign(change) not in figure.bad_ways:
+            continue
+        nearest_end = interval[0] if change > 0 else -interval[1]
+        if not nearest_end > 0:
             continue
         mean = float(np.nanmean(figure.values))
         yield finding(
@@ -322,11 +323,11 @@ def _trend(view: View, steps: Floats, values: Floats) -> tuple[float, Interval]:
     both = ~np.isnan(steps) & ~np.isnan(values)
     span = float(np.ptp(steps[both])) if both.any() else 0.0
     if span == 0:
-        return math.nan, UNKNOWN
+        return math.nan, NO_INTERVAL
     x = np.where(both, (steps - steps[both].min()) / span, 0.0)
     y = np.where(both, values, 0.0)
     sums = [both.astype(float), x, y, x * x, x * y]
-    value = float(_slope(*(np.array([column.sum()]) for column in sums))[0])
+    value = float(_slope(*(column.sum(keepdims=True) for column in sums))[0])
     return value, view.bootstrap.interval(sums, view.bootstrap.prompts, _slope)
 
 
@@ -334,6 +335,3 @@ def _slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
     """Return the slope of a least-squares line from sums over its points."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((n * xy - x * y) / (n * xx - x * x), dtype=float)
-
-
-RULES = (wide, amplified_noise, bimodal, drift)

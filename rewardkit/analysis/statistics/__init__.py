@@ -159,7 +159,7 @@ def numbered(codes: Codes) -> Codes:
     return (np.cumsum(is_used) - 1)[codes]
 
 
-def tie_rate(
+def count_ties(
     values: Floats, groups: Codes, total: int | None = None
 ) -> tuple[Floats, Floats]:
     """Count the pairs of equal siblings, and all pairs, of each group, (groups,) each.

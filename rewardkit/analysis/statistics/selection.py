@@ -30,7 +30,7 @@ EVERY_NUMBER = 64
 """Up to here every n is shown, beyond it `FURTHER` more, even in log n. Our choice."""
 FURTHER = 16
 TIES = 12
-"""Digits behind the point in which equal rewards agree, as in `tie_rate`."""
+"""Digits behind the point in which equal rewards agree, as in `count_ties`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.analysis.parts import make_view
 from rewardkit.analysis.statistics import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import ROUNDING, View, make_view
+from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.findings import FEWEST_GROUPS
 from rewardkit.analysis.findings.components import OFTEN_VARIES
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.findings.shortcuts import measures_length
 from rewardkit.analysis.rescore import moved_by
 from rewardkit.analysis.statistics import group_stats

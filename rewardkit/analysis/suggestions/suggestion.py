@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from rewardkit.analysis.rendering import named
 from rewardkit.analysis.suggestions.change import Change, applied, describe_change
 from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
+from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
@@ -174,9 +174,7 @@ class Suggestions(HasPage):
         )
         more += notes * bool(useful)
         more += normalization_blocks(self.normalization, has_lines=not path)
-        left = [named(item.code for item in self.changes[first:])] * (
-            first < len(pages)
-        )
+        left = [name_codes(self.changes[first:])] * (first < len(pages))
         if works:
             tried = sum(row.code != "as_is" for row in self.normalization)
             left.append(

@@ -14,9 +14,10 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
+from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.suggestions.change import Change
-from rewardkit.analysis.view import View, make_views, only_finite
+from rewardkit.analysis.view import View
 from rewardkit.analysis.whatif import with_gates
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import Floats
-from rewardkit.analysis.tables import different
+from rewardkit.analysis.summary import different
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.scoring.outcomes import STATUSES
 

@@ -1,0 +1,280 @@
+"""What a diagnosis shows: its page, and the tables of components, slices and steps."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rapidfuzz import fuzz
+
+from rewardkit.analysis.statistics import (
+    Codes,
+    Floats,
+    Mask,
+    between_share,
+    count_ties,
+    group_stats,
+)
+from rewardkit.analysis.statistics.advantages import (
+    merged_vectors,
+    sample_size,
+    top_decile,
+)
+from rewardkit.analysis.view import View
+from rewardkit.findings import SEVERITIES, Finding, counted, percent
+from rewardkit.html.blocks import Block, Table
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.pages import More, Page, point_of
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.scores import Scores
+
+MOST_IN_FULL = 3
+"""Findings that are written in full; the others are named."""
+MOST_FOLDED = 12
+"""Findings of one severity that are folded; the others are counted."""
+OPEN_COMPONENTS = 8
+"""Components up to which their table is open."""
+VERDICTS = {"high": "not ready", "warn": "usable", "info": "fine"}
+NOUNS = {"high": "grave finding", "warn": "warning", "info": "note"}
+
+
+MOST_CANDIDATES = 500
+"""Rows of the highest rewards among which different ones are looked for. Our choice."""
+SAME_TO_READ = 90.0
+"""rapidfuzz ratio from which two completions are the same to read. Our choice."""
+STEP_QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+COMPARED_CHARACTERS = 2_000
+"""Of each completion: rapidfuzz takes the square of their number."""
+
+
+# --- the page
+
+
+def name_codes(findings: Iterable[Any]) -> str:
+    """List the codes of findings, with how often each occurs more than once."""
+    names = []
+    for code, count in Counter(finding.code for finding in findings).items():
+        names.append(code if count == 1 else f"{code} ({count})")
+    return ", ".join(names)
+
+
+def diagnosis_page(
+    name: str, on: str, findings: Sequence[Finding], views: Sequence[View]
+) -> Page:
+    """Return the page of a diagnosis.
+
+    Folded are all but the findings that matter most, and a table of the components of
+    each view.
+
+    Args:
+        name: of the reward.
+        on: what it was diagnosed on.
+        findings: in the order of the diagnosis.
+        views: one a part of the reward.
+    """
+    warnings: list[Finding] = []
+    notes: list[Finding] = []
+    for finding in findings:
+        (notes if finding.severity == "info" else warnings).append(finding)
+    in_full = warnings[:MOST_IN_FULL]
+    severities = [finding.severity for finding in findings]
+    verdict = VERDICTS[min(severities, key=SEVERITIES.index, default="info")]
+    too_few = [finding for finding in notes if finding.code == "not_enough"]
+    has_pairs = any(view.several for view in views)
+    if not has_pairs or (verdict == "fine" and too_few):
+        verdict = "cannot be judged yet"
+        in_full = in_full or too_few
+    notes = [finding for finding in notes if finding not in in_full]
+    others = name_codes([*warnings[MOST_IN_FULL:], *notes])
+    blocks: list[Block] = [" ".join([on, *map(_signal, views[:MOST_IN_FULL])])]
+    blocks += map(point_of, in_full)
+    blocks.append(_folded_findings("more warning", warnings[MOST_IN_FULL:]))
+    blocks.append(_folded_findings("note", notes))
+    blocks += [More("", [_components(view)]) for view in views]
+    return Page(
+        f"{one_line(name)}: {verdict}. {_counts(findings)}.",
+        blocks,
+        foot=f"Also: {others}. All: diagnosis.text(verbose=True)." if others else "",
+    )
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    """Count the findings by severity."""
+    counts = Counter(finding.severity for finding in findings)
+    words = []
+    for severity, noun in NOUNS.items():
+        if counts[severity]:
+            words.append(counted(counts[severity], noun))
+    return ", ".join(words) or "Nothing found"
+
+
+def _signal(view: View) -> str:
+    """Say how many groups have a signal."""
+    prefix = f"[{view.part}] " if view.part else ""
+    if not view.several:
+        return (
+            f"{prefix}No group has two completions with a reward, so there is no "
+            "advantage."
+        )
+    live = percent(1 - int(view.dead.sum()) / view.several)
+    verb = "has" if view.several == 1 else "have"
+    return f"{prefix}{live} of {counted(view.several, 'group')} {verb} a signal."
+
+
+def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
+    points: list[Block] = [point_of(finding) for finding in findings[:MOST_FOLDED]]
+    hidden = len(findings) - len(points)
+    if hidden:
+        points.append(f"and {hidden} more in diagnosis.findings")
+    return More(counted(len(findings), word), points)
+
+
+def _components(view: View) -> Table:
+    """Return the table of weights, declared and effective."""
+    rows = []
+    for name in view.names:
+        weight = f"{view.components[name].weight:g}"
+        declared = percent(view.declared_weights[name])
+        effective = percent(view.effective_weights.get(name, math.nan))
+        influence = percent(view.sign_influence[name])
+        rows.append((name, weight, declared, effective, influence))
+    header = (
+        "component",
+        "weight",
+        "declared share",
+        "share of the advantage",
+        "signs that change without it",
+    )
+    subject = f"Components of {view.part}" if view.part else "Components"
+    caption = f"{subject}: weights declared and effective"
+    is_open = len(rows) <= OPEN_COMPONENTS
+    return Table(caption, header, rows, header[1:], is_open, most=len(rows))
+
+
+# --- tables
+
+
+def component_row(view: View, name: str) -> dict[str, Any]:
+    """Return one row of `Diagnosis.components`."""
+    values = view.scores[name]
+    scores = pd.Series(values[~np.isnan(values)])
+    low, high = view.span(name)
+    equal, pairs = count_ties(values, view.groups)
+    statuses = np.bincount(view.status[name], minlength=len(STATUSES)).tolist()
+    part = {"part": view.part} if view.part else {}
+    return part | {
+        "component": name,
+        "weight": float(view.components[name].weight),
+        "effective_weight": view.effective_weights.get(name, math.nan),
+        "sign_influence": view.sign_influence[name],
+        **dict(zip(STATUSES, statuses, strict=True)),
+        "mean": scores.mean(),
+        "std": scores.std(),
+        "lowest": scores.min(),
+        "highest": scores.max(),
+        "at_minimum": (scores == low).mean(),
+        "at_maximum": (scores == high).mean(),
+        "between": between_share(values, view.groups),
+        "dead_groups": group_stats(values, view.groups).dead_share,
+        "tied_pairs": equal.sum() / pairs.sum() if pairs.any() else math.nan,
+    }
+
+
+def signal_of(view: View, rows: Mask) -> dict[str, Any]:
+    """Return the figures of `Diagnosis.group_signal` for some groups of a view."""
+    kinds, groups = np.unique(view.groups[rows], return_inverse=True)
+    rewards, advantages = view.rewards[rows], view.advantages[rows]
+    primary = view.scores[view.primary][rows]
+    several = group_stats(rewards, groups).count > 1
+    none_right = group_stats(primary, groups).high == view.span(view.primary)[0]
+    silent = pd.DataFrame({"zero_std": view.dead[kinds], "none_right": none_right})
+    shares = silent[several].mean()
+    columns = {name: view.scores[name][rows] for name in view.paid_names}
+    mean_name = "mean_primary" if view.part else f"mean_{view.primary}"
+    return {
+        "groups": len(kinds),
+        "mean_reward": pd.Series(rewards).mean(),
+        mean_name: pd.Series(primary).mean(),
+        "zero_std": shares["zero_std"],
+        "none_right": shares["none_right"],
+        "top_decile": top_decile(advantages, groups),
+        "sample_size": sample_size(advantages),
+        "merged_vectors": merged_vectors(columns, advantages, groups),
+    }
+
+
+def over_steps(view: View, window: int) -> pd.DataFrame:
+    """Return the rows of `Diagnosis.over_steps` for one part of the reward."""
+    steps = view.context.steps
+    if steps is None:
+        return pd.DataFrame()
+    distinct = np.unique(steps[~np.isnan(steps)])
+    rows = []
+    for place, step in enumerate(distinct):
+        first = max(0, place + 1 - window)
+        inside = np.isin(steps, distinct[first : place + 1])
+        for name, values in {"reward": view.rewards, **view.scores}.items():
+            row: dict[str, Any] = {"part": view.part} if view.part else {}
+            row |= {"step": step, "figure": name}
+            rows.append(row | _step_figures(view, name, values, inside))
+    return pd.DataFrame(rows)
+
+
+def _step_figures(
+    view: View, name: str, values: Floats, inside: Mask
+) -> dict[str, Any]:
+    """Return the figures of the reward or a component at some rows."""
+    column = pd.Series(values[inside])
+    quantiles = column.quantile([*STEP_QUANTILES.values()])
+    at_minimum = np.nan
+    if name in view.components:
+        at_minimum = float((column == view.span(name)[0]).mean())
+    return {
+        "rows": int(column.count()),
+        "mean": column.mean(),
+        "std": column.std(),
+        **dict(zip(STEP_QUANTILES, quantiles, strict=True)),
+        "at_minimum": at_minimum,
+        "zero_std": group_stats(values[inside], view.groups[inside]).dead_share,
+    }
+
+
+def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
+    """Return the rows of `Diagnosis.highest` for one part of the reward."""
+    rows = different(view, n)
+    table = scores.table.iloc[view.rows[rows]]
+    names = ["rollout_id", *scores.rollouts.group_key]
+    columns: dict[str, Any] = {"part": [view.part] * len(rows)} if view.part else {}
+    columns |= {name: column_values(table[name]) for name in names}
+    columns |= {"reward": view.rewards[rows], "advantage": view.advantages[rows]}
+    for name in view.paid_names:
+        columns[f"score/{name}"] = view.scores[name][rows]
+    columns["completion"] = column_values(table["completion"])
+    for name, values in columns.items():
+        if isinstance(values, list):  # pandas' own texts take no lone surrogates
+            columns[name] = as_column(values)
+    return pd.DataFrame(columns)
+
+
+def different(view: View, n: int) -> Codes:
+    """Return up to `n` rows, highest reward first, one a prompt if it can be."""
+    advantages = np.nan_to_num(view.advantages)
+    table = pd.DataFrame({"reward": view.rewards, "advantage": advantages}).dropna()
+    largest = table.nlargest(MOST_CANDIDATES, ["reward", "advantage"])
+    candidates = largest.index.to_numpy()
+    _, first = np.unique(view.bootstrap.prompts[candidates], return_index=True)
+    rest = np.setdiff1d(np.arange(len(candidates)), first)
+    chosen: dict[int, str] = {}
+    for place in [*np.sort(first).tolist(), *rest.tolist()]:
+        if len(chosen) == n:
+            break
+        text = view.completions[candidates[place]][:COMPARED_CHARACTERS]
+        others = chosen.values()
+        if not any(fuzz.ratio(text, x, score_cutoff=SAME_TO_READ) for x in others):
+            chosen[place] = text
+    return candidates[np.sort(np.array([*chosen], dtype=np.intp))]
