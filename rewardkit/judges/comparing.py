@@ -71,8 +71,8 @@ class Comparing(ModelJudge):
         orders = self.orders(list(texts))
         requests = []
         for order in orders:
-            request, read = self.make_request(texts, order)
-            requests.append((request, 0, read))
+            request, reader = self.make_request(texts, order)
+            requests.append((request, 0, reader))
         answers = await self.answers(requests)
         calls = list(zip(orders, answers, strict=True))
         points: Points = {}
@@ -151,15 +151,15 @@ def _label(row: Mapping[str, Any]) -> str:
 def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     """Return the columns to show: common ones once, others by the mark of each text."""
     columns: dict[str, Any] = {}
-    own: dict[str, Any] = {}
+    marked: dict[str, Any] = {}
     for name, value in texts[0][1].items():
         if len({column_text(row[name]) for _, row in texts}) == 1:
             columns[name] = value
     for mark, row in texts:
         for name, value in row.items():
             if name not in columns:
-                own[f"{name}_{mark}"] = value
-    return {**columns, **own}
+                marked[f"{name}_{mark}"] = value
+    return {**columns, **marked}
 
 
 def _even(option: str, value: Any) -> Any:
@@ -216,8 +216,8 @@ class pairwise(Comparing):
         )
         pair = [("first", texts[order[0]]), ("second", texts[order[1]])]
         messages = question(instructions, _columns(pair))
-        read = partial(read_object, schema=PAIR_SCHEMA)
-        return self.request(messages, PAIR_SCHEMA), read
+        reader = partial(read_object, schema=PAIR_SCHEMA)
+        return self.request(messages, PAIR_SCHEMA), reader
 
     def point(self, value: Mapping[str, Any], first: str, second: str) -> float:
         return PAIR_POINTS[value["better"]]
@@ -257,7 +257,7 @@ class ranking(Comparing):
             "list where none is better, and every label once.",
         )
 
-        def read(text: str) -> dict[str, Any]:
+        def read_tiers(text: str) -> dict[str, Any]:
             answer = read_object(text, schema)
             labels = list(chain.from_iterable(answer["tiers"]))
             wrong = [label for label in texts if labels.count(label) != 1]
@@ -272,7 +272,7 @@ class ranking(Comparing):
 
         labelled = [(label, texts[label]) for label in order]
         messages = question(instructions, _columns(labelled))
-        return self.request(messages, schema), read
+        return self.request(messages, schema), read_tiers
 
     def point(self, value: Mapping[str, Any], first: str, second: str) -> float:
         tier = value["tier"]

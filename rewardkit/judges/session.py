@@ -148,9 +148,9 @@ class Session:
         self.models = models
 
     async def ask(
-        self, request: Mapping[str, Any], sample: int, read: Callable[[str], Any]
+        self, request: Mapping[str, Any], sample: int, reader: Callable[[str], Any]
     ) -> Answer:
-        """Return the answer to a request; `read` raises ValueError where it is none.
+        """Return the answer to a request; `reader` raises ValueError where it is none.
 
         Recorded and cached answers come first. A sample's number tells requests apart
         that are the same.
@@ -165,7 +165,7 @@ class Session:
             if record:
                 text = record["text"]
                 try:
-                    return Answer(text, read(text), cached=True)
+                    return Answer(text, reader(text), cached=True)
                 except ValueError as error:
                     return Answer(failed=f"the recorded answer cannot be used: {error}")
             if self.offline:
@@ -175,7 +175,7 @@ class Session:
                 return Answer(failed=reason)
             if key in self.spent.in_vain:
                 return Answer(failed=self.spent.in_vain[key])
-            answer = await self.readable_answer(request, read)
+            answer = await self.readable_answer(request, reader)
             if answer.failed and any(answer.tokens):
                 self.spent.in_vain[key] = answer.failed
             elif not answer.failed and self.cache is not None:
@@ -183,7 +183,7 @@ class Session:
             return answer
 
     async def readable_answer(
-        self, request: Mapping[str, Any], read: Callable[[str], Any]
+        self, request: Mapping[str, Any], reader: Callable[[str], Any]
     ) -> Answer:
         """Ask once, or twice for an answer that can be read; tokens are of both."""
         answer = await self.call(request)
@@ -191,7 +191,7 @@ class Session:
             if answer.failed:
                 break
             try:
-                return replace(answer, value=read(answer.text))
+                return replace(answer, value=reader(answer.text))
             except ValueError as error:
                 fault = str(error)
             if is_last:

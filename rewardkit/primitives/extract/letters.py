@@ -82,9 +82,9 @@ def read_choice(value: Any, options: str) -> str | None:
     if value is None:
         return None
     text = normal_form(str(value), "NFKC")
-    whole = lone_letter.fullmatch(text)
-    if whole:
-        letters = {whole[1]}
+    lone = lone_letter.fullmatch(text)
+    if lone:
+        letters = {lone[1]}
     else:
         spans = chain(*named_letters(text, options))
         letters = {text[start] for start, _ in spans}

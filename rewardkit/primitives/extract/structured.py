@@ -219,9 +219,9 @@ class json_value(Extractor):
         end = len(completion.rstrip())
         pairs += [(start, end) for start in openings]
         regions = outermost(pairs, "first", begins_like_json, math.inf)
-        whole = sorted(set(strict) & set(regions))
+        valid = sorted(set(strict) & set(regions))
         place = 0 if self.which == "first" else -1
-        for spans in (whole, regions[place:][:1]):
+        for spans in (valid, regions[place:][:1]):
             if spans and self.text_at(completion, spans[place]) is not None:
                 return spans
         return strict

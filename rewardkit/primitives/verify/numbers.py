@@ -104,12 +104,12 @@ def _read_fraction(parts: re.Match[str]) -> Fraction | None:
     if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST_NUMBER:
         return None
     value = Fraction(above) / Fraction(below)
-    whole = parts["whole"] or parts["mixed"]
-    if not whole:
+    integer = parts["whole"] or parts["mixed"]
+    if not integer:
         return value
     if not 0 <= value < 1:  # 1 1/2 is one and a half; 1 3/2 is no number
         return None
-    return value + Fraction(_decimal(whole))
+    return value + Fraction(_decimal(integer))
 
 
 def _decimal(text: str, shift: int = 0) -> Decimal:

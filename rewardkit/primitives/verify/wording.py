@@ -185,5 +185,5 @@ def choice_equal(
     >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
     (True, False, None)
     """
-    truth, found = read_choice(ground_truth, options), read_choice(prediction, options)
-    return None if truth is None else found == truth
+    truth, choice = read_choice(ground_truth, options), read_choice(prediction, options)
+    return None if truth is None else choice == truth

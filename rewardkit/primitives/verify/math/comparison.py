@@ -92,11 +92,11 @@ def _compare_values(
 
 def _compare_options(answer: str, truth: str, same: Same) -> Verdict | Undecided:
     """Compare labelled options: (C) 12 is C to one, and 12 to another."""
-    left, right = _split_option(answer), _split_option(truth)
-    if len(left) == len(right) == 2:
-        return all_of(map(same, left, right))
-    if len(left) + len(right) == 3:
-        return max(starmap(same, product(left, right)), key=_CERTAINTY)
+    options, truths = _split_option(answer), _split_option(truth)
+    if len(options) == len(truths) == 2:
+        return all_of(map(same, options, truths))
+    if len(options) + len(truths) == 3:
+        return max(starmap(same, product(options, truths)), key=_CERTAINTY)
     return UNDECIDED
 
 
@@ -174,7 +174,7 @@ def is_known(text: str) -> bool:
 
 def members_equal(first: Sequence[Any], second: Sequence[Any], same: Same) -> Verdict:
     """Whether each element has its like on the other side, in any order."""
-    table = [[same(one, other) for other in second] for one in first]
+    table = [[same(row, other) for other in second] for row in first]
     lines = [*table, *zip(*table, strict=True)]
     return all_of(max(line, key=_CERTAINTY, default=False) for line in lines)
 

@@ -145,10 +145,10 @@ def normal_latex(text: str) -> str:
 
 def _read_chinese_fraction(fraction: re.Match[str]) -> str:
     """Write a Chinese fraction in LaTeX; one of hundredths is percent."""
-    whole, below, above = map(_read_chinese_number, fraction.groups(default=""))
-    if fraction[2] == "百" and not whole:
+    integer, below, above = map(_read_chinese_number, fraction.groups(default=""))
+    if fraction[2] == "百" and not integer:
         return rf"{above}\%"
-    return rf"{whole}\frac{{{above}}}{{{below}}}"
+    return rf"{integer}\frac{{{above}}}{{{below}}}"
 
 
 def _read_chinese_number(text: str) -> str:
@@ -248,8 +248,8 @@ def _pick_last(text: str) -> str:
 
 
 def _read_recurring(match: re.Match[str]) -> str:
-    whole, once, again = match.groups()[:3]
-    above = int(whole + once + again) - int(whole + once or 0)
+    integer, once, again = match.groups()[:3]
+    above = int(integer + once + again) - int(integer + once or 0)
     return rf"\frac{{{above}}}{{{(10 ** len(again) - 1) * 10 ** len(once)}}}"
 
 
