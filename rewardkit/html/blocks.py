@@ -72,7 +72,7 @@ Block = Text | Piece
 
 
 @dataclass(frozen=True)
-class Line(Piece):
+class TextLine(Piece):
     """A line of text; those that follow each other are a list."""
 
     text: Text
@@ -304,7 +304,7 @@ class Action(Piece):
 
 def make_pieces(blocks: Sequence[Block]) -> list[Piece]:
     """Return blocks with their lines of text as pieces, too."""
-    return [block if isinstance(block, Piece) else Line(block) for block in blocks]
+    return [block if isinstance(block, Piece) else TextLine(block) for block in blocks]
 
 
 def join_lines(blocks: Sequence[Block], verbose: bool) -> list[str]:
@@ -337,7 +337,7 @@ def join_markdown(blocks: Sequence[Block]) -> str:
 
 
 def _is_line(piece: Piece) -> bool:
-    return isinstance(piece, Line)
+    return isinstance(piece, TextLine)
 
 
 # --- cells

@@ -27,7 +27,7 @@ SPAN_COLOURS = (
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2"
 )  # fmt: skip
 """Okabe and Ito's, for colour-blind readers."""
-GRADES = {
+GRADE_WORDS = {
     "high": "not ready",
     "warn": "to be read",
     "info": "not known",
@@ -133,7 +133,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "style": style,
         "marks": GRADE_MARKS,
-        "grades": GRADES,
+        "grades": GRADE_WORDS,
     }
     return environment
 

@@ -46,7 +46,7 @@ from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
-FIRST_ROWS = 10
+ROWS_FOR_CONTRACT = 10
 """Rows for the contract. Our choice: a cell is to answer in a second or two."""
 
 CONTRACT_SECONDS = 20.0
@@ -314,7 +314,7 @@ def _try(
         if _has_late_calls(scores):
             notes.append("contract and cases are not tried, as calls take too long")
         else:
-            first = rollouts.select(range(min(FIRST_ROWS, len(rollouts))))
+            first = rollouts.select(range(min(ROWS_FOR_CONTRACT, len(rollouts))))
             options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}
             contract = probe(reward, first, only="contract", search=0, **options)
             if cases:
@@ -323,7 +323,7 @@ def _try(
                     checked = check(reward, cases, ignore=ignored, timeout=limit)
                 except InputError as error:
                     notes.append(f"the cases are not checked: {one_line(error)}")
-            if np.isnan(scores.rewards[:FIRST_ROWS]).all():
+            if np.isnan(scores.rewards[:ROWS_FOR_CONTRACT]).all():
                 few = f"none of the first {len(first)} rollouts is judged"
                 notes.append(f"the contract says little, as {few}")
     return replace(
