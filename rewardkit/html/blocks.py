@@ -111,9 +111,10 @@ class Code(Piece):
 class Table(Piece):
     """Rows under a caption; the columns named in `numeric` are set flush right.
 
-    A table that is not open is folded in HTML and left out of a short text. Columns
-    that are "" in every row are left out, rows beyond `most` are counted, cells are cut
-    at `limit` characters. A `stacked` one has a line a cell on a narrow page.
+    A table with a caption that is not open is folded in HTML and left out of a short
+    text. Columns that are "" in every row are left out, rows beyond `most` are counted,
+    cells are cut at `limit` characters. A `stacked` one has a line a cell on a narrow
+    page.
     """
 
     caption: str
@@ -127,7 +128,7 @@ class Table(Piece):
 
     def lines(self, verbose: bool) -> list[str]:
         """Return it for a terminal, a sentence a row where it is wider than a line."""
-        if not self.rows or not (self.is_open or verbose):
+        if not self.rows or (self._is_folded and not verbose):
             return []
         header, rows = drop_empty_columns(self.header, self.rows)
         cells = [_text_cells(row) for row in rows[: self.most]]
@@ -152,7 +153,7 @@ class Table(Piece):
             most=self.most,
             limit=self.limit,
         )
-        if not self.is_open:
+        if self._is_folded:
             return folded(self.caption, body)
         if not self.caption:
             return body
@@ -170,6 +171,10 @@ class Table(Piece):
         if not self.caption:
             return body
         return f"{escape_markdown(self.caption)}:\n\n{body}"
+
+    @property
+    def _is_folded(self) -> bool:
+        return self.caption != "" and not self.is_open
 
     def _markdown_row(self, row: Sequence[object]) -> str:
         cells = [escape_markdown(_format_cell(cell), self.limit) for cell in row]

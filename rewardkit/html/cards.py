@@ -101,7 +101,7 @@ def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> Table:
                 line.append("-" if row[name] is None else row[name])
         prompt = row.get("prompt")
         cells.append(line)
-    return Table("", names, cells, is_open=True)
+    return Table("", names, cells)
 
 
 def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
@@ -112,7 +112,7 @@ def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
     title = f"reward {about['name']}"
     if "route" in about:
         return Page(title, [_route_table(about["route"]), *parts])
-    fields = Table("", ("field", "function"), [*about["fields"].items()], is_open=True)
+    fields = Table("", ("field", "function"), [*about["fields"].items()])
     rows = []
     for item in about["components"]:
         ends = [f"{float(end):g}" for end in item["range"] or ()]
@@ -129,7 +129,7 @@ def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
         ("transform", about["transform"]),
     ]
     set_options = [(name, value) for name, value in options if str(value or "")]
-    components = Table("", header, rows, ("weight",), is_open=True)
+    components = Table("", header, rows, ("weight",))
     return Page(title, [fields, components, Facts(set_options)])
 
 
@@ -143,7 +143,7 @@ def _route_table(route: Plain) -> Table:
         listed = ", ".join(f"{name} {weight:g}" for name, weight in weights)
         rows.append((value, reward["name"], listed, reward["aggregation"]))
     header = (route["column"], "reward", "weights", "aggregation")
-    return Table("", header, rows, is_open=True)
+    return Table("", header, rows)
 
 
 # --- scores
@@ -193,7 +193,7 @@ def scores_page(
         row.append(_most_frequent(item.errors))
         rows.append(row)
     header = ["component", *SCORE_FIGURES, *statuses, "most frequent error"]
-    table = Table("", header, rows, header[1:-1], is_open=True)
+    table = Table("", header, rows, header[1:-1])
     blocks = [Picture(histogram_svg(rewards)), table, *models]
     return Page(f"Scores of {name}", blocks, summary)
 
@@ -248,7 +248,7 @@ def check_page(name: str, outcome: Plain) -> Page:
         )
     first, rest = rows[:MOST_MISSES], rows[MOST_MISSES:]
     options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
-    blocks.append(Table("", header, first, is_open=True, limit=400, **options))
+    blocks.append(Table("", header, first, limit=400, **options))
     blocks.append(Table(f"and {len(rest):,} more", header, rest, **options))
     title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"
     return Page(title, blocks, f"reward {name}")
@@ -268,9 +268,9 @@ def judge_page(
     attack_header = ("attack", "before", "after", "text", "wrong completion")
     blocks: list[Block] = [
         *remarks,
-        Table("", ("", "value (95 % interval)"), figures, is_open=True),
-        Table("", level_header, levels, level_header[1:], is_open=True),
-        Table("", attack_header, attacks, attack_header[1:3], is_open=True),
+        Table("", ("", "value (95 % interval)"), figures),
+        Table("", level_header, levels, level_header[1:]),
+        Table("", attack_header, attacks, attack_header[1:3]),
     ]
     return Page(f"Judge {about['judge']}", blocks, about["verdict"])
 
@@ -303,7 +303,7 @@ def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
     if not rows:
         return []
     header = ("judged", "level", "reason", "tokens", "cost")
-    table = Table("", header, rows, ("tokens", "cost"), is_open=True, limit=400)
+    table = Table("", header, rows, ("tokens", "cost"), limit=400)
     caption = "raw answers" if len(answers) > 1 else "raw answer"
     rest = len(answers) - MOST_ANSWERS
     if rest > 0:
@@ -338,9 +338,9 @@ def result_page(
         values.append((name, quote))
     noted = [(name, UserText(repr(value))) for name, value in notes.items()]
     blocks = [
-        Table("", header, lines, ("score", "weight"), is_open=True),
-        Table("", ("field", "value"), values, is_open=True),
-        Table("", ("note", "value"), noted, is_open=True),
+        Table("", header, lines, ("score", "weight")),
+        Table("", ("field", "value"), values),
+        Table("", ("note", "value"), noted),
     ]
     return Page(title, blocks)
 
@@ -367,15 +367,15 @@ def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> 
         )
     rows.append(("total", "", "", total, "", "", combined))
     header = ("component", "score", "weight", "adds", "status", "gate", "why")
-    return Table("", header, rows, header[1:4], is_open=True, limit=600)
+    return Table("", header, rows, header[1:4], limit=600)
 
 
 def taken_table(fields: Sequence[tuple[str, object, str]]) -> Table:
     """Return what each field extracted and at which characters."""
-    return Table("", ("field", "value", "characters"), fields, is_open=True, limit=600)
+    return Table("", ("field", "value", "characters"), fields, limit=600)
 
 
 def note_table(notes: Mapping[str, Any]) -> Table:
     """Return what components noted."""
     rows = [(name, UserText(value)) for name, value in notes.items()]
-    return Table("", ("note", "value"), rows, is_open=True, limit=600)
+    return Table("", ("note", "value"), rows, limit=600)

@@ -114,7 +114,7 @@ def _table_of_figures(table: pd.DataFrame) -> Table:
     rows = []
     for row in table.itertuples(index=False):
         rows.append(list(map(_format_value, header, row)))
-    return Table("", header, rows, numeric, is_open=True, most=MOST_TABLE_ROWS)
+    return Table("", header, rows, numeric, most=MOST_TABLE_ROWS)
 
 
 def _table_of_cases(cases: Sequence[Case]) -> Table:
@@ -124,7 +124,7 @@ def _table_of_cases(cases: Sequence[Case]) -> Table:
         completion = UserText(case.columns.get("completion"))
         rows.append((case.name, expected, completion, UserText(case.why)))
     header = ("case", "expects", "completion", "why")
-    return Table("", header, rows, is_open=True, most=MOST_TABLE_ROWS)
+    return Table("", header, rows, most=MOST_TABLE_ROWS)
 
 
 def _quote_completions(table: pd.DataFrame) -> list[Quote]:
@@ -196,7 +196,7 @@ def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) 
             (name, function, f"{finds / total:.1%}", f"{differs / total:.1%}")
         )
     header = ("name", "extractor", "finds something", "differs from the first")
-    blocks: list[Block] = [Table("", header, shares, header[2:], is_open=True)]
+    blocks: list[Block] = [Table("", header, shares, header[2:])]
     if len(by_name) == len(extractors):
         blocks.append(
             "This reward has no extractor of its own: "
