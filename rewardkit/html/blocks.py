@@ -22,6 +22,7 @@ from rewardkit.html.excerpts import (
     fence,
     make_excerpt,
     one_line,
+    prefix_lines,
     user_texts_are_hidden,
     wrap_line,
 )
@@ -135,7 +136,7 @@ class Table(Piece):
         lines = aligned([_text_cells(header), *cells])
         if max(map(len, lines)) > LINE.get() - 4:
             lines = [_row_as_sentence(header, row) for row in cells]
-        lines = [f"  {line}" for line in [*lines, *self._count_rest()]]
+        lines = prefix_lines("  ", [*lines, *self._count_rest()])
         if self.caption:
             lines.insert(0, f"{self.caption}:")
         return lines
@@ -166,7 +167,7 @@ class Table(Piece):
         header, rows = drop_empty_columns(self.header, self.rows)
         lines = [self._markdown_row(header), "| --- " * len(header) + "|"]
         lines += map(self._markdown_row, rows[: self.most])
-        lines += [f"\n{line}" for line in self._count_rest()]
+        lines += prefix_lines("\n", self._count_rest())
         body = "\n".join(lines)
         if not self.caption:
             return body
@@ -244,7 +245,7 @@ class Quote(Piece):
             return lines
         if not verbose:
             return [*lines, f"| {one_line(excerpt.text)}"]
-        return [*lines, *(f"| {line}" for line in excerpt.bracketed().split("\n"))]
+        return [*lines, *prefix_lines("| ", excerpt.bracketed().split("\n"))]
 
     @property
     def html(self) -> str:
@@ -335,7 +336,7 @@ def join_markdown(blocks: Sequence[Block]) -> str:
     for is_text, run in groupby(make_pieces(blocks), _is_line):
         pieces = [piece.markdown for piece in run]
         if is_text:
-            paragraphs.append("\n".join(f"- {line}" for line in pieces))
+            paragraphs.append("\n".join(prefix_lines("- ", pieces)))
         else:
             paragraphs += filter(None, pieces)
     return "\n\n".join(paragraphs)

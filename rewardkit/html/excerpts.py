@@ -214,6 +214,11 @@ def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
     )
 
 
+def prefix_lines(prefix: str, lines: Sequence[str]) -> list[str]:
+    """Return lines behind a prefix, such as blanks."""
+    return [prefix + line for line in lines]
+
+
 def escape_markdown(text: object, longest: int = LONGEST_LINE) -> str:
     """Return text as Markdown that shows it as it is, without markup of its own."""
     line = escape(one_line(text, longest), quote=False)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import cycle
+from itertools import compress, cycle
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.html.excerpts import visible
@@ -195,12 +195,8 @@ def drop_empty_columns(
     header: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> tuple[list[str], list[list[object]]]:
     """Return a table's header and rows without the columns that are "" throughout."""
-    places = []
-    for place in range(len(header)):
-        if any(row[place] != "" for row in rows):
-            places.append(place)
-    names = [header[place] for place in places]
-    return names, [[row[place] for place in places] for row in rows]
+    has_text = [any(cell != "" for cell in cells) for cells in zip(*rows, strict=True)]
+    return [*compress(header, has_text)], [[*compress(row, has_text)] for row in rows]
 
 
 def card(title: str, body: str = "", *, summary: str = "") -> str:

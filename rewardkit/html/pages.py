@@ -27,6 +27,7 @@ from rewardkit.html.excerpts import (
     Text,
     UserText,
     escape_markdown,
+    prefix_lines,
     user_texts_are_hidden,
     wrap_line,
 )
@@ -54,7 +55,7 @@ class More(Piece):
         lines = join_lines(self.blocks, verbose)
         if not self.caption:
             return lines
-        return [f"{self.caption}:", *(f"  {line}" for line in lines)]
+        return [f"{self.caption}:", *prefix_lines("  ", lines)]
 
     @property
     def html(self) -> str:
@@ -115,10 +116,7 @@ class Page(HasPage, Piece):
         blocks = list(self.blocks)
         if self.foot and not verbose:
             blocks.append(self.foot)
-        return [
-            *wrap_line(head),
-            *(f"  {line}" for line in join_lines(blocks, verbose)),
-        ]
+        return [*wrap_line(head), *prefix_lines("  ", join_lines(blocks, verbose))]
 
     @property
     def html(self) -> str:
@@ -187,7 +185,7 @@ class Point(Piece):
         if str(self.advice):
             below += wrap_line(f"fix: {self.advice}")
         lines = wrap_line(head, indent=UNDER_MARK)
-        return [*lines, *(f"{UNDER_MARK}{line}" for line in below)]
+        return [*lines, *prefix_lines(UNDER_MARK, below)]
 
     @property
     def html(self) -> str:
