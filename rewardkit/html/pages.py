@@ -112,7 +112,9 @@ class Page(HasPage, Piece):
         return self
 
     def lines(self, verbose: bool) -> list[str]:
-        head = f"{self.title}: {self.summary}" if str(self.summary) else str(self.title)
+        head = str(self.title)
+        if str(self.summary):
+            head += f": {self.summary}"
         blocks = list(self.blocks)
         if self.foot and not verbose:
             blocks.append(self.foot)
@@ -135,9 +137,10 @@ class Page(HasPage, Piece):
 
     @property
     def markdown(self) -> str:
-        summary = f": {escape_markdown(self.summary)}" if str(self.summary) else ""
-        title = f"**{escape_markdown(self.title)}**{summary}"
-        return f"{title}\n\n{join_markdown(self.blocks)}"
+        head = f"**{escape_markdown(self.title)}**"
+        if str(self.summary):
+            head += f": {escape_markdown(self.summary)}"
+        return f"{head}\n\n{join_markdown(self.blocks)}"
 
 
 # --- findings on a page
@@ -176,8 +179,9 @@ class Point(Piece):
 
     def lines(self, verbose: bool) -> list[str]:
         """Return it for a terminal; a short one has the first example in a line."""
-        reason = f" {self.reason}" if str(self.reason) else ""
-        head = f"{self.mark} {self.code}: {self.sentence}{reason}"
+        head = f"{self.mark} {self.code}: {self.sentence}"
+        if str(self.reason):
+            head += f" {self.reason}"
         blocks: list[Block] = [*self.examples[:1]]
         if verbose:
             blocks = [*self.examples, *self.details]
