@@ -126,8 +126,9 @@ def report(
     parameters = {
         "rollouts": str(rollouts),
         "cases": str(cases) if cases else None,
-        **columns,
+        "label": label,
         "training": training.record(),
+        "by": by,
         "reading": {**reading, "ignore": inputs.ignored},
         "limits": limits,
         "fail_on": "",
