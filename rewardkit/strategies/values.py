@@ -22,10 +22,10 @@ from rewardkit.strategies.strategy import (
     Expects,
     Strategy,
     Subject,
+    change_values,
     strategies_of_texts,
     strategy,
 )
-from rewardkit.strategies.wrong_answers import change_values
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a value inside of an object."""

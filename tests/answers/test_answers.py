@@ -18,8 +18,8 @@ from rewardkit.answers.kinds import (
     read_truth,
 )
 from rewardkit.answers.marks import find_marks
+from rewardkit.strategies.strategy import wrong_answers
 from rewardkit.strategies.values import truth_like
-from rewardkit.strategies.wrong_answers import wrong_answers
 
 OF_TRUTHS = [
     ("20 + 22 = 42\n#### 42", "42"),

@@ -23,8 +23,7 @@ from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import LogPart, ScoredLog, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
-from rewardkit.strategies.strategy import Row, Subject
-from rewardkit.strategies.wrong_answers import wrong_answers
+from rewardkit.strategies.strategy import Row, Subject, wrong_answers
 
 MOST_WRONG = 6  # wrong answers of a subject
 FORMAT_TRIALS = 3  # prompts on which a format is tried
