@@ -18,7 +18,7 @@ from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rewards.load import gallery_names
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
-from rewardkit.rollouts.paths import GALLERY, files_of
+from rewardkit.rollouts.paths import GALLERY_PREFIX, files_of
 
 TIMEOUT = 10.0
 """Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""
@@ -125,7 +125,7 @@ def _completed(
         names = [f"{place}:{name}" for name in _defined(Path(place))]
     else:
         names = [
-            f"{GALLERY}{name}"
+            f"{GALLERY_PREFIX}{name}"
             for name in (files_of(f"{kind}.jsonl") if kind else gallery_names())
         ]
     found = [

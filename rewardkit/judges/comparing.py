@@ -21,7 +21,7 @@ from rewardkit.judges.model_judge import (
     read_object,
     with_marks,
 )
-from rewardkit.judges.session import Answer
+from rewardkit.judges.session import ModelAnswer
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
@@ -96,7 +96,7 @@ class Comparing(ModelJudge):
     def _verdict(
         self,
         label: str,
-        calls: Sequence[tuple[Order, Answer]],
+        calls: Sequence[tuple[Order, ModelAnswer]],
         points: Points,
         times: Mapping[str, int],
     ) -> tuple[float | NotJudged, dict[str, Any]]:

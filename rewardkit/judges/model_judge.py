@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import jsonschema_rs
 
-from rewardkit.judges.session import Answer, Session, in_session, session_of
+from rewardkit.judges.session import ModelAnswer, Session, in_session, session_of
 from rewardkit.judges.spending import Limits
 from rewardkit.primitives.messages import content_text
 from rewardkit.primitives.primitive import Primitive
@@ -201,17 +201,19 @@ class AskingServer(Primitive):
 
     async def answers(
         self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]
-    ) -> list[Answer]:
+    ) -> list[ModelAnswer]:
         """Return the answer to each (request, number of sample, reader of its text)."""
         session = self.session
 
-        async def ask_all() -> list[Answer]:
+        async def ask_all() -> list[ModelAnswer]:
             calls = [session.ask(*request) for request in requests]
             return list(await asyncio.gather(*calls))
 
         return await in_session(ask_all())
 
-    def expenses(self, answers: Sequence[Answer], share: int = 1) -> dict[str, Any]:
+    def expenses(
+        self, answers: Sequence[ModelAnswer], share: int = 1
+    ) -> dict[str, Any]:
         """Return the tokens and cost of calls, and whether all are cached.
 
         `share` is the number of verdicts that share them in equal parts.

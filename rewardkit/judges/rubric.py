@@ -18,7 +18,7 @@ from rewardkit.judges.model_judge import (
     read_object,
     with_marks,
 )
-from rewardkit.judges.session import Answer
+from rewardkit.judges.session import ModelAnswer
 from rewardkit.primitives.notes import VERDICT, note
 
 YES_NO = {"yes": 1.0, "no": 0.0}
@@ -172,7 +172,7 @@ class judge(ModelJudge):
         return answer if self.criteria else {"": answer}
 
     def _median(
-        self, name: str, answers: Sequence[Answer]
+        self, name: str, answers: Sequence[ModelAnswer]
     ) -> tuple[float, str, str, float]:
         """Return score, level, reason and agreement of a criterion.
 

@@ -47,7 +47,7 @@ SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """What came of a request: a text and what its reader made of it, or an error.
 
     `failed` is empty where there is one. `tokens` are those of all calls that were made
@@ -149,7 +149,7 @@ class Session:
 
     async def ask(
         self, request: Mapping[str, Any], sample: int, reader: Callable[[str], Any]
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Return the answer to a request; `reader` raises ValueError where it is none.
 
         Recorded and cached answers come first. A sample's number tells requests apart
@@ -165,16 +165,18 @@ class Session:
             if record:
                 text = record["text"]
                 try:
-                    return Answer(text, reader(text), cached=True)
+                    return ModelAnswer(text, reader(text), cached=True)
                 except ValueError as error:
-                    return Answer(failed=f"the recorded answer cannot be used: {error}")
+                    return ModelAnswer(
+                        failed=f"the recorded answer cannot be used: {error}"
+                    )
             if self.offline:
                 reason = (
                     "there is no recorded answer, and no base_url of a server to ask"
                 )
-                return Answer(failed=reason)
+                return ModelAnswer(failed=reason)
             if key in self.spent.in_vain:
-                return Answer(failed=self.spent.in_vain[key])
+                return ModelAnswer(failed=self.spent.in_vain[key])
             answer = await self.readable_answer(request, reader)
             if answer.failed and any(answer.tokens):
                 self.spent.in_vain[key] = answer.failed
@@ -184,7 +186,7 @@ class Session:
 
     async def readable_answer(
         self, request: Mapping[str, Any], reader: Callable[[str], Any]
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Ask once, or twice for an answer that can be read; tokens are of both."""
         answer = await self.call(request)
         for is_last in (False, True):
@@ -209,21 +211,21 @@ class Session:
             answer = replace(second, tokens=(question, reply))
         return answer
 
-    async def call(self, request: Mapping[str, Any]) -> Answer:
+    async def call(self, request: Mapping[str, Any]) -> ModelAnswer:
         """Return one answer as the server gives it, retries included."""
         async with self.free:
             if reason := self.end_reason():
-                return Answer(failed=reason)
+                return ModelAnswer(failed=reason)
             try:
                 await self.turn(request)
                 async with asyncio.timeout(self.limits.call_deadline):
                     columns = await self.send(request)
             except TimeoutError:
-                return Answer(
+                return ModelAnswer(
                     failed=f"there was no answer within {self.limits.call_deadline:g} s"
                 )
             except Exception as error:  # whatever the client or the server does
-                return Answer(failed=self.failure(error))
+                return ModelAnswer(failed=self.failure(error))
             tokens = (
                 _count(columns["prompt_tokens"]),
                 _count(columns["completion_tokens"]),
@@ -240,7 +242,7 @@ class Session:
         elif len(text) > LONGEST_ANSWER:
             reason = f"the answer has {len(text):,} characters, which no verdict has"
             text = text[:ANSWER_EXCERPT]
-        return Answer(text, failed=reason, tokens=tokens)
+        return ModelAnswer(text, failed=reason, tokens=tokens)
 
     async def turn(self, request: Mapping[str, Any]) -> None:
         """Wait until the limits of a minute let this request through."""

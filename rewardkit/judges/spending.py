@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from rewardkit.errors import InputError
 from rewardkit.primitives.primitive import Count, Positive, Primitive, finite_number
-from rewardkit.rollouts.paths import GALLERY, bundled
+from rewardkit.rollouts.paths import GALLERY_PREFIX, bundled
 
 logger = logging.getLogger(__name__)
 
@@ -180,8 +180,10 @@ def read_recorded(source: str) -> dict[str, dict[str, Any]]:
     InputError: there is no such file, or it is none.
     """
     path = Path(source)
-    if source.startswith(GALLERY):
-        path = bundled(f"data/gallery/answers/{source.removeprefix(GALLERY)}.jsonl")
+    if source.startswith(GALLERY_PREFIX):
+        path = bundled(
+            f"data/gallery/answers/{source.removeprefix(GALLERY_PREFIX)}.jsonl"
+        )
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         answers = [json.loads(line) for line in lines if line.strip()]

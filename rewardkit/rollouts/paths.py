@@ -12,7 +12,7 @@ from typing import Any
 
 from rewardkit.errors import InputError, did_you_mean
 
-GALLERY = "gallery:"
+GALLERY_PREFIX = "gallery:"
 
 
 def bundled(relative: str) -> Path:
@@ -36,9 +36,9 @@ def resolve(source: str | Path, file: str) -> Path:
     `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of
     that name.
     """
-    if not isinstance(source, str) or not source.startswith(GALLERY):
+    if not isinstance(source, str) or not source.startswith(GALLERY_PREFIX):
         return Path(source)
-    name = source.removeprefix(GALLERY).partition(".")[0]
+    name = source.removeprefix(GALLERY_PREFIX).partition(".")[0]
     files = files_of(file)
     if name in files:
         return files[name]

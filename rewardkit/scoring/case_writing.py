@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.errors import CasesError, preview
 from rewardkit.rollouts.files import json_lines
-from rewardkit.rollouts.paths import GALLERY, place_to_write, write_whole
+from rewardkit.rollouts.paths import GALLERY_PREFIX, place_to_write, write_whole
 from rewardkit.scoring.cases import load_cases
 
 
@@ -32,7 +32,7 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     {"name": "four", "completion": "4", "reward": 1.0}
     {"name": "four (2)", "completion": "IV", "reward": 1.0}
     """
-    if str(path).startswith(GALLERY):
+    if str(path).startswith(GALLERY_PREFIX):
         raise CasesError(
             f"{str(path)!r} are cases that come with rewardkit; give a case file of your own"
         )

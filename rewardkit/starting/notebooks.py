@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.rollouts.paths import GALLERY
+from rewardkit.rollouts.paths import GALLERY_PREFIX
 from rewardkit.starting.code import code_of
 
 
@@ -69,7 +69,7 @@ def seen_from(folder: Path, source: str | Path) -> str:
     leads there.
     """
     path = Path(source)
-    if str(source).startswith(GALLERY) or path.is_absolute():
+    if str(source).startswith(GALLERY_PREFIX) or path.is_absolute():
         return str(source)
     real = path.parent.resolve() / path.name
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import rewardkit as rk
-from rewardkit.judges.session import Answer, Session, answer_key
+from rewardkit.judges.session import ModelAnswer, Session, answer_key
 
 HERE = Path(__file__).parent
 
@@ -31,7 +31,7 @@ def recorded(name: str) -> str:
                 key = answer_key({"model": session.server.model, **request}, sample)
                 text = json.dumps(answer(request["messages"][-1]["content"], told), ensure_ascii=False)
                 lines[key] = json.dumps({"key": key, "text": text}, ensure_ascii=False)
-                return Answer(text, read(text), cached=True)
+                return ModelAnswer(text, read(text), cached=True)
 
             with patch.object(Session, "ask", ask):
                 asyncio.run(item.function(**columns))

@@ -24,7 +24,7 @@ from rewardkit.findings import counted, percent
 from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.paths import GALLERY
+from rewardkit.rollouts.paths import GALLERY_PREFIX
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.cases import (
     Case,
@@ -90,7 +90,7 @@ class Bench(traitlets.HasTraits):
         self.label, self.timeout, self.seed = label, timeout, seed
         self.cases_path = ""
         self.listed_cases: tuple[Case, ...] = ()
-        if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY):
+        if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY_PREFIX):
             self.cases_path = str(cases)
         elif cases is not None:
             self.listed_cases = tuple(cases_of(cases))

@@ -39,10 +39,8 @@ _DIGIT_GROUPS = rf"""(?>
   | {_SPACED_DIGITS}
   | (?!0)[0-9]{{1,2}} (?:,[0-9]{{2}})+ ,[0-9]{{3}} (?!\d)
   | \d+ )"""
-_ELLIPSIS = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0.333
-_DECIMAL = (
-    rf"(?> {_DIGIT_GROUPS} (?:{_POINT}\d+{_ELLIPSIS})? | (?<!\.)\.\d+{_ELLIPSIS} )"
-)
+_DOTS = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0.333
+_DECIMAL = rf"(?> {_DIGIT_GROUPS} (?:{_POINT}\d+{_DOTS})? | (?<!\.)\.\d+{_DOTS} )"
 _EXPONENT = (
     rf"(?: \{{ [ ]? {_NUMBER_SIGN}?\d{{1,6}} [ ]? \}}"
     rf" | {_NUMBER_SIGN}?\d{{1,6}}(?!\d) )"

@@ -61,8 +61,8 @@ _DIGITS = (
     rf"(?:[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:\u2009[0-9]{{3}})+)|{_SPACED}"
     r"|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)"
 )
-_PLAIN = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{{1,6}})?"
-_BRACED = rf"\{{\s*[-+]?{_PLAIN}\s*\}}|[0-9]"
+_PLAIN_NUMBER = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{{1,6}})?"
+_BRACED = rf"\{{\s*[-+]?{_PLAIN_NUMBER}\s*\}}|[0-9]"
 _SIMPLE = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
 _WRITTEN = re.compile(
     rf"""
@@ -71,7 +71,7 @@ _WRITTEN = re.compile(
     (?: (?P<whole>{_DIGITS}) [ \u2009] (?!0[0-9]{{2}}) (?P<part>[0-9]+)/(?P<of>[0-9]+)
       | (?P<mixed>{_DIGITS})? \s* \\[dtc]?frac \s* (?P<over>{_BRACED}) \s*
         (?P<under>{_BRACED})
-      | (?P<above>{_PLAIN}) (?: \s*/\s* (?P<below>[-+]?{_PLAIN}) )? )
+      | (?P<above>{_PLAIN_NUMBER}) (?: \s*/\s* (?P<below>[-+]?{_PLAIN_NUMBER}) )? )
     (?P<percent> \s*\\?% )?
     """,
     re.VERBOSE,
