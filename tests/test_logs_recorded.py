@@ -242,3 +242,20 @@ def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
         assert re.search(
             r"log_weights.{1,20}\{.*acc.*: 1.0", re.sub("<[^>]*>", "", page)
         )
+
+
+@pytest.mark.parametrize(
+    ("rollouts", "weights", "said"),
+    [
+        ("a", None, "recorded takes Rollouts, not 'a'"),
+        (None, None, "recorded takes Rollouts, not None"),
+        (
+            rk.load_rollouts([{"prompt": "a", "completion": "b"}]),
+            ["n"],
+            "weights=['n'] is not a dict",
+        ),
+    ],
+)
+def test_recorded_says_what_it_takes(rollouts, weights, said):
+    with pytest.raises(rk.RewardError, match=re.escape(said)):
+        rk.recorded(rollouts, weights)

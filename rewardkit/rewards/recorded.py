@@ -1,20 +1,32 @@
-"""recorded(): the scores of a log as a Reward, so that a log alone can be diagnosed."""
+"""Rewards of records: the scores of a log, and the definition in a run record.
+
+Both can be weighed and diagnosed anew. That of a run record cannot be run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
-from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.errors import RewardError, did_you_mean, preview
+from rewardkit.primitives.gates import Gate, gate
+from rewardkit.primitives.weights import min_max, rank, standardise
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.fingerprint import describe
+from rewardkit.rewards.fingerprint import Recorded, describe
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
 from rewardkit.rollouts.logs.log import identifier, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
 LOGGED_REWARD = "logged"
 """The name that stands for the scores of the log, in commands and in notebooks."""
+
+RECORDED_MAKERS: Mapping[str, Callable[..., Any]] = {
+    make.__name__: make for make in (gate, standardise, min_max, rank)
+}
+"""Calls that a run record holds with all their options."""
 
 
 def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> Reward:
@@ -23,7 +35,11 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     A score that is missing is not judged, never 0. Each has the weight that it has in
     the trainer's reward as far as the log tells (0: recorded only; of TRL, which does
     not log it, 1); `weights` gives others, and makes a component ``logged_<name>`` of a
-    further column of numbers. RewardError: no scores, or a name that is no such column.
+    further column of numbers.
+
+    Raises:
+        RewardError: these are no Rollouts or no weights, there are no scores, or a name
+            is no such column.
 
     >>> from rewardkit.rollouts.load import load_rollouts
     >>> row = {"input": "2+2?", "output": "4", "gts": "4", "score": 1.0, "step": 1}
@@ -31,51 +47,49 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     >>> recorded(load_rollouts(dump)).weights
     {'score': 1.0, 'acc': 0.0}
     """
-    logged, given = rollouts.logged, dict(weights or {})
+    if not isinstance(rollouts, Rollouts):
+        raise RewardError(
+            f"recorded takes Rollouts, not {preview(rollouts)}; read a log with "
+            "rk.load_rollouts first"
+        )
+    if not isinstance(weights, Mapping | None):
+        raise RewardError(
+            f"weights={preview(weights)} is not a dict of a score or column: weight"
+        )
+    logged = rollouts.logged
     columns = dict(logged.components)
-    for name in [name for name in given if name not in columns]:
-        numbers = _numbers(rollouts)
-        if name not in numbers:
-            known = [
-                *logged.components,
-                *(number for number in numbers if number not in logged.components),
-            ]
-            raise RewardError(
-                f"the weights name {name!r}; the scores and columns of numbers in "
-                f"{rollouts.source} are "
-                f"{known}{did_you_mean(name, known)}"
-            )
+    component_weights = dict(logged.weights)
+    for name, weight in (weights or {}).items():
+        if name in logged.components:
+            component_weights[name] = weight
+            continue
+        _check_number_column(rollouts, name)
         # a component cannot have the name of the column that it asks for
-        own = f"logged_{identifier(name)}"
-        columns[own], given[own] = name, given[name]
+        component_name = f"logged_{identifier(name)}"
+        columns[component_name] = name
+        component_weights[component_name] = weight
     if not columns:
         raise RewardError(
             f"{rollouts.source} holds no scores of a trainer; its columns of numbers "
-            "are "
-            f"{_numbers(rollouts)}: name those to take (weights={{...}}), or "
-            "give a reward"
+            f"are {_number_columns(rollouts)}: name those to take (weights={{...}}), "
+            "or give a reward"
         )
-    why = {
-        name: "a score in the log" for name, weight in logged.weights.items() if weight
-    }
-    why |= {
-        name: "the reward in the log"
-        for name, column in columns.items()
-        if column == logged.total
-    }
-    components = [
-        Component(
+    components = []
+    for name, column in columns.items():
+        why = "in the log, recorded only"
+        if column == logged.total:
+            why = "the reward in the log"
+        elif logged.weights.get(name):
+            why = "a score in the log"
+        component = Component(
             name,
             as_logged,
-            weight=given[name] if name in given else logged.weights[name],
-            why="the reward in the log"
-            if column == logged.total
-            else why.get(name, "in the log, recorded only"),
+            weight=component_weights[name],
+            why=why,
             columns={"value": column},
             range=None,
         )
-        for name, column in columns.items()
-    ]
+        components.append(component)
     return Reward(LOGGED_REWARD, components=components, on_missing=logged.on_missing)
 
 
@@ -85,20 +99,115 @@ def as_logged(value: Any) -> Any:
 
 
 def is_recorded(reward: Reward) -> bool:
-    """Whether a reward is one that `recorded` made, or the record of one."""
+    """Return whether a reward is one that `recorded` made, or the record of one."""
     return all(
-        describe(item.function) == describe(as_logged) for item in reward.components
+        describe(component.function) == describe(as_logged)
+        for component in reward.components
     )
 
 
-def _numbers(rollouts: Rollouts) -> Sequence[str]:
-    """Columns of numbers that are no score of the log yet."""
-    known = {
-        "rollout_id",
-        "prompt_id",
-        "step",
-        "ground_truth",
-        *rollouts.logged.components.values(),
+def _check_number_column(rollouts: Rollouts, name: str) -> None:
+    """Raise a RewardError unless a column of numbers has this name."""
+    numbers = _number_columns(rollouts)
+    if name in numbers:
+        return
+    names = list(dict.fromkeys([*rollouts.logged.components, *numbers]))
+    raise RewardError(
+        f"the weights name {name!r}; the scores and columns of numbers in "
+        f"{rollouts.source} are {names}{did_you_mean(name, names)}"
+    )
+
+
+def _number_columns(rollouts: Rollouts) -> list[str]:
+    """Return the columns of numbers that are no score of the log yet."""
+    others = {"rollout_id", "prompt_id", "step", "ground_truth"}
+    others |= set(rollouts.logged.components.values())
+    columns = []
+    for name, values in rollouts.table.items():
+        if name not in others and numeric(column_values(values)):
+            columns.append(str(name))
+    return columns
+
+
+def reward_from_record(record: Mapping[str, Any]) -> Reward:
+    """Return the reward of a run record, which can be weighed anew but not run.
+
+    RewardError also where the record is none.
+    """
+    try:
+        if "route" in record:
+            return _route_from_record(record["name"], record["route"])
+        return Reward(
+            record["name"],
+            {name: Recorded(text) for name, text in record["fields"].items()},
+            [_component_from_record(item) for item in record["components"]],
+            aggregation=record["aggregation"],
+            on_missing=record["on_missing"],
+            gate=_gate_from_text(record["gate"]),
+            transform=_from_text(record["transform"]),
+            recorded={key: record[key] for key in ("sources", "transform_sources")},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RewardError(
+            f"this run record does not hold a reward ({error!r}); score again with "
+            "this version"
+        ) from None
+
+
+def _route_from_record(name: str, route: Mapping[str, Any]) -> Reward:
+    rewards = {
+        branch["value"]: reward_from_record(branch["reward"])
+        for branch in route["rewards"]
     }
-    names = [str(name) for name in rollouts.table.columns if name not in known]
-    return [name for name in names if numeric(column_values(rollouts.table[name]))]
+    default = None
+    if route["default"]:
+        default = reward_from_record(route["default"])
+    return Route(route["column"], rewards, default, name=name)
+
+
+def _component_from_record(record: Mapping[str, Any]) -> Component:
+    limits = None
+    if record["range"]:
+        low, high = record["range"]
+        limits = (float(low), float(high))
+    kind = record["kind"]
+    return Component(
+        record["name"],
+        Recorded(record["function"], tuple(record["asks_for"])),
+        weight=record["weight"],
+        why=record["why"],
+        gate=_gate_from_text(record["gate"]),
+        columns=record["columns"],
+        range=limits,
+        batch="group" if kind == "batch by group" else kind == "batch",
+        group=kind == "group",
+        primary=record["primary"],
+        expects_partial=record.get("expects_partial", False),
+    )
+
+
+def _gate_from_text(text: str | None) -> Gate | None:
+    """Return the gate that prints so; a predicate is replaced by a stand-in."""
+    parsed = _from_text(text)
+    if isinstance(parsed, Recorded):
+        return Gate(Recorded(parsed.text.removeprefix("gate(").removesuffix(")")))
+    return cast("Gate | None", parsed)
+
+
+def _from_text(text: str | None) -> Any:
+    """Return what the call in `text` makes, else a stand-in; None without a text."""
+    if not text:
+        return None
+    try:
+        tree = ast.parse(text, mode="eval").body
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+            make = RECORDED_MAKERS[tree.func.id]
+            arguments = [ast.literal_eval(argument) for argument in tree.args]
+            options = {
+                str(option.arg): ast.literal_eval(option.value)
+                for option in tree.keywords
+            }
+            return make(*arguments, **options)
+    except (KeyError, SyntaxError, TypeError, ValueError):
+        pass
+    return Recorded(text)

@@ -14,15 +14,17 @@ from rewardkit.plain import PlainRecord
 
 MISSPELT = 0.9
 """The difflib ratio from which a name counts as a misspelt setting. Our choice."""
-NUMBERS = {"num_generations": 2, "prompts_per_batch": 1}
-"""Settings that are whole numbers, and the least that they can be."""
+LEAST_COUNTS = {"num_generations": 2, "prompts_per_batch": 1}
+"""Settings that are whole numbers -> the least each can be."""
+NUMERIC_SETTINGS = (*LEAST_COUNTS, "beta")
 SCALINGS = ("group", "batch", "none")
 ALLOWED: dict[str, tuple[str | None, ...]] = {
     "scale_rewards": SCALINGS,
     "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
     "estimator": (None, "rloo", "reinforce_pp"),
 }
-EPSILON = {"trl": 1e-4, "verl": 1e-6}
+TRAINER_EPSILON = {"trl": 1e-4, "verl": 1e-6}
+"""Trainer -> the number that it adds to a standard deviation before it divides."""
 
 VERL_SUMS = {
     "grpo": None,
@@ -34,11 +36,11 @@ VERL_SUMS = {
 }
 """verl's ``algorithm.adv_estimator`` -> ours; None where the scaling decides it."""
 
-BATCH = "generation_batch_size"
-"""What a GRPOConfig says of the batch: completions of all processes together."""
+GENERATION_BATCH = "generation_batch_size"
+"""A GRPOConfig's setting of the batch: completions of all processes together."""
 
 VERL_REWARD = ("score", "reward", "seq_reward", "seq_final_reward")
-"""What verl's ``filter_groups.metric`` calls the reward itself."""
+"""Names of the reward itself in verl's ``filter_groups.metric``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,54 +74,59 @@ class Training(PlainRecord):
     beta: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("trainer", str),
-            ("filter_metric", str | None),
-            ("loss_type", str | None),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(f"{name}={getattr(self, name)!r} is not a name")
+        self._check_names()
         object.__setattr__(self, "trainer", self.trainer.lower())
-        for name, allowed in ALLOWED.items():
-            if (value := getattr(self, name)) not in allowed:
-                known = [item for item in allowed if item is not None]
-                raise InputError(
-                    f"{name}={value!r} is not one of "
-                    f"{known}{did_you_mean(str(value), known)}"
-                )
-        for name, least in NUMBERS.items():
-            value = getattr(self, name)
-            if value is not None and not (type(value) is int and value >= least):
-                raise InputError(
-                    f"{name}={value!r} is not a whole number of at least {least}"
-                )
-        if not (type(self.beta) in (int, float) and 0 <= self.beta < math.inf):
-            raise InputError(f"beta={self.beta!r} is not a number of at least 0")
-        if (
-            self.estimator is not None
-            and self.multi_objective_aggregation == "normalize_then_sum"
-        ):
+        self._check_choices()
+        self._check_numbers()
+        is_gdpo = self.multi_objective_aggregation == "normalize_then_sum"
+        if self.estimator is not None and is_gdpo:
             raise InputError(
                 f"estimator={self.estimator!r} takes the sum; it has no "
                 "normalize_then_sum"
             )
+
+    def _check_names(self) -> None:
+        for name in ("trainer", "filter_metric", "loss_type"):
+            value = getattr(self, name)
+            is_unset = value is None and name != "trainer"
+            if not (is_unset or isinstance(value, str)):
+                raise InputError(f"{name}={value!r} is not a name")
+
+    def _check_choices(self) -> None:
+        for name, allowed in ALLOWED.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                choices = [choice for choice in allowed if choice is not None]
+                raise InputError(
+                    f"{name}={value!r} is not one of "
+                    f"{choices}{did_you_mean(str(value), choices)}"
+                )
+
+    def _check_numbers(self) -> None:
+        for name, least in LEAST_COUNTS.items():
+            count = getattr(self, name)
+            if count is not None and not (type(count) is int and count >= least):
+                raise InputError(
+                    f"{name}={count!r} is not a whole number of at least {least}"
+                )
+        if not (type(self.beta) in (int, float) and 0 <= self.beta < math.inf):
+            raise InputError(f"beta={self.beta!r} is not a number of at least 0")
 
     @property
     def name(self) -> str:
         """The name of the advantages, such as grpo, dr_grpo, gdpo or rloo."""
         if self.multi_objective_aggregation == "normalize_then_sum":
             return "gdpo"
-        return (
-            self.estimator
-            or {"group": "grpo", "batch": "batch", "none": "dr_grpo"}[
-                self.scale_rewards
-            ]
-        )
+        if self.estimator is not None:
+            return self.estimator
+        return {"group": "grpo", "batch": "batch", "none": "dr_grpo"}[
+            self.scale_rewards
+        ]
 
     @property
     def eps(self) -> float:
         """The number added to a standard deviation before it divides, as in TRL."""
-        return EPSILON.get(self.trainer, EPSILON["trl"])
+        return TRAINER_EPSILON.get(self.trainer, TRAINER_EPSILON["trl"])
 
     @property
     def scales_groups(self) -> bool:
@@ -127,20 +134,16 @@ class Training(PlainRecord):
         return self.name in ("grpo", "gdpo")
 
     def __str__(self) -> str:
-        told = [f"{self.trainer}: {self.name}"]
-        told += [f"groups of {self.num_generations}"] if self.num_generations else []
-        told += (
-            [f"{self.prompts_per_batch} prompts a batch"]
-            if self.prompts_per_batch
-            else []
-        )
-        told += (
-            [f"groups without spread in {self.filter_metric!r} dropped"]
-            if self.filter_metric
-            else []
-        )
-        told += [f"KL penalty {self.beta:g}"] if self.beta else []
-        return ", ".join(told)
+        parts = [f"{self.trainer}: {self.name}"]
+        if self.num_generations:
+            parts.append(f"groups of {self.num_generations}")
+        if self.prompts_per_batch:
+            parts.append(f"{self.prompts_per_batch} prompts a batch")
+        if self.filter_metric:
+            parts.append(f"groups without spread in {self.filter_metric!r} dropped")
+        if self.beta:
+            parts.append(f"KL penalty {self.beta:g}")
+        return ", ".join(parts)
 
     @classmethod
     def of(cls, source: Any = None) -> Self:
@@ -156,112 +159,110 @@ class Training(PlainRecord):
         if isinstance(source, cls):
             return source
         if hasattr(source, "scale_rewards") and hasattr(source, "num_generations"):
-            return cls._trl(vars(source))
-        found, in_file = source, isinstance(source, str | Path)
-        if isinstance(source, str | Path):
-            found = _loaded(Path(source))
-        if not isinstance(found, Mapping):
+            return cls._from_trl(vars(source))
+        is_file = isinstance(source, str | Path)
+        settings = _read_settings(Path(source)) if is_file else source
+        if not isinstance(settings, Mapping):
             raise InputError(
                 f"training={source!r} is no settings; give rk.Training(...), a dict, "
-                "a GRPOConfig or the "
-                "path of a YAML file"
+                "a GRPOConfig or the path of a YAML file"
             )
-        if isinstance(found.get("algorithm"), Mapping):
-            return cls._verl(found)
-        where, own = (
-            repr(str(source)) if in_file else "training",
-            {item.name for item in fields(cls)},
-        )
-        for name in [str(name) for name in found if name not in {*own, BATCH}]:
-            misspelt = bool(get_close_matches(name, own, cutoff=MISSPELT))
-            if misspelt or not in_file:  # a file of TRL's has more to say
+        if isinstance(settings.get("algorithm"), Mapping):
+            return cls._from_verl(settings)
+        place = repr(str(source)) if is_file else "training"
+        names = {field.name for field in fields(cls)}
+        for name in map(str, settings):
+            if name in names or name == GENERATION_BATCH:
+                continue
+            is_misspelt = bool(get_close_matches(name, names, cutoff=MISSPELT))
+            if is_misspelt or not is_file:  # a file of TRL's has further settings
                 raise InputError(
-                    f"{where} has no setting {name!r}{did_you_mean(name, own)}; known "
-                    f"are {sorted(own)}"
+                    f"{place} has no setting {name!r}{did_you_mean(name, names)}; "
+                    f"known are {sorted(names)}"
                 )
-        if not own & set(found):
+        if not names & set(settings):
             raise InputError(
-                f"{where} has no settings of a GRPO training: neither verl's "
-                "'algorithm' nor names of "
-                "TRL's GRPOConfig such as num_generations or scale_rewards"
+                f"{place} has no settings of a GRPO training: neither verl's "
+                "'algorithm' nor names of TRL's GRPOConfig such as num_generations or "
+                "scale_rewards"
             )
-        return cls._trl(found)
+        return cls._from_trl(settings)
 
     @classmethod
-    def _trl(cls, found: Mapping[str, Any]) -> Self:
+    def _from_trl(cls, settings: Mapping[str, Any]) -> Self:
         """Read a GRPOConfig; its batch is the generation batch over a group's size."""
-        names = [item.name for item in fields(cls) if found.get(item.name) is not None]
-        given = {
-            name: _number(found[name]) if name in (*NUMBERS, "beta") else found[name]
-            for name in names
-        }
-        if isinstance(given.get("scale_rewards"), bool):  # as TRL once had it
-            given["scale_rewards"] = "group" if given["scale_rewards"] else "none"
-        made, generated = cls(**given), _number(found.get(BATCH))
-        if (
-            made.prompts_per_batch is None
-            and made.num_generations
-            and type(generated) is int
-        ):
-            return replace(
-                made, prompts_per_batch=max(1, generated // made.num_generations)
-            )
-        return made
+        options: dict[str, Any] = {}
+        for field in fields(cls):
+            value = settings.get(field.name)
+            if field.name in NUMERIC_SETTINGS:
+                value = _parse_number(value)
+            if value is not None:
+                options[field.name] = value
+        scaling = options.get("scale_rewards")
+        if isinstance(scaling, bool):  # as TRL once had it
+            options["scale_rewards"] = "group" if scaling else "none"
+        training = cls(**options)
+        completions = _parse_number(settings.get(GENERATION_BATCH))
+        size = training.num_generations
+        if training.prompts_per_batch is None and size and type(completions) is int:
+            return replace(training, prompts_per_batch=max(1, completions // size))
+        return training
 
     @classmethod
-    def _verl(cls, found: Mapping[str, Any]) -> Self:
-        """Of verl's configuration, whose estimator is ``algorithm.adv_estimator``."""
-        estimator = str(_at(found, "algorithm.adv_estimator") or "gae")
+    def _from_verl(cls, settings: Mapping[str, Any]) -> Self:
+        """Read verl's configuration, whose estimator is ``algorithm.adv_estimator``."""
+        estimator = str(_value_at(settings, "algorithm.adv_estimator") or "gae")
         if estimator not in VERL_SUMS:
             raise InputError(
                 f"algorithm.adv_estimator={estimator!r} has no advantages of groups "
-                "that are known here; "
-                f"known are {list(VERL_SUMS)}"
+                f"that are known here; known are {list(VERL_SUMS)}"
             )
-        filtered = _at(found, "algorithm.filter_groups.enable")
-        metric = _at(found, "algorithm.filter_groups.metric") if filtered else None
-        count, penalty = _at(found, "actor_rollout_ref.rollout.n"), ""
-        if _at(found, "actor_rollout_ref.actor.use_kl_loss"):
-            penalty = "actor_rollout_ref.actor.kl_loss_coef"
-        elif _at(found, "algorithm.use_kl_in_reward"):
-            penalty = "algorithm.kl_ctrl.kl_coef"
-        return cls(
-            trainer="verl",
-            num_generations=None
-            if count == 1
-            else _number(count),  # verl's default: the rollouts say it
-            prompts_per_batch=_number(_at(found, "data.train_batch_size")),
-            scale_rewards="none"
-            if _at(found, "algorithm.norm_adv_by_std_in_grpo") is False
-            else "group",
-            multi_objective_aggregation="normalize_then_sum"
-            if estimator == "gdpo"
-            else "sum_then_normalize",
-            estimator=VERL_SUMS[estimator],  # type: ignore[arg-type]
-            filter_metric="reward" if metric in VERL_REWARD else metric,
-            loss_type=_at(found, "actor_rollout_ref.actor.loss_agg_mode"),
-            beta=_number(_at(found, penalty)) or 0.0,
-        )
+        options: dict[str, Any] = {
+            "estimator": VERL_SUMS[estimator],
+            "prompts_per_batch": _value_at(settings, "data.train_batch_size"),
+            "loss_type": _value_at(settings, "actor_rollout_ref.actor.loss_agg_mode"),
+        }
+        count = _value_at(settings, "actor_rollout_ref.rollout.n")
+        if count != 1:  # verl's default: the rollouts say it
+            options["num_generations"] = count
+        if _value_at(settings, "algorithm.norm_adv_by_std_in_grpo") is False:
+            options["scale_rewards"] = "none"
+        if estimator == "gdpo":
+            options["multi_objective_aggregation"] = "normalize_then_sum"
+        if _value_at(settings, "algorithm.filter_groups.enable"):
+            metric = _value_at(settings, "algorithm.filter_groups.metric")
+            options["filter_metric"] = "reward" if metric in VERL_REWARD else metric
+        if _value_at(settings, "actor_rollout_ref.actor.use_kl_loss"):
+            options["beta"] = _value_at(
+                settings, "actor_rollout_ref.actor.kl_loss_coef"
+            )
+        elif _value_at(settings, "algorithm.use_kl_in_reward"):
+            options["beta"] = _value_at(settings, "algorithm.kl_ctrl.kl_coef")
+        for name in NUMERIC_SETTINGS:
+            options[name] = _parse_number(options.get(name))
+        options["beta"] = options["beta"] or 0.0
+        return cls(trainer="verl", **options)
 
 
-def _number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     """Return the number in a text that YAML left one, such as 1e-3; else the value."""
-    for kind in (int, float) if isinstance(value, str) else ():
-        try:
-            return kind(value)
-        except ValueError:
-            pass
+    if isinstance(value, str):
+        for parse in (int, float):
+            try:
+                return parse(value)
+            except ValueError:
+                pass
     return value
 
 
-def _at(found: Any, place: str) -> Any:
+def _value_at(settings: Any, path: str) -> Any:
     """Return the value at ``a.b.c``, or None."""
-    for name in place.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+    for name in path.split("."):
+        settings = settings.get(name) if isinstance(settings, Mapping) else None
+    return settings
 
 
-def _loaded(path: Path) -> Mapping[str, Any]:
+def _read_settings(path: Path) -> Mapping[str, Any]:
     """Read a YAML or JSON file."""
     try:
         import yaml
@@ -270,7 +271,7 @@ def _loaded(path: Path) -> Mapping[str, Any]:
             "a YAML file is read with PyYAML; install reward-workbench[notebook]"
         ) from None
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML
     except OSError as error:
         raise InputError(
             f"the settings {str(path)!r} cannot be read: {error.strerror}"
@@ -279,9 +280,9 @@ def _loaded(path: Path) -> Mapping[str, Any]:
         raise InputError(
             f"the settings {str(path)!r} are no YAML: {' '.join(str(error).split())}"
         ) from None
-    if not isinstance(found, Mapping):
+    if not isinstance(settings, Mapping):
         raise InputError(
-            f"the settings {str(path)!r} hold {type(found).__name__}, not names and "
+            f"the settings {str(path)!r} hold {type(settings).__name__}, not names and "
             "values"
         )
-    return found
+    return settings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.rewards.run_record import reward_from_record
+from rewardkit.rewards.recorded import reward_from_record
 
 SEEN = []
 
