@@ -5,14 +5,16 @@ shown as they are, never read as mathematics. What cannot be drawn is said in wo
 """
 
 from rewardkit.notebook.plots.canvas import without_a_screen
-from rewardkit.notebook.plots.components import (
-    component_histograms,
-    effective_weights,
+from rewardkit.notebook.plots.curves import (
+    all_over_steps,
+    forecast_curves,
     judge_calibration,
+    over_steps,
 )
-from rewardkit.notebook.plots.curves import all_over_steps, forecast_curves, over_steps
-from rewardkit.notebook.plots.distributions import (
+from rewardkit.notebook.plots.scores import (
+    component_histograms,
     distribution,
+    effective_weights,
     group_picture,
     reward_histogram,
 )

@@ -1,4 +1,4 @@
-"""Curves: what a forecast expects against its KL, and rewards over steps."""
+"""Curves: a forecast against its KL, rewards over steps, a judge's calibration."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
 
 SAID_BY_OTHERS = ("characters",)
@@ -202,3 +203,32 @@ def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
     (first, before), (last, after) = ends[part]
     moves = canvas.from_to(before, after)
     return f"{subject}{part} {moves} over steps {first:g} to {last:g}"
+
+
+# --- judges
+
+
+def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
+    """Draw the mean label of each level with its interval; the line is its score."""
+    ax, levels = canvas.axes_for(ax, width=6.4, height=3.6), report.calibration
+    if not levels:
+        nothing = "no case is judged and labelled"
+        return canvas.put_words(ax, nothing, f"'{report.judge}'")
+    scores = np.array([row["score"] for row in levels], dtype=float)
+    means = np.array([row["value"] for row in levels], dtype=float)
+    low, high = np.array([row["interval"] for row in levels], dtype=float).T
+    ax.plot([0, 1], [0, 1], ":", color=canvas.GREY)
+    canvas.label(ax, "label = score", 1, 1, (6, 0), color=canvas.MUTED)
+    ax.vlines(scores, low, high, color=canvas.BLUE, linewidth=2)
+    ax.plot(scores, means, "o", color=canvas.BLUE, markersize=7)
+    names = [f"{canvas.wrapped(row['level'], 14)}\nn = {row['n']}" for row in levels]
+    ax.set_xticks(scores, names)
+    ax.set_xlim(-0.12, 1.12)
+    ax.set_ylim(-0.05, 1.05)
+    off = np.where((scores < low) | (scores > high), np.abs(means - scores), 0)
+    worst, title = levels[int(off.argmax())], "no level is clearly off its labels"
+    if off.any():
+        value, score = f"{worst['value']:.2g}", f"{worst['score']:.2g}"
+        title = f"cases called '{worst['level']}' have label {value}, not {score}"
+    title, axis = canvas.of_part(report.judge, title), "level, at its score"
+    return canvas.finished(ax, title, x=axis, y="mean label (95 % interval)")
