@@ -11,7 +11,6 @@ from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import choose_columns
-from rewardkit.analysis.rescore import behind, moved_by, rescore
 from rewardkit.errors import (
     InputError,
     RewardError,
@@ -27,6 +26,7 @@ from rewardkit.plain import PlainRecord
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.rescore import moved_by, replace_gates, rescore
 from rewardkit.scoring.scores import Scores
 
 
@@ -176,7 +176,7 @@ def with_gates(
                 'rk.gate("correct", at_least=1.0), or None'
             )
     gates = {name: _fit_gate(scores, name, gate) for name, gate in gates.items()}
-    reward = behind(scores.reward, gates)
+    reward = replace_gates(scores.reward, gates)
     reason = moved_by(reward, gated=gates).why
     if reason and not run:
         advice = "give run=True to score it"

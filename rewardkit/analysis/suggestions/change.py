@@ -9,7 +9,6 @@ from functools import cached_property
 from shlex import quote
 from typing import Any
 
-from rewardkit.analysis.rescore import moved_by, rescore
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.findings import Finding
@@ -20,6 +19,7 @@ from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.route import RoutedReward
 from rewardkit.rewards.signature import is_async
+from rewardkit.scoring.rescore import moved_by, rescore
 from rewardkit.scoring.scores import Scores
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from rewardkit.analysis.findings import FEWEST_GROUPS
 from rewardkit.analysis.findings.components import OFTEN_VARIES
 from rewardkit.analysis.findings.shortcuts import measures_length
-from rewardkit.analysis.rescore import moved_by
 from rewardkit.analysis.statistics import group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import (
@@ -30,6 +29,7 @@ from rewardkit.primitives import measure
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.verify import closeness
 from rewardkit.rewards.component import Component
+from rewardkit.scoring.rescore import moved_by
 from rewardkit.scoring.scores import Scores
 
 CLOSE_WEIGHT = 0.3

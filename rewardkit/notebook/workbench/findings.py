@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.rescore import moved_by
 from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
@@ -31,6 +30,7 @@ from rewardkit.probes.result import ProbeResult, kind_of_alarm
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
+from rewardkit.scoring.rescore import moved_by
 
 NOT_APPLIED = "Not applied: "
 LONGEST_ON_CARD = 330  # characters of a completion on a card

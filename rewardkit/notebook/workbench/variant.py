@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.rescore import behind
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, applied
@@ -18,6 +17,7 @@ from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
+from rewardkit.scoring.rescore import replace_gates
 from rewardkit.scoring.scores import Scores
 
 
@@ -62,7 +62,7 @@ class Variant:
         Raises:
             RewardError: weights that the aggregation does not take.
         """
-        return behind(self.combined(self.base.reward), self.moved)
+        return replace_gates(self.combined(self.base.reward), self.moved)
 
     @property
     def moved(self) -> dict[str, Gate | None]:

@@ -1,0 +1,226 @@
+"""rescore(): score a changed reward, and call only what the change moves.
+
+`reuse.py` decides call by call; this module finds what may come out otherwise, and puts
+it into the scored table. Moved gates, suggestions and the workbench go through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+
+from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.fingerprint import Recorded
+from rewardkit.rewards.plan import Plan
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import Call
+from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.printed import caught_prints
+from rewardkit.scoring.reuse import UNSCORED, Earlier, cannot_call, has_same_function
+from rewardkit.scoring.score import read_columns, result_columns
+from rewardkit.scoring.scores import Scores
+
+COLUMN_PREFIXES = (
+    "field",
+    "failed",
+    "score",
+    "status",
+    "error",
+    "reason",
+    "verdict",
+    "cost",
+)
+"""Columns of the scored table that are written for a field or component."""
+
+
+class Moved(NamedTuple):
+    """The fields and components that a change of a reward may move.
+
+    `run` must be called for all rows; the gates of `gated` may open for other rows, ""
+    being the gate on the whole reward. `why` says why scores cannot tell what comes out
+    under other gates; "" where only gates by name, of what is scored row by row, move.
+    """
+
+    run: set[str]
+    gated: set[str]
+    why: str = ""
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names of all that moves."""
+        return self.run | self.gated
+
+    def first_of(self, names: Iterable[str]) -> str | None:
+        """Return the first of these names that moves, or None."""
+        return next((name for name in names if name in self.names), None)
+
+
+def moved_by(
+    reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = ()
+) -> Moved:
+    """Find all that moves with changed functions and changed gates.
+
+    Args:
+        reward: The reward after the change.
+        run: Fields and components whose functions changed.
+        gated: Components whose gates changed; "" for the gate on the whole reward.
+    """
+    moved = Moved(set(run), set(gated))
+    reasons = []
+    for name, call in reward.field_calls.items():
+        if moved.first_of(call.asks_for) is not None:
+            moved.run.add(name)
+    for place, item in enumerate(reward.components):
+        name = item.name
+        cause = moved.first_of(item.asks_for)
+        if cause is not None:
+            moved.run.add(name)
+            reasons.append(f"{name!r} asks for the score of {cause!r}")
+        asked = _asked_by(item.gate, item.gate_call, reward.names[:place])
+        cause = moved.first_of(asked)
+        if item.gate and cause is not None:
+            moved.gated.add(name)
+            if callable(item.gate.on):
+                reasons.append(
+                    f"the gate of {name!r} is a predicate that asks for {cause!r}, or "
+                    "may"
+                )
+        if (item.group or item.batch) and name in moved.gated:
+            moved.run.add(name)
+            reasons.append(
+                f"{name!r} is scored from several rows at once, and would see others"
+            )
+    cause = None
+    if reward.gate and "" not in moved.gated:
+        asked = _asked_by(reward.gate, reward.gate_call, reward.names)
+        cause = moved.first_of(asked)
+    if reward.gate and cause is not None:
+        verb = f"asks for {cause!r}"
+        if isinstance(reward.gate.on, Recorded):
+            verb = f"may ask for {cause!r}: its record does not say"
+        reasons.append(f"the gate on the whole reward {verb}")
+        # it may close other rows now, for every component
+        moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
+    return moved._replace(why=reasons[0] if reasons else "")
+
+
+def _asked_by(
+    gate: Gate | None, call: Call | None, earlier: Sequence[str]
+) -> Sequence[str]:
+    """Return what a gate asks for; a recorded predicate may ask for all `earlier`."""
+    if gate is None or call is None:
+        return ()
+    return earlier if isinstance(gate.on, Recorded) else call.asks_for
+
+
+def replace_gates(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
+    """Return the reward with these gates on its components."""
+    items = [
+        replace(item, gate=gates.get(item.name, item.gate))
+        for item in reward.components
+    ]
+    return replace(reward, components=items)
+
+
+def rescore(
+    scores: Scores, reward: Reward, *, run: bool = True
+) -> tuple[Scores, dict[str, int]]:
+    """Score a changed reward, and take from `scores` what the change leaves alone.
+
+    A function is called where it or one of its arguments changed.
+
+    Args:
+        scores: The scores before the change.
+        reward: The reward after it, with the same parts.
+        run: Whether to call components on rows that a gate kept from them and keeps no
+            longer; without it these rows are ``abstained``.
+
+    Returns:
+        The scores, and by component the number of rows that lack a score.
+
+    Raises:
+        RewardError: Something has to be called, and the reward was read from a record.
+    """
+    names, again = set[str](), set[str]()
+    for old, new in zip(scores.reward.branches, reward.branches, strict=True):
+        moved = _compare(old, new)
+        if "" in moved.gated and isinstance(getattr(new.gate, "on", None), Recorded):
+            raise cannot_call(reward)  # nobody knows which scores its predicate reads
+        names |= moved.names
+        again |= _fields_called_again(new, moved)
+    if not names:
+        return scores.under(reward), {}
+    with time_limit(scores.run.get("timeout")) as limit, caught_prints() as printed:
+        outcomes = evaluate(
+            Plan(reward, len(scores), tuple(scores.parts_of(reward))),
+            read_columns(reward, scores.rollouts),
+            groups=scores.groups,
+            ignore_gates=bool(scores.run.get("ignore_gates")),
+            limit=limit,
+            earlier=Earlier(scores.outcomes, again, opens=run),
+        )
+    printed.show()
+    if outcomes.unfinished:
+        raise KeyboardInterrupt
+    to_score = {}
+    for name in reward.names:
+        reasons = outcomes.components[name].reasons.values()
+        count = sum(reason == UNSCORED for reason in reasons)
+        if count and name in names:
+            to_score[name] = count
+    table = _replace_columns(scores.table, outcomes, names)
+    return Scores(table, reward, scores.rollouts, scores.run).under(reward), to_score
+
+
+def _compare(old: Reward, new: Reward) -> Moved:
+    """Find what moves between a reward and a changed one."""
+    before = {item.name: item for item in old.components}
+    run, gated = set[str](), set[str]()
+    for name, function in new.fields.items():
+        if function is not old.fields.get(name):
+            run.add(name)
+    for item in new.components:
+        other = before.get(item.name)
+        if other is None or not has_same_function(item, other):
+            run.add(item.name)
+        if other is None or item.gate != other.gate:
+            gated.add(item.name)
+    return moved_by(new, run=run, gated=gated)
+
+
+def _fields_called_again(reward: Reward, moved: Moved) -> set[str]:
+    """Return the fields that called components ask for: tables may lack their values.
+
+    A reward that was read from a record cannot call any.
+    """
+    if reward.recorded is not None:
+        return set()
+    names = moved.names
+    for name, call in reversed(reward.calls):
+        if name in names:
+            names |= reward.fields.keys() & call.asks_for
+    return names & reward.fields.keys()
+
+
+def _replace_columns(
+    table: pd.DataFrame, outcomes: Outcomes, names: Collection[str]
+) -> pd.DataFrame:
+    """Return a scored table with new columns of these fields and components, or ""."""
+    result = result_columns(outcomes, outcomes.rewards, outcomes.rewards)
+    failed = [f"failed/{name}" for name in names]
+    replaced = table.drop(columns=failed, errors="ignore")
+    columns = {}
+    for name in names:
+        for prefix in COLUMN_PREFIXES:
+            column = f"{prefix}/{name}"
+            if column in result:
+                columns[column] = result[column]
+    replaced = replaced.assign(**columns)
+    if "" in names:
+        replaced["gate/reward"] = outcomes.gate
+    return replaced
