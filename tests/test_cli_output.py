@@ -15,9 +15,9 @@ from click.shell_completion import ShellComplete
 from commands import run
 
 from rewardkit.cli import main
-from rewardkit.cli.group import JOBS
-from rewardkit.cli.spelling import as_typed
-from rewardkit.notebook.report import report
+from rewardkit.cli.command import JOBS
+from rewardkit.cli.output import as_typed
+from rewardkit.notebook import report
 
 pytestmark = pytest.mark.integration
 
@@ -264,7 +264,7 @@ TYPED += [["probe", "       | label=... is what the completion says", ""]]
 def test_what_a_sentence_names_as_python_has_it_is_written_as_the_option_and_code_stays(
     command, said, typed
 ):
-    assert as_typed(said, main.commands[command], all_of_it=True) == (typed or said)
+    assert as_typed(said, main.commands[command], in_full=True) == (typed or said)
     assert (
         as_typed("<a label='x'>", main.commands["diagnose"]) == "<a label='x'>"
     )  # of a completion

@@ -7,7 +7,7 @@ import pytest
 from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.cli.probe import MUST
+from rewardkit.cli.probe import EXPECTATIONS
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Expects
@@ -172,7 +172,7 @@ def test_a_hang_ends_as_a_finding_which_has_no_case_to_write(folder):
 
 
 def test_the_list_names_every_family_and_probe_and_what_it_must_do():
-    assert set(MUST) == set(get_args(Expects))
+    assert set(EXPECTATIONS) == set(get_args(Expects))
     shown = run("probe --list").stdout
     assert all(
         name in shown for name in (*FAMILIES, *(item.name for item in STRATEGIES))

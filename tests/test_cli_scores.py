@@ -8,8 +8,8 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.cli.spelling import as_typed
-from rewardkit.cli.whatif import _gates
+from rewardkit.cli.analyse import read_gates
+from rewardkit.cli.output import as_typed
 from rewardkit.plain import to_json
 
 pytestmark = pytest.mark.integration
@@ -202,7 +202,7 @@ def test_the_settings_before_are_others_only_where_they_are_what_changes(
     ],
 )
 def test_a_gate_is_read_as_it_is_written(values, expected):
-    assert _gates(None, None, tuple(values)) == expected
+    assert read_gates(None, None, tuple(values)) == expected
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from commands import record, refused, run
 from executed import executed
 
-from rewardkit.cli import lab
+from rewardkit.cli import design
 from rewardkit.rollouts.paths import bundled
-from rewardkit.starting.notebooks import seen_from, with_values
+from rewardkit.starting.code import seen_from, with_values
 
 pytestmark = pytest.mark.integration
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_used_is_one_sentence_before_anything_is_written_or_start
 
 
 def test_without_jupyterlab_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(lab, "find_spec", lambda name: None)
+    monkeypatch.setattr(design, "find_spec", lambda name: None)
     refused("lab", "pip install 'reward-workbench[notebook]'")
 
 
@@ -260,10 +260,10 @@ def test_without_jupyterlab_the_extra_is_named(monkeypatch):
         (seen_from, "log.jsonl", "../../log.jsonl"),
         (seen_from, "gallery:arithmetic", "gallery:arithmetic"),
         (seen_from, "/data/log.jsonl", "/data/log.jsonl"),
-        (lab.seen_reward_from, "sub/mine.py:strict", "../../sub/mine.py:strict"),
-        (lab.seen_reward_from, "package.module:name", "package.module:name"),
-        (lab.seen_options_from, {"join": "t.csv"}, {"join": "../../t.csv"}),
-        (lab.seen_options_from, {"on": "log.jsonl"}, {"on": "log.jsonl"}),
+        (design.seen_reward_from, "sub/mine.py:strict", "../../sub/mine.py:strict"),
+        (design.seen_reward_from, "package.module:name", "package.module:name"),
+        (design.seen_options_from, {"join": "t.csv"}, {"join": "../../t.csv"}),
+        (design.seen_options_from, {"on": "log.jsonl"}, {"on": "log.jsonl"}),
     ],
 )
 def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(

@@ -1,11 +1,6 @@
-"""The command line: one module a command; `group.JOBS` lists them in the order of `rewardkit --help`."""
+"""The command line; `command.JOBS` lists the commands in the order of the help."""
 
-from importlib import import_module
+from rewardkit.cli import analyse, check, design, probe, run, score
+from rewardkit.cli.command import main
 
-from rewardkit.cli.group import JOBS, main
-
-__all__ = ["main"]
-
-for names in JOBS.values():
-    for name in names:
-        import_module(f"rewardkit.cli.{name}")
+__all__ = ["analyse", "check", "design", "main", "probe", "run", "score"]

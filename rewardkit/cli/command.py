@@ -1,11 +1,20 @@
-"""Commands: functions from options to an answer, whose docstring is their help."""
+"""Commands: functions from options to an answer, whose docstring is their help.
+
+Each ends in one clear line, not a traceback, when its input cannot be used. Exit
+status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input that
+cannot be used, 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
+import logging
+import os
 import re
+import shutil
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -17,32 +26,138 @@ from click.core import ParameterSource
 from tqdm import tqdm
 
 import rewardkit as rk
-from rewardkit.cli.group import CONTEXT, main
 from rewardkit.cli.options import (
+    COMMAND_TIMEOUT,
     READING,
-    TIMEOUT,
-    Written,
+    OptionTable,
     missing_requirement,
     parameters,
 )
-from rewardkit.cli.output import Legible, say
-from rewardkit.cli.spelling import as_typed
+from rewardkit.cli.output import Legible, as_typed, say
+from rewardkit.errors import describe_error
+from rewardkit.html.excerpts import LINE
 from rewardkit.plain import to_json
 from rewardkit.scoring.deadlines import cannot_limit
 
-NOTES = {
-    "REWARD": "REWARD is file.py:name, package.module:name or gallery:module[.name]; the attribute `reward` "
-    "where no name is given.",
-    "SCORES": "SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file; or the log of a "
-    "trainer, whose own scores are taken then.",
-    "READING": f"Options for reading a log: {', '.join(READING)}; rewardkit score --help tells of them.",
+INTERRUPTED = 130
+"""Exit status, as a shell gives for Ctrl-C."""
+
+JOBS = {
+    "Design": ("new", "lab"),
+    "Check": ("check", "probe", "judge"),
+    "Analyse": (
+        "score",
+        "diagnose",
+        "whatif",
+        "forecast",
+        "compare",
+        "suspect",
+        "report",
+    ),
+    "Run": ("sample", "export", "cache", "completion"),
+}
+"""What is to be done -> the commands for it, in the order in which one meets them."""
+
+CONTEXT: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+}
+
+COMMAND_NOTES = {
+    "REWARD": "REWARD is file.py:name, package.module:name or gallery:module[.name]; "
+    "the attribute `reward` where no name is given.",
+    "SCORES": "SCORES is the folder that `rewardkit score -o` wrote, or its Parquet "
+    "file; or the log of a trainer, whose own scores are taken then.",
+    "READING": f"Options for reading a log: {', '.join(READING)}; rewardkit score "
+    "--help tells of them.",
 }
 """What a command takes -> what its help says of it at the end."""
 
 
+# --- the group
+
+
+class CommandGroup(click.Group):
+    """A group whose commands end in one clear line when their input is of no use."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``--debug`` wherever it stands, behind the command too."""
+        end = args.index("--") if "--" in args else len(args)
+        others = [argument for argument in args[:end] if argument != "--debug"]
+        debug = ["--debug"] if len(others) < end else []
+        return super().parse_args(ctx, [*debug, *others, *args[end:]])
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the commands by what is to be done."""
+        for job, names in JOBS.items():
+            rows = []
+            for name in names:
+                summary = self.commands[name].get_short_help_str(90)
+                rows.append((name.ljust(10), summary))
+            with formatter.section(job):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; input that is of no use ends with status 2."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.Abort):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            expected = click.ClickException | KeyboardInterrupt
+            if ctx.params["debug"] and not isinstance(error, expected):
+                say(traceback.format_exc().rstrip("\n"), err=True)
+            say(f"rewardkit: {' '.join(self._reason(error, ctx).split())}", err=True)
+            ctx.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 2)
+
+    def _reason(self, error: BaseException, ctx: click.Context) -> str:
+        """Return what went wrong, for a person."""
+        if isinstance(error, KeyboardInterrupt):
+            return "interrupted"  # its own text may be of a codec that it came into
+        if isinstance(error, click.ClickException):
+            where = getattr(error, "ctx", None) or ctx
+            return f"{error.format_message()} (see {where.command_path} --help)"
+        if isinstance(error, OSError) and error.filename:
+            return f"{error.strerror}: {error.filename!r}"
+        if isinstance(error, rk.InputError | OSError | ModuleNotFoundError):
+            subcommand = self.commands.get(ctx.invoked_subcommand or "")
+            return as_typed(str(error), subcommand, in_full=True)
+        return (
+            f"{describe_error(error)} (this should not happen: run it with --debug and "
+            "report it)"
+        )
+
+
+@click.group(cls=CommandGroup, context_settings=CONTEXT)
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(package_name="reward-workbench", prog_name="rewardkit")
+def main(debug: bool) -> None:
+    """Design reward functions for LLM reinforcement learning, and find out what they would do.
+
+    A first hour: `new` writes a reward from a log, `check` tries it on cases, `probe`
+    looks for holes, `score` and `diagnose` say what training would learn from it.
+    """  # noqa: E501
+    logging.lastResort = logging.StreamHandler(Legible())
+    logging.captureWarnings(True)
+    if sys.stdout.isatty():
+        # options have longer names
+        LINE.set(min(LINE.get(), shutil.get_terminal_size().columns - 8))
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise rk.InputError(
+            "the working folder does not exist any more; change to another one"
+        ) from None
+
+
+# --- a command
+
+
 @dataclass(frozen=True)
 class Answer:
-    """The outcome of a command: `record` for programs, `text` for a person, exit status.
+    """The outcome of a command: `record` for programs, `text` for a person, its status.
 
     `error` is printed on stderr behind it.
     """
@@ -66,20 +181,13 @@ class Options(SimpleNamespace):
     @classmethod
     def of(cls, ctx: click.Context) -> Options:
         """Return the values of a call. UsageError: an option lacks another one."""
-        written = {
-            str(parameter.name): parameter.opts[0] for parameter in ctx.command.params
-        }
-        source = ctx.get_parameter_source
-        typed = {
-            name: written[name]
-            for name in written
-            if source(name) == ParameterSource.COMMANDLINE
-        }
-        reading = {
-            name: value
-            for name, value in ctx.params.items()
-            if written[name] in READING
-        }
+        typed, reading = {}, {}
+        for parameter in ctx.command.params:
+            name, flag = str(parameter.name), parameter.opts[0]
+            if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+                typed[name] = flag
+            if flag in READING:
+                reading[name] = ctx.params[name]
         sentence = missing_requirement(typed, ctx.params)
         if sentence:
             raise click.UsageError(sentence, ctx)
@@ -91,32 +199,35 @@ class Options(SimpleNamespace):
 
     def notebook_reading(self) -> dict[str, Any]:
         """Return the parameter `reading` of the notebooks: what was set of it."""
-        options = {**self.reading, **self.select("as_ log_weights")}
-        defaults = {"on": "prompt"}
         reading = {}
-        for name, value in options.items():
-            if value and value != defaults.get(name):
+        for name, value in {**self.reading, **self.select("as_ log_weights")}.items():
+            is_default = name == "on" and value == "prompt"
+            if value and not is_default:
                 reading[name] = value
         return reading
 
     def notebook_limits(self) -> dict[str, Any]:
-        """Return the parameter `limits` of the notebooks: what was set of it, in any."""
+        """Return the parameter `limits` of the notebooks: what was typed of it."""
         names = ("timeout", "budget", "leakage", "seed", "baseline")
         return {name: getattr(self, name) for name in names if name in self.typed}
+
+    def read_rollouts(self, source: str | None) -> rk.Rollouts | None:
+        """Read rollouts by the options for reading, None where there is no source."""
+        return None if source is None else rk.load_rollouts(source, **self.reading)
 
     def time_limit(self, *rewards: rk.Reward) -> float | None:
         """Return the time limit in seconds, or None for none.
 
-        Without --timeout it is the default where the rewards can be scored under a limit.
+        Without --timeout it is the default where rewards can be scored under a limit.
         """
         if self.timeout is not None:
             return self.timeout or None
-        why = next(
-            filter(None, (cannot_limit(reward.functions) for reward in rewards)), None
-        )
-        if why:
-            say(f"rewardkit: no time limit: {' '.join(why.split())}", err=True)
-        return None if why else TIMEOUT
+        for reward in rewards:
+            reason = cannot_limit(reward.functions)
+            if reason:
+                say(f"rewardkit: no time limit: {' '.join(reason.split())}", err=True)
+                return None
+        return COMMAND_TIMEOUT
 
     @property
     def is_watched(self) -> bool:
@@ -124,29 +235,35 @@ class Options(SimpleNamespace):
         return not self.json and sys.stderr.isatty()
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[float], bool]]:
-        """Show a bar; the block calls the function it gets with the share that is done."""
-        form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
-        hidden = not self.is_watched
+    def progress(self, job: str) -> Iterator[Callable[[float], bool]]:
+        """Show a bar; the block gets a function that takes the share that is done."""
         with tqdm(
-            desc=what,
+            desc=job,
             total=100,
             unit=" %",
-            bar_format=form,
+            bar_format="{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, "
+            "{rate_fmt}",
             leave=False,
-            disable=hidden,
+            disable=not self.is_watched,
         ) as bar:
-            yield lambda share: bar.update(100 * share - bar.n) or True
+
+            def show(share: float) -> bool:
+                bar.update(100 * share - bar.n)
+                return True
+
+            yield show
 
 
 def command(
-    named: str, own: Written | None = None, **settings: Any
+    usage: str, own: OptionTable | None = None, **settings: Any
 ) -> Callable[[Callable[[Options], Answer]], click.Command]:
-    """Make a command of a function, under its name; its docstring is the help, with an example at its end.
+    """Make a command of a function, under its name.
 
-    Its parameters are those of `parameters`; the example runs as it is. What users'
-    code prints meanwhile is no result, and goes to stderr.
+    Its docstring is the help, with an example at its end that runs as it is. What
+    users' code prints meanwhile is no result, and goes to stderr. For `usage` and its
+    `own` options see `parameters`.
     """
+    own = own or {}
 
     def make_command(work: Callable[[Options], Answer]) -> click.Command:
         @click.pass_context
@@ -155,41 +272,31 @@ def command(
             with redirect_stdout(cast(Any, Legible())):
                 answer = work(options)
             if answer.text and options.json:
-                say(
-                    json.dumps(
-                        to_json(answer.record), ensure_ascii=True, allow_nan=False
-                    )
-                )
+                record = to_json(answer.record)
+                say(json.dumps(record, ensure_ascii=True, allow_nan=False))
             elif answer.text:
                 say(as_typed(answer.text, ctx.command))
             if answer.error:
-                say(
-                    f"rewardkit: {as_typed(answer.error, ctx.command, all_of_it=True)}",
-                    err=True,
-                )
+                error = as_typed(answer.error, ctx.command, in_full=True)
+                say(f"rewardkit: {error}", err=True)
             ctx.exit(answer.status)
 
-        name, takes = (
-            work.__name__,
-            re.findall("[A-Z]+", " ".join([named, *(own or {})])),
-        )
+        name = work.__name__
+        inputs = re.findall("[A-Z]+", " ".join([usage, *own]))
         help_text, _, example = (inspect.getdoc(work) or "").partition("\n\nExample:\n")
-        notes = [
-            NOTES[what]
-            for what in NOTES
-            if what in takes and (name, what) != ("score", "READING")
-        ]
-        epilog = "\n\n".join([*notes, f"\b\nExample:\n{example}"])
-        context = {**CONTEXT, "show_default": True, **settings}
-        option_name = click.Command(
+        notes = []
+        for kind, note in COMMAND_NOTES.items():
+            if kind in inputs and (name, kind) != ("score", "READING"):
+                notes.append(note)
+        click_command = click.Command(
             name,
-            context,
+            {**CONTEXT, "show_default": True, **settings},
             run,
-            parameters(named, own or {}),
+            parameters(usage, own),
             help=help_text,
-            epilog=epilog,
+            epilog="\n\n".join([*notes, f"\b\nExample:\n{example}"]),
         )
-        main.add_command(option_name)
-        return option_name
+        main.add_command(click_command)
+        return click_command
 
     return make_command

@@ -1,7 +1,8 @@
-"""What commands print: all of it through `say`, which shows no text raw, and colours it on a terminal."""
+"""What commands print: no text raw, coloured on a terminal, options as typed."""
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from typing import Any
@@ -20,23 +21,23 @@ STYLES = {
     r"(?m)^(?!(\d[\d,]*) of \1 )\d[\d,]* of \d[\d,]* cases passed": "bold red",
     r"(?m)^\s*(?:fix|next|Next|Change|Note|Limit):": "bold",
 }
-"""Pattern -> how what it matches looks on a terminal: severities, verdicts and what to do."""
+"""Pattern -> style on a terminal: severities, verdicts and what to do."""
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a text: in lines of its width and coloured on a terminal, else as it is, but for `printable`.
+    """Print a text as `printable` writes it, on a terminal coloured and in its width.
 
     NO_COLOR and FORCE_COLOR are heeded.
     """
     stream = sys.stderr if err else sys.stdout
-    shown = printable(text, getattr(stream, "encoding", None) or "utf-8")
+    text = printable(text, getattr(stream, "encoding", None) or "utf-8")
     console = Console(file=stream, soft_wrap=True)
     if stream.isatty():
-        shown = "\n".join(_folded(line, console.width) for line in shown.split("\n"))
+        text = "\n".join(_fold(line, console.width) for line in text.split("\n"))
     if console.color_system is None or console.no_color:
-        click.echo(shown, file=stream)
+        click.echo(text, file=stream)
         return
-    styled = Text(shown)  # which reads no markup
+    styled = Text(text)  # which reads no markup
     for pattern, style in STYLES.items():
         styled.highlight_regex(pattern, style)
     console.print(styled)
@@ -53,7 +54,7 @@ def printable(text: str, encoding: str = "utf-8") -> str:
     return visible(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _folded(line: str, width: int) -> str:
+def _fold(line: str, width: int) -> str:
     """Break a line between words where it is longer than the terminal is wide."""
     if len(line) <= width:
         return line
@@ -62,7 +63,7 @@ def _folded(line: str, width: int) -> str:
 
 
 class Legible:
-    """Stands for stderr, and takes what users' code prints: as `printable` writes it."""
+    """A stand-in for stderr that writes what users' code prints as `printable` does."""
 
     def write(self, text: str) -> int:
         """Write the text."""
@@ -75,7 +76,7 @@ class Legible:
 def recognised(origin: str, *, verbose: bool = False) -> list[str]:
     r"""Return what a function was recognised as; of several the first line alone.
 
-    >>> recognised("right, brief read as TRL.\nright read as TRL: it takes completions\nbrief read as TRL")
+    >>> recognised("right, brief read as TRL.\nright read as TRL\nbrief read as TRL")
     ['right, brief read as TRL. What each takes: text(verbose=True)']
     """
     lines = origin.splitlines()
@@ -85,3 +86,71 @@ def recognised(origin: str, *, verbose: bool = False) -> list[str]:
         textwrap.fill(line, LINE.get(), subsequent_indent="  ", break_on_hyphens=False)
         for line in lines
     ]
+
+
+# --- options as they are typed
+
+OPTION_KEYWORDS = {"log_weights": "weights", "reward": "run"}
+"""Name of an option -> what sentences call it, where that differs."""
+
+SHELL_PHRASES = {
+    "columns={canonical: its name}": "--name CANONICAL=ITS_NAME",
+    "result.write_cases(path)": "--write-cases FILE",
+    "rk.compare(a, b)": "rewardkit compare A B",
+    "rk.score(reward, rollouts)": "rewardkit score REWARD ROLLOUTS",
+    "rk.suggest(comparison.b)": "rewardkit diagnose B",
+    "rk.suggest(rk.diagnose(scores, label=...))": (
+        "rewardkit diagnose SCORES --label COLUMN"
+    ),
+}
+"""What Python has other words for -> how a shell says it."""
+
+KEYWORD_ARGUMENT = re.compile(
+    r"^ *+\| .*"  # a line of a completion
+    rf"|(?P<phrase>{'|'.join(map(re.escape, SHELL_PHRASES))})"
+    r"|(?<![\w.])(?:rk\.)?(?:load_rollouts\(\.\.\., |(?:\w++\.)?text\()"
+    r"(?P<inner>\w+)=[^()]*\)"
+    r"|(?<![\w.])[\w.]++\((?:[^()]|\([^()]*\))*+\)"  # any other call is Python to write
+    r"|(?<![\w.-])(?P<keyword>\w+)="
+    r"(?P<value>\{'(?P<key>\w+)': \.\.\.\}|\{\.\.\.\}|\.\.\.|True"
+    r"|(?P<number>\d+))?(?P<space> ?)",
+    re.MULTILINE,
+)
+
+
+def as_typed(text: str, command: click.Command | None, *, in_full: bool = False) -> str:
+    """Return a text in which keyword arguments are options of the command.
+
+    In what a command returned those that stand for themselves, such as ``label=...``;
+    in an error, which speaks of what was typed, ``label='x'`` too (`in_full`). Options
+    that the command does not have stay.
+    """
+    options: dict[str, click.Option] = {}
+    for parameter in command.params if command else ():
+        if isinstance(parameter, click.Option):
+            name = str(parameter.name)
+            options.setdefault(OPTION_KEYWORDS.get(name, name), parameter)
+    if "json" in options:
+        options.setdefault("verbose", options["json"])  # which has all of it, too
+
+    def spell(match: re.Match[str]) -> str:
+        if match["phrase"]:
+            return SHELL_PHRASES[match["phrase"]]
+        option, key = (
+            options.get(match["inner"] or match["keyword"] or ""),
+            match["key"],
+        )
+        if option is None and key in options:  # an option of its own for a column
+            option, key = options[key], None
+        has_value = bool(match["inner"] or match["value"])
+        if option is None or not (has_value or in_full):
+            return match[0]
+        flag = option.opts[-1]
+        if not has_value:
+            return f"{flag} "
+        value = f"{key}=..." if key else match["number"] or option.metavar
+        if value:
+            flag += f" {value}"
+        return flag + (match["space"] or "")
+
+    return KEYWORD_ARGUMENT.sub(spell, text)

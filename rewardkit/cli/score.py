@@ -1,4 +1,4 @@
-"""`rewardkit score`: scores of logged completions."""
+"""`rewardkit score` and `rewardkit report`: scores of a log, and pages on them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Options, command
-from rewardkit.cli.group import INTERRUPTED
+from rewardkit.cli.command import INTERRUPTED, Answer, Options, command
+from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
 from rewardkit.targets.load import reward_named
+
+# --- score
 
 
 @command(
     "REWARD ROLLOUTS --as --timeout --no-cache READING --json",
     {
         "-o --output FOLDER": "Folder for scores.parquet and run.json.",
-        "--workers N": "Number of processes; groups stay together.  [default: this one]",
+        "--workers N": "Number of processes; groups stay together.  [default: this "
+        "one]",
     },
 )
 def score(options: Options) -> Answer:
@@ -37,13 +40,12 @@ def score(options: Options) -> Answer:
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
     """
-    with (
-        folder_for(options.output) if options.output else nullcontext() as folder
-    ):  # known before the work
-        return _scored(options, folder)
+    # a folder that cannot be written shows before the work
+    with folder_for(options.output) if options.output else nullcontext() as folder:
+        return _score_into(folder, options)
 
 
-def _scored(options: Options, folder: Path | None) -> Answer:
+def _score_into(folder: Path | None, options: Options) -> Answer:
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
     reward = reward_named(options.reward, rollouts, as_=options.as_)
     started, rows = time.perf_counter(), len(rollouts)
@@ -58,18 +60,15 @@ def _scored(options: Options, folder: Path | None) -> Answer:
             progress=options.is_watched,
         )
     except rk.Interrupted as error:
-        scores, interrupted = (
-            error.scores,
-            {"interrupted": True, "rows_given": error.rows},
-        )
+        scores = error.scores
+        interrupted = {"interrupted": True, "rows_given": error.rows}
     seconds = time.perf_counter() - started
     with interrupts_held() as signals:
         if folder:
             scores.save(folder)
-    totals = {
-        status: sum(counts[status] for counts in scores.counts.values())
-        for status in STATUSES
-    }
+    totals = {}
+    for status in STATUSES:
+        totals[status] = sum(counts[status] for counts in scores.counts.values())
     totals["errors"] = totals.pop("error")
     missing = scores.record["rewards_missing"]
     record = {
@@ -84,12 +83,17 @@ def _scored(options: Options, folder: Path | None) -> Answer:
         "rollouts": rollouts.summary(),
         "origin": reward.origin,
     }
-    written = [f"written to {folder}"] if folder else []
-    text = "\n".join([str(rollouts), *recognised(reward.origin), str(scores), *written])
+    lines = [str(rollouts), *recognised(reward.origin), str(scores)]
+    place = "not written, as no -o FOLDER was given"
+    if folder:
+        place = f"written to {folder}"
+        lines.append(place)
+    text = "\n".join(lines)
     if interrupted or signals:
-        where = written[0] if folder else "not written, as no -o FOLDER was given"
-        why = f"interrupted; {len(scores):,} of {rows:,} rollouts were scored, {where}"
-        return Answer(record, text, INTERRUPTED, why)
+        reason = (
+            f"interrupted; {len(scores):,} of {rows:,} rollouts were scored, {place}"
+        )
+        return Answer(record, text, INTERRUPTED, reason)
     if missing == len(scores):
         return Answer(record, text, 1, f"no rollout has a reward{_most_often(scores)}")
     return Answer(record, text)
@@ -97,17 +101,15 @@ def _scored(options: Options, folder: Path | None) -> Answer:
 
 @contextmanager
 def interrupts_held() -> Iterator[list[int]]:
-    """Let no Ctrl-C or SIGTERM into the block; gives the signals that came. One that is ignored stays so."""
+    """Let no Ctrl-C or SIGTERM into the block; yield the list of those that came.
+
+    One that is ignored stays so.
+    """
     signals: list[int] = []
-    numbers = [
-        one
-        for one in (signal.SIGINT, signal.SIGTERM)
-        if callable(signal.getsignal(one))
-    ]
-    before = {
-        number: signal.signal(number, lambda number, _: signals.append(number))
-        for number in numbers
-    }
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)):
+            before[number] = signal.signal(number, lambda sent, _: signals.append(sent))
     try:
         yield signals
     finally:
@@ -116,11 +118,70 @@ def interrupts_held() -> Iterator[list[int]]:
 
 
 def _most_often(scores: rk.Scores) -> str:
-    """Return the most frequent reason why a component was not scored."""
-    errors = (
-        scores.table[[f"error/{name}" for name in scores.reward.names]]
-        .to_numpy()
-        .ravel()
+    """Say the most frequent reason why a component was not scored."""
+    columns = [f"error/{name}" for name in scores.reward.names]
+    reasons: Counter[str] = Counter()
+    for reason in scores.table[columns].to_numpy().ravel():
+        if isinstance(reason, str) and reason:
+            reasons[reason] += 1
+    if not reasons:
+        return ""
+    ((reason, _),) = reasons.most_common(1)
+    return f"; most often: {reason}"
+
+
+# --- report
+
+
+@command(
+    "--cases --training --label --by --seed --budget --leakage --baseline --redact "
+    "--as --timeout "
+    "--no-cache READING --json --log-weight",
+    {
+        "--reward REWARD...": 'The reward. Without it, or with "logged": the scores in '
+        "the log.",
+        "--rollouts ROLLOUTS": (ANY_LOG, {"required": True}),
+        "-o --output FOLDER": ("Folder for the pages.", {"default": Path("reports")}),
+        "--single-file": "Put everything into index.html, one page to send.",
+    },
+)
+def report(options: Options) -> Answer:
+    """Write the notebooks on a reward and its rollouts as pages.
+
+    index.html has the verdict and leads to the others. Exit 1 when a notebook failed.
+
+    Example:
+      rewardkit report --reward gallery:arithmetic --rollouts gallery:arithmetic
+    """
+    from rewardkit.notebook.report import (
+        report,
+    )  # papermill takes seconds to import
+
+    limits = options.notebook_limits()
+    limits.pop("timeout", None)  # which depends on the rewards
+    written = report(
+        options.reward,
+        options.rollouts,
+        options.output,
+        **options.select("cases label training by redact single_file"),
+        reading=options.notebook_reading(),
+        limits=limits,
+        timeout=lambda rewards: options.time_limit(*rewards),
+        progress=options.is_watched,
     )
-    reasons = Counter(reason for reason in errors if isinstance(reason, str) and reason)
-    return f"; most often: {reasons.most_common(1)[0][0]}" if reasons else ""
+    verdicts = {summary.name: summary.verdict for summary in written.summaries}
+    origins = [summary.reward.origin for summary in written.summaries]
+    places = {"index": str(written.index), "summary": str(written.summary)}
+    lines = [line for origin in origins for line in recognised(origin)]
+    lines += [f"{name}: {verdict}" for name, verdict in verdicts.items()]
+    lines += [
+        *(f"page failed: {line}" for line in written.failed),
+        f"report: {written.index}",
+    ]
+    record = {
+        **places,
+        "verdicts": verdicts,
+        "failed": written.failed,
+        "origins": origins,
+    }
+    return Answer(record, "\n".join(lines), int(bool(written.failed)))

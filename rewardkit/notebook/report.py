@@ -35,7 +35,7 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import bundled, write_whole
 from rewardkit.scoring.cases import cases_for
 from rewardkit.scoring.score import score
-from rewardkit.starting.notebooks import parameters_cell
+from rewardkit.starting.code import parameters_cell
 
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import os
 import shlex
 import tempfile
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.answers import accepted
 from rewardkit.errors import InputError
+from rewardkit.findings import counted, percent
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
@@ -23,10 +27,11 @@ from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
-from rewardkit.starting.notebooks import notebook_text, seen_from
-from rewardkit.starting.reward_file import render, reward_text
+from rewardkit.starting.code import code_of, notebook_text, seen_from
 from rewardkit.starting.stubs import write_stubs
-from rewardkit.starting.task import find_tasks
+from rewardkit.starting.task import Task, find_tasks
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.writing import templates
 
 MOST_MEASURED = 2_000
 """Completions that are measured, and from which the cases are drawn. Our choice."""
@@ -217,3 +222,83 @@ def _next_commands(
     probe = ["rewardkit", "probe", str(reward), str(log), "--cases", str(cases)]
     lab = ["jupyter", "lab", str(notebook)]
     return tuple(map(shlex.join, (lab, check, [*probe, *options])))
+
+
+LINE_WIDTH = 110
+
+
+def all_right(values: float) -> bool:
+    """Whether every value is right and none is added."""
+    return values == 1.0
+
+
+def stated(marked: str | None) -> bool:
+    """Whether an answer stands where it is asked for, with something in it."""
+    return bool(marked)
+
+
+COPIED_FUNCTIONS = {
+    function.__name__: inspect.getsource(function).rstrip()
+    for function in (accepted, all_right, stated)
+}
+"""Name -> source of a function that is copied into a file that needs it."""
+
+USED_NAMES = ("reward", "rk", "partial", "annotations", "SCHEMA", *COPIED_FUNCTIONS)
+"""Names that a file has already."""
+
+
+def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
+    """Write the reward file for these tasks.
+
+    Args:
+        name: Name of the reward.
+        tasks: The tasks, each of which gets a reward.
+        log: Path of the log, as the file names it.
+        total: Rows of the log, of which the tasks are a sample.
+    """
+    return render(
+        "reward.py",
+        name=name,
+        tasks=list(zip(tasks, _choose_variables(tasks), strict=True)),
+        total=total,
+        log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
+        functions=COPIED_FUNCTIONS,
+    )
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template; nothing is escaped, `code_of` writes what the log says."""
+    environment = templates("rewardkit.starting")
+    environment.filters |= {
+        "code": code_of,
+        "comment": comment,
+        "filled": _wrap,
+        "percent": percent,
+    }
+    environment.globals["counted"] = counted
+    return environment.get_template(f"{template}.jinja").render(values)
+
+
+def _choose_variables(tasks: Sequence[Task]) -> list[str]:
+    """Return the name of each task's reward in the file."""
+    if len(tasks) == 1:
+        return ["reward"]
+    names: list[str] = []
+    for task in tasks:
+        name = identifier(task.name)
+        while name in (*USED_NAMES, *names):
+            name = f"{name}_"
+        names.append(name)
+    return names
+
+
+def comment(text: str, indent: int = 0) -> str:
+    """Return a text as lines of a comment; each "Decide" begins one."""
+    mark = " " * indent + "# "
+    paragraphs = text.strip().replace(" Decide:", "\nDecide:").split("\n")
+    wrapped = [_wrap(paragraph, LINE_WIDTH - len(mark)) for paragraph in paragraphs]
+    return "".join(f"{textwrap.indent(lines, mark)}\n" for lines in wrapped)
+
+
+def _wrap(text: str, width: int = LINE_WIDTH) -> str:
+    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)

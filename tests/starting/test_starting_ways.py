@@ -7,7 +7,7 @@ import pytest
 import rewardkit as rk
 from rewardkit.answers import find_truth
 from rewardkit.starting.code import code_of
-from rewardkit.starting.forms import schema_of
+from rewardkit.starting.task import schema_of
 
 pytestmark = pytest.mark.integration
 

@@ -1,0 +1,327 @@
+"""`rewardkit diagnose`, `whatif`, `forecast`, `compare`, `suspect`: what scores say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import click
+
+import rewardkit as rk
+from rewardkit.cli.command import Answer, Options, command
+from rewardkit.findings import SEVERITIES
+from rewardkit.primitives.gates import Gate
+from rewardkit.rollouts.files import cell_number
+from rewardkit.rollouts.paths import write_whole
+from rewardkit.scoring.scores import is_scored
+from rewardkit.suspects.suspect import suspect as find_suspects
+
+# --- scores
+
+
+class LoadedScores(NamedTuple):
+    """The scores, and where they are a log's what is said of it: in JSON, in words."""
+
+    scores: rk.Scores
+    about: Mapping[str, Any] = MappingProxyType({})
+    head: str = ""
+
+
+def scored_or_logged(options: Options) -> LoadedScores:
+    """Return the scores of a folder or Parquet file, or of a log.
+
+    InputError: options for reading a log where it is scored already, or what neither of
+    them is.
+    """
+    path = options.scores
+    if is_scored(path):
+        if options.typed.keys() & {"log_weights", *options.reading}:
+            raise rk.InputError(
+                f"{path!r} is scored already; options for reading a log are for the "
+                "log "
+                "itself, or for 'rewardkit score'"
+            )
+        return LoadedScores(rk.load_scores(path))
+    log = rk.load_rollouts(path, **options.reading)
+    scores = rk.score(rk.recorded(log, options.log_weights), log)
+    return LoadedScores(scores, {"rollouts": log.summary()}, f"{log}\n\n")
+
+
+def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
+    """Return the scores with the named reward in them, which can be run.
+
+    InputError: it is not the one they are of.
+    """
+    if name is None:
+        return scores
+    reward = rk.load_reward(name, rollouts=scores.rollouts)
+    there = scores.reward.record()["fingerprints"]["reward"]
+    here = reward.record()["fingerprints"]["reward"]
+    if there != here:
+        raise rk.InputError(
+            f"{name!r} is not the reward that {path!r} was scored with (fingerprint "
+            f"{here} here, {there} there); name that one, or score again"
+        )
+    return replace(scores, reward=reward)
+
+
+def fail_status(worst: str | None, fail_on: str | None) -> int:
+    """Return the exit status: 1 where the worst finding is severe enough to fail."""
+    if not fail_on or not worst:
+        return 0
+    return int(SEVERITIES.index(worst) <= SEVERITIES.index(fail_on))
+
+
+# --- diagnose
+
+
+@command(
+    "SCORES --training --label --by --seed --fail-on --verbose READING --log-weight "
+    "--json"
+)
+def diagnose(options: Options) -> Answer:
+    """Say what SCORES would do to training, and what to change.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
+      rewardkit diagnose run1
+    """
+    source = scored_or_logged(options)
+    with options.progress("diagnosing") as progress:
+        diagnosis = rk.diagnose(
+            source.scores, progress=progress, **options.select("training label by seed")
+        )
+    suggestions = rk.suggest(diagnosis)
+    pages = (diagnosis.page(), suggestions.page(path=options.scores))
+    text = "\n\n".join(page.text(verbose=options.verbose) for page in pages)
+    record = {
+        **diagnosis.record(),
+        "suggestions": suggestions.record(),
+        "notes": suggestions.notes,
+        **source.about,
+    }
+    status = fail_status(diagnosis.worst, options.fail_on)
+    return Answer(record, f"{source.head}{text}", status)
+
+
+# --- whatif
+
+GATE_FORM = "NAME=none or NAME=OTHER>=NUMBER (or <=, ==), such as 'concise=correct>=1'"
+GATE_CONDITION = re.compile(
+    r"\s*([^=<>]+?)\s*=\s*(?:none|([^=<>]+?)\s*(>=|<=|==)\s*([^=<>]*[^=<>\s]))\s*",
+    re.IGNORECASE,
+)
+GATE_LIMITS = {">=": "at_least", "<=": "at_most", "==": "equals"}
+
+
+def read_gates(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Gate | None]:
+    """Return the gate of each component, None for no gate; join those on one."""
+    limits_of: dict[str, dict[str, Any]] = {}
+    for value in values:
+        match = GATE_CONDITION.fullmatch(value)
+        if match is None:
+            raise click.BadParameter(f"{value!r} is not {GATE_FORM}")
+        name, on, sign, text = match.groups()
+        limits = limits_of.setdefault(name, {"on": on})
+        if limits["on"] != on:
+            both = f"{limits['on'] or 'none'!r} and {on or 'none'!r}"
+            raise click.BadParameter(f"{name!r} has one gate; {both} are two")
+        if on is not None:
+            number = cell_number(text)
+            if number is None and sign != "==":
+                raise click.BadParameter(
+                    f"{value!r} compares with {text!r}, which is no number"
+                )
+            limits[GATE_LIMITS[sign]] = text if number is None else number
+    gates = {}
+    try:
+        for name, limits in limits_of.items():
+            gates[name] = rk.gate(**limits) if limits["on"] else None
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return gates
+
+
+@command(
+    "SCORES --training --label --seed READING --log-weight --json",
+    {
+        "--weight weights NAME=NUMBER...": "New weight of a component.",
+        "--gate gates NAME=CONDITION...": (
+            "New gate: 'concise=correct>=1' (or <=, ==), or concise=none.",
+            {"callback": read_gates},
+        ),
+        "--reward REWARD": "The reward that wrote SCORES, to score the rows that a new "
+        "gate opens.",
+    },
+)
+def whatif(options: Options) -> Answer:
+    """Diagnose SCORES under other weights, gates or settings.
+
+    Nothing is scored, unless --reward names the reward: rows that a gate would open are
+    missing, and counted. Settings of the trainer are held against TRL's, where neither
+    a weight nor a gate changes.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
+      rewardkit whatif run1 --weight detail=0
+    """
+    is_changed = bool(options.weights or options.gates)
+    if not is_changed and "training" not in options.typed:
+        raise rk.InputError(
+            "nothing is to be another; give --weight, --gate or --training"
+        )
+    source = scored_or_logged(options)
+    scores = with_reward(source.scores, options.reward, options.scores)
+    training = options.training if is_changed else rk.Training()
+    before = rk.diagnose(
+        scores, training=training, label=options.label, seed=options.seed
+    )
+    outcome = rk.whatif(
+        before,
+        **options.select("weights gates training"),
+        run=options.reward is not None,
+    )
+    return Answer({**outcome.record(), **source.about}, f"{source.head}{outcome}")
+
+
+# --- forecast
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@command(
+    "SCORES --label --training --seed READING --log-weight --json",
+    {
+        "--follow COLUMN...": "Another column of numbers to forecast.",
+        "--plot OUTPUT": f"Draw the curves into this file ({', '.join(PICTURES)}).",
+    },
+)
+def forecast(options: Options) -> Answer:
+    """Say what SCORES would select for, per nat of KL.
+
+    It reweights the siblings that were logged, and cannot foresee what none of them
+    wrote.
+
+    Example:
+      rewardkit score gallery:arithmetic gallery:arithmetic -o run1
+      rewardkit forecast run1
+    """
+    path = options.plot
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise rk.InputError(
+            f"{str(path)!r} is no picture; its name ends with {', '.join(PICTURES)}"
+        )
+    source = scored_or_logged(options)
+    curves = rk.forecast(
+        source.scores,
+        columns=options.follow or (),
+        **options.select("label training seed"),
+    )
+    record = {**curves.record(), **source.about, "plot": None}
+    text = f"{source.head}{curves}"
+    if path is not None:
+        _draw(curves, path)
+        record["plot"] = str(path)
+        text += f"\n\npicture: {path}"
+    return Answer(record, text)
+
+
+def _draw(curves: rk.Forecast, path: Path) -> None:
+    """Draw the curves into a file, as a whole or not at all."""
+    from rewardkit.notebook import plots  # what it imports takes seconds
+
+    plots.without_a_screen()
+    figure = plots.forecast_curves(curves)[0].get_figure(root=True)
+    assert figure is not None
+    form = path.suffix.lower().removeprefix(".")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda temporary: figure.savefig(temporary, format=form, dpi=120))
+
+
+# --- compare
+
+
+@command(
+    "A B --training --label --seed --timeout --fail-on --json",
+    {
+        "--cases CASES": "Cases, to list those that B loses and gains; a lost one is "
+        "high.",
+        "--reward-a REWARD": "The reward that scored A, to run on the cases.",
+        "--reward-b REWARD": "The reward that scored B, to run on the cases.",
+    },
+)
+def compare(options: Options) -> Answer:
+    """Say what differs between the scores A and B.
+
+    Definition, rewards, advantages, ranks, cases and findings. A and B are folders that
+    `rewardkit score -o` wrote, or their Parquet files; rows are matched by rollout_id.
+    The folders tell of a reward but cannot run it, so that --cases needs both rewards
+    too.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o old
+      rewardkit score gallery:arithmetic gallery:arithmetic -o new
+      rewardkit compare old new
+    """
+    a = with_reward(rk.load_scores(options.a), options.reward_a, options.a)
+    b = with_reward(rk.load_scores(options.b), options.reward_b, options.b)
+    limit = options.time_limit(a.reward, b.reward) if options.cases else None
+    settings = options.select("cases training label seed")
+    comparison = rk.compare(a, b, timeout=limit, **settings)
+    status = fail_status(comparison.worst_new, options.fail_on)
+    return Answer(comparison.record(), str(comparison), status)
+
+
+# --- suspect
+
+
+@command(
+    "SCORES --label --training --seed --timeout READING --log-weight --json",
+    {
+        "--like ID": "Completions with a form like that of this rollout_id.",
+        "--pattern REGEX": "Completions with a match of this regular expression.",
+        "--patched REWARD": "A fixed reward (file.py:name) to score them with, or the "
+        "folder of its scores.",
+        "--by COLUMN...": "Compare their share between its values.  [default: every "
+        "column of few values]",
+    },
+)
+def suspect(options: Options) -> Answer:
+    """Count completions that look like an exploit, and what pays them.
+
+    Also since when and where they stand. With --patched also how many of them would
+    still earn, and which right completions would get less.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
+      rewardkit suspect run1 --pattern because
+    """
+    if (options.like is None) == (options.pattern is None):
+        hint = "not both" if options.like is not None else "neither is there"
+        raise rk.InputError(f"give --like ID or --pattern REGEX; {hint}")
+    source = scored_or_logged(options)
+    patched: rk.Reward | rk.Scores | None = None
+    limit = None
+    if (
+        options.patched
+        and Path(options.patched).exists()
+        and is_scored(options.patched)
+    ):
+        patched = rk.load_scores(options.patched)
+    elif options.patched:
+        patched = rk.load_reward(options.patched, rollouts=source.scores.rollouts)
+        limit = options.time_limit(patched)
+    suspicion = find_suspects(
+        source.scores,
+        patched=patched,
+        timeout=limit,
+        progress=options.is_watched,
+        **options.select("like pattern label training seed by"),
+    )
+    return Answer({**suspicion.record(), **source.about}, f"{source.head}{suspicion}")

@@ -1,0 +1,195 @@
+"""`rewardkit new` and `rewardkit lab`: the first hour of a task, and its notebooks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import rewardkit as rk
+from rewardkit.cli.command import Answer, Options, command
+from rewardkit.cli.options import ANY_LOG
+from rewardkit.rewards.recorded import LOGGED_REWARD
+from rewardkit.rollouts.paths import bundled, write_whole
+from rewardkit.starting.code import has_same_parameters, notebook_text, seen_from
+
+# --- new
+
+
+@command(
+    "NAME --seed READING --json",
+    {
+        "--log ROLLOUTS": (ANY_LOG, {"required": True}),
+        "-o --output FOLDER": "Folder for the files; made if missing.  [default: NAME]",
+    },
+)
+def new(options: Options) -> Answer:
+    """Start a task from a log: a first reward, cases to decide, a notebook.
+
+    The reward reads answers as the log's completions state them, and its comments say
+    what was measured. The cases are completions where ways to read the answer differ,
+    at thresholds and at the top of the reward. Nothing that is there is written over.
+
+    Example:
+      rewardkit new sums --log gallery:arithmetic
+    """
+    folder = options.output or Path(options.name)
+    started = rk.start(
+        options.name, options.log, folder, **options.reading, seed=options.seed
+    )
+    return Answer(started.record(), str(started))
+
+
+# --- lab
+
+ALL_NOTEBOOKS = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
+PATH_OPTIONS = ("join", "baseline")
+PASSED_ON = ("label", "by", "redact")
+
+
+@command(
+    "[ARGUMENTS] --rollouts --cases --training --label --by --seed --budget --leakage "
+    "--baseline "
+    "--redact --as READING --log-weight",
+    {
+        "--folder FOLDER": (
+            "Folder for the copy.",
+            {"default": Path("rewardkit-notebooks")},
+        ),
+        "--timeout SECONDS": "Limit for one call of your code.  [default: 0, for none]",
+        "--reward REWARD": 'The reward for the notebooks, or "logged": the scores in '
+        "the log.",
+    },
+    ignore_unknown_options=True,
+)
+def lab(options: Options) -> Answer:
+    """Open JupyterLab on a copy of the notebooks.
+
+    ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the
+    copies have the values of the options, after these were tried. Without --reward only
+    the notebook that builds one is copied. Nothing is overwritten: the same values open
+    the same copies again, with what was done in them, others get a number, such as
+    01_build-2.ipynb.
+
+    Example:
+      rewardkit lab --reward gallery:arithmetic --rollouts gallery:arithmetic
+    """
+    if find_spec("jupyterlab") is None:
+        raise ModuleNotFoundError(
+            "'rewardkit lab' needs jupyterlab, which the extra 'notebook' brings: pip "
+            "install "
+            "'reward-workbench[notebook]'"
+        )
+    typed = dict(options.typed)
+    typed.pop("folder", None)
+    typed.pop("arguments", None)
+    stems: Sequence[str] = ALL_NOTEBOOKS
+    values: dict[str, Any] = {}
+    if typed:
+        stems, values = _read_parameters(options, typed)
+    notebooks = _copy_notebooks(stems, options.folder, values)
+    words = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name]
+    status = subprocess.call([*words, *options.arguments], cwd=options.folder)
+    return Answer({}, "", status)
+
+
+def _read_parameters(
+    options: Options, typed: Mapping[str, str]
+) -> tuple[Sequence[str], dict[str, Any]]:
+    """Return the notebooks that the options are for, and their parameters.
+
+    InputError: what cannot be used.
+    """
+    if options.rollouts is None:
+        flag = next(iter(typed.values()))
+        raise rk.InputError(
+            f"{flag} is for notebooks on rollouts of yours; give --rollouts, too"
+        )
+    # jupyterlab brings what it needs
+    from rewardkit.notebook.inputs import read_inputs
+
+    names = [options.reward] if options.reward else []
+    reading, limits = options.notebook_reading(), options.notebook_limits()
+    inputs = read_inputs(
+        names,
+        options.rollouts,
+        **options.select("cases label by"),
+        reading=reading,
+        limits=limits,
+    )
+    if not limits.get("timeout"):
+        limits.pop("timeout", None)  # 0 is no limit
+    if inputs.ignored:
+        reading["ignore"] = inputs.ignored
+    folder = options.folder
+    values = {
+        "reward": seen_reward_from(folder, options.reward or ""),
+        "rollouts": seen_from(folder, options.rollouts),
+        "cases": options.cases and seen_from(folder, options.cases),
+        "reading": seen_options_from(folder, reading),
+        "limits": seen_options_from(folder, limits),
+    }
+    for name in PASSED_ON:
+        if name in typed:
+            values[name] = getattr(options, name)
+    if "training" in typed:
+        values["training"] = options.training.record()
+    return _stems_for(options.reward), values
+
+
+def _stems_for(reward: str | None) -> Sequence[str]:
+    """Return the notebooks for a reward, for the scores of a log, or for none."""
+    if not reward:
+        return (BUILD,)
+    return (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL_NOTEBOOKS
+
+
+def seen_reward_from(folder: Path, reward: str) -> str:
+    """Return the name of a reward as a notebook in the folder has to write it."""
+    match = re.fullmatch(r"(.+\.py)(:.*)?", reward)
+    if match is None:
+        return reward
+    return seen_from(folder, match[1]) + (match[2] or "")
+
+
+def seen_options_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with their paths as seen from the folder."""
+    options = dict(options)
+    for name in PATH_OPTIONS:
+        if name in options:
+            options[name] = seen_from(folder, options[name])
+    return options
+
+
+def _copy_notebooks(
+    stems: Sequence[str], folder: Path, values: Mapping[str, Any]
+) -> list[Path]:
+    """Return the notebooks to open: copies in the folder with these parameters.
+
+    A copy that is there is opened again where its parameters are the same, whatever
+    else was changed in it; else all get the first number that none with others has:
+    ``01_build-2.ipynb``. Without values copies that are there are kept as they are.
+    """
+    texts = []
+    for stem in stems:
+        source = bundled(f"notebooks/{stem}.ipynb").read_text(encoding="utf-8")
+        texts.append(notebook_text(source, values))
+    for number in count(1):
+        suffix = "" if number == 1 else f"-{number}"
+        paths = [folder / f"{stem}{suffix}.ipynb" for stem in stems]
+        copies = dict(zip(paths, texts, strict=True))
+        existing = [path for path in paths if path.exists()]
+        if not values or all(
+            has_same_parameters(path, copies[path]) for path in existing
+        ):
+            break
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in copies.keys() - existing:
+        write_whole(path, partial(Path.write_text, data=copies[path], encoding="utf-8"))
+    return paths
