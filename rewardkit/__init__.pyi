@@ -49,7 +49,8 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.sample import Sampled, sample
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import Case, CheckResult, assert_cases, check, load_cases
+from rewardkit.scoring.cases import Case, load_cases
+from rewardkit.scoring.check import CheckResult, assert_cases, check
 from rewardkit.scoring.explain import Explanation, explain
 from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.score import score

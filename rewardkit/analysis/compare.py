@@ -19,7 +19,8 @@ from rewardkit.analysis.statistics.selection import at_equal_kl
 from rewardkit.errors import InputError, preview
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.scoring.cases import Case, check, load_cases
+from rewardkit.scoring.cases import Case, load_cases
+from rewardkit.scoring.check import check
 from rewardkit.scoring.scores import Scores
 
 NO_CURVES = np.array([])

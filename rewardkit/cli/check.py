@@ -12,7 +12,7 @@ from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned
 from rewardkit.judges.report import judges_of
 from rewardkit.rewards.load import find_reward
-from rewardkit.scoring.cases import components_of
+from rewardkit.scoring.check import components_of
 from rewardkit.starting.stubs import TODO
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
 

@@ -17,7 +17,7 @@ from rewardkit.probes.options import CALL_TIMEOUT, FAMILIES
 from rewardkit.probes.probe import alarms_from
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
-from rewardkit.scoring.case_writing import append_cases
+from rewardkit.scoring.cases import append_cases
 from rewardkit.strategies import STRATEGIES
 
 OTHER_FAMILIES = {

@@ -23,7 +23,7 @@ from rewardkit.rollouts.columns import Columns
 from rewardkit.scoring.cases import Case, CaseSource, cases_of
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
-from rewardkit.scoring.outcomes import Outcome, asked_of_models
+from rewardkit.scoring.outcomes import Outcome, summarize_verdicts
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
 logger = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ def judge_report(
         position_bias=ratings.mean(np.array(bias, dtype=float)),
         attacked=attacked,
         examples=[trials[at] for at in np.flatnonzero(raised)[:ATTACK_EXAMPLES]],
-        asked=asked_of_models(verdicts),
+        asked=summarize_verdicts(verdicts),
     )
 
 

@@ -36,7 +36,8 @@ from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_for
+from rewardkit.scoring.cases import Case, CaseSource, Expected
+from rewardkit.scoring.check import cases_for
 from rewardkit.scoring.deadlines import CannotLimit
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 from rewardkit.scoring.printed import caught_prints

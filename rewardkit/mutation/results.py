@@ -19,7 +19,7 @@ from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, Page, Point
 from rewardkit.mutation.mutations import Mutant
 from rewardkit.reasons import Reason
-from rewardkit.scoring.case_writing import append_cases
+from rewardkit.scoring.cases import append_cases
 
 MOST_SURVIVORS = 5
 """Survivors that are shown with a completion; the others are rows of a table."""

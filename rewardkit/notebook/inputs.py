@@ -13,7 +13,8 @@ from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import Case, cases_for, components_of, load_cases
+from rewardkit.scoring.cases import Case, load_cases
+from rewardkit.scoring.check import cases_for, components_of
 from rewardkit.targets.load import reward_named
 
 

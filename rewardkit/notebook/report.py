@@ -33,7 +33,7 @@ from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import bundled, write_whole
-from rewardkit.scoring.cases import cases_for
+from rewardkit.scoring.check import cases_for
 from rewardkit.scoring.score import score
 from rewardkit.starting.code import parameters_cell
 

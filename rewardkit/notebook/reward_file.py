@@ -19,7 +19,7 @@ from rewardkit.notebook.tiles import contract_tile
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.check import CheckResult
 from rewardkit.scoring.scores import Scores
 
 LINES_ABOVE = 1  # of a cell above those of its file: the one with the magic

@@ -24,8 +24,8 @@ from rewardkit.plain import PlainRecord
 from rewardkit.probes.points import clearest_examples, describe_turns
 from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
 from rewardkit.rewards.recorded import is_recorded
-from rewardkit.scoring.cases import CheckResult
-from rewardkit.scoring.explain import explained, field_spans
+from rewardkit.scoring.check import CheckResult
+from rewardkit.scoring.explain import explain, field_spans
 from rewardkit.scoring.scores import Scores
 
 MIME = "application/vnd.rewardkit.short+json"
@@ -265,7 +265,7 @@ def _warning_point(finding: Finding, scores: Scores) -> Point:
     if not len(rows):
         return point_of(finding)
     try:
-        example = explained(scores, int(rows[0]))
+        example = explain(scores, int(rows[0]))
     except RewardError:  # a route that has no reward for it
         return point_of(finding)
     reward = markup.number(example.result.reward)

@@ -21,7 +21,7 @@ from rewardkit.probes.result import (
     count_alarms,
     kind_of_alarm,
 )
-from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.check import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 
 SHORTCUTS = (

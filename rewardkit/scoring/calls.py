@@ -1,6 +1,7 @@
-"""Calls of users' functions: what they raise becomes a Reason, and which answers are values.
+"""Calls of users' functions: what they raise becomes a Reason.
 
-The one place that catches what users' functions raise. No error ends a pass over the rows.
+The one place that catches what users' functions raise. No error ends a pass over the
+rows.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.signature import Call
 
 CONCURRENT_CALLS = 16
-"""Of one async component. Our choice, about what a judge's endpoint takes from one client."""
+"""Calls of one async component at a time. Our choice: about what an endpoint takes."""
 
 CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
     "rewardkit_called", default=None
 )
-"""Who is told of each call of an async function that has ended, with what it noted; a progress bar."""
+"""Called with what it noted when a call of an async function ends; a progress bar."""
 
 UNFINISHED = Reason(ReasonCode.INTERRUPTED)
-"""Stands for the answer of a call of an async function that an interrupt ended."""
+"""The answer of a call of an async function that an interrupt ended."""
 
 
 def reason_of(error: BaseException) -> Reason:
@@ -57,9 +58,10 @@ def reason_of(error: BaseException) -> Reason:
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """Calls of one function: for each of its parameters a column with the argument of every call.
+    """Calls of one function, for each of its parameters a column with the arguments.
 
-    `settle` makes a plain value of an answer, or a Reason why it is none. What a call notes goes into its dict of `notes`.
+    `settle` makes a plain value of an answer, or a Reason why it is none. What a call
+    notes goes into its dict of `notes`.
     """
 
     function: Callable[..., Any]
@@ -79,11 +81,9 @@ class Calls:
         settle: Callable[[Any], Any],
         notes: Sequence[dict[str, Any]] | None = None,
     ) -> Calls:
-        """Calls that are filled as a signature says, from columns by their names."""
+        """Fill the parameters of a signature from columns by name."""
         positional = [column(name) for name in call.positional]
-        keywords = {
-            parameter: column(name) for parameter, name in call.keywords.items()
-        }
+        keywords = {key: column(name) for key, name in call.keywords.items()}
         return cls(
             call.function, positional, keywords, count, settle, notes, call.is_async
         )
@@ -91,7 +91,7 @@ class Calls:
     def columns(
         self, rows: Sequence[int]
     ) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
-        """The arguments of some of the calls, and how many these are."""
+        """Return the arguments of some of the calls, and how many these are."""
         positional = [[column[row] for row in rows] for column in self.positional]
         keywords = {
             name: [column[row] for row in rows]
@@ -101,10 +101,10 @@ class Calls:
 
 
 def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
-    """What a call returns, or a Reason.
+    """Return what a call returns, or a Reason where it raises.
 
-    That is for any exception there is, as a panic of a Rust tokenizer is no `Exception`; only an interrupt
-    from the keyboard goes on.
+    Any exception counts, as a panic of a Rust tokenizer is no `Exception`; only an
+    interrupt from the keyboard goes on.
     """
     try:
         return function(*positional, **keywords)
@@ -115,40 +115,42 @@ def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> 
 
 
 def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
-    """What each call gives, settled, but for scores, which their taker settles all at once.
+    """Make the calls in this process and return their answers, settled.
 
-    The calls are made here: one after the other, or some of an async function at a time, each of which may
-    take so many `seconds`. An interrupt ends the latter, and leaves `UNFINISHED` where no answer was.
+    Scores are not settled, as their taker settles all of them at once. Calls are made
+    in turn, or some of an async function at a time, each of which may take so many
+    `seconds`. An interrupt ends the latter, and leaves `UNFINISHED` where no answer
+    was.
     """
     function, notes = calls.function, calls.notes
 
-    def one(row: int) -> Any:
+    def call(row: int) -> Any:
         keywords = {name: column[row] for name, column in calls.keywords.items()}
         return function(*[column[row] for column in calls.positional], **keywords)
 
-    def noting(row: int) -> Any:
+    def call_and_note(row: int) -> Any:
         assert notes is not None
-        with listen() as heard:
+        with listen() as noted:
             try:
-                return one(row)
+                return call(row)
             finally:
-                notes[row].update(heard)
+                notes[row].update(noted)
 
     if calls.is_async:
         answers = [UNFINISHED] * calls.count
         with suppress(KeyboardInterrupt):
-            _wait_for(_together(one, calls, seconds, answers))
-    elif notes is None and calls.positional and not calls.keywords:
+            _wait_for(_together(call, calls, seconds, answers))
+    elif notes is not None:
+        answers = _in_turn(map(call_and_note, range(calls.count)), calls.count)
+    elif calls.positional and not calls.keywords:
         answers = _in_turn(map(function, *calls.positional), calls.count)
     else:
-        answers = _in_turn(
-            map(one if notes is None else noting, range(calls.count)), calls.count
-        )
+        answers = _in_turn(map(call, range(calls.count)), calls.count)
     return answers if calls.settle is as_score else list(map(calls.settle, answers))
 
 
 def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
-    """At the speed of a bare loop; a call that raises leaves a Reason and the pass goes on behind it."""
+    """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
     results: list[Any] = []
     while len(results) < count:
         try:
@@ -158,56 +160,52 @@ def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
         except BaseException as error:
             results.append(reason_of(error))
         else:
-            if (
-                len(results) < count
-            ):  # the function raised StopIteration, which ends a map
+            # a function that raises StopIteration ends a map
+            if len(results) < count:
                 results.append(reason_of(StopIteration()))
     return results
 
 
 async def _together(
-    one: Callable[[int], Any], calls: Calls, seconds: float | None, answers: list[Any]
+    call: Callable[[int], Any], calls: Calls, seconds: float | None, answers: list[Any]
 ) -> None:
-    """Fill in what calls of an async function give: so many at a time, each ended where it is late."""
+    """Fill in what calls of an async function give, some at a time; late ones end."""
     free = asyncio.Semaphore(concurrency(calls.function))
-    called = CALLED.get()
+    report = CALLED.get()
 
     async def awaited(row: int) -> Any:
         try:
-            return await one(row)
-        except (
-            BaseException
-        ) as error:  # no interrupt of the keyboard, which the main thread gets
+            return await call(row)
+        except BaseException as error:  # the main thread gets interrupts
             return reason_of(error)
 
     async def when_free(row: int) -> None:
         async with free:
-            with listen(calls.notes is not None) as heard:
+            with listen(calls.notes is not None) as noted:
                 task = asyncio.ensure_future(awaited(row))
-                done, _ = await asyncio.wait({task}, timeout=seconds)
-            if not done:
-                task.cancel()
-            elif calls.notes is not None:
-                calls.notes[row].update(heard)
-            if done:
+                await asyncio.wait({task}, timeout=seconds)
+            if task.done():
                 answers[row] = task.result()
+                if calls.notes is not None:
+                    calls.notes[row].update(noted)
             else:
+                task.cancel()
                 answers[row] = Reason(ReasonCode.LATE, seconds=seconds or 0.0)
-            if called:
-                called(heard)
+            if report:
+                report(noted)
 
     await asyncio.gather(*map(when_free, range(calls.count)))
 
 
 def concurrency(function: Any) -> int:
-    """How many calls of an async function are made at a time: as it says itself, or `CONCURRENT_CALLS`."""
+    """Return how many calls of an async function are made at a time."""
     return int(getattr(function, "concurrency", CONCURRENT_CALLS))
 
 
 def _wait_for(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine on a loop in a thread of its own: a notebook's main thread has a running one.
+    """Run a coroutine on a loop in a thread of its own: a notebook's thread has one.
 
-    The loop stays: a client that a function keeps belongs to the one it was first used in.
+    The loop stays: a client that a function holds belongs to the loop of its first use.
     """
     waiting = asyncio.run_coroutine_threadsafe(
         coroutine, event_loop(os.getpid(), threading.get_ident())
@@ -220,7 +218,7 @@ def _wait_for(coroutine: Coroutine[Any, Any, None]) -> None:
 
 @lru_cache
 def event_loop(process: int, owner: int | str) -> asyncio.AbstractEventLoop:
-    """The event loop for whoever waits in a process: a thread, or all that ask models."""
+    """Return the event loop of a waiting thread, or of all that ask models."""
     loop = asyncio.new_event_loop()
 
     def run() -> None:
@@ -233,13 +231,14 @@ def event_loop(process: int, owner: int | str) -> asyncio.AbstractEventLoop:
 
 
 def as_field(answer: Any) -> Any:
-    """The value of a field: what can be gone through only once is a list, as several may ask for it."""
-    once = type(answer) is not str and isinstance(answer, Iterator | MappingView)
-    return guarded(list, answer) if once else answer
+    """Return the value of a field; an iterator becomes a list, to be read twice."""
+    if type(answer) is not str and isinstance(answer, Iterator | MappingView):
+        return guarded(list, answer)
+    return answer
 
 
 def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] | Reason:
-    """The answer for several rows as a list of settled values, or a Reason that says what it is instead."""
+    """Return the answer for several rows as settled values, or why it is no list."""
     if isinstance(answer, Reason):
         return answer
     no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=what)
@@ -252,7 +251,7 @@ def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] |
 
 
 def as_decision(answer: Any) -> bool | Reason | None:
-    """What a gate's predicate answered, which must be a bool, or None for "cannot tell"."""
+    """Return what a predicate decides: a bool, None ("cannot tell"), or a Reason."""
     if answer is None or isinstance(answer, Reason):
         return answer
     if isinstance(answer, bool | np.bool_):
@@ -261,15 +260,15 @@ def as_decision(answer: Any) -> bool | Reason | None:
 
 
 def as_score(answer: Any) -> float | Reason | None:
-    """A finite number, ``None``, or a Reason that says why the answer is no score.
+    """Return a finite number, None, or a Reason why the answer is no score.
 
-    Where one call answers for several rows, a `NotJudged` stands for one that has no score.
+    In the answer for several rows a `NotJudged` stands for a row without a score.
     """
     if answer is None or isinstance(answer, Reason):
         return answer
     if isinstance(answer, NotJudged):
         return reason_of(answer)
-    if type(answer) is not float and not isinstance(answer, NUMBERS):
+    if type(answer) is not float and not isinstance(answer, SCORE_TYPES):
         name = type(answer).__name__
         return Reason(ReasonCode.WRONG_TYPE, value=preview(answer), type_name=name)
     try:
@@ -283,25 +282,26 @@ def as_score(answer: Any) -> float | Reason | None:
     return Reason(ReasonCode.NOT_FINITE, value=repr(number))
 
 
-NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+SCORE_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def place_of(error: BaseException) -> str:
-    """The innermost line of a user's file that an error came from; "" where it is from none."""
-    frames = [
-        (frame.f_code.co_filename, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
-    own = [(name, line) for name, line in frames if not name.startswith(NOT_OWN)]
-    if not own:
-        return ""
-    name, line = own[-1]
-    return f"{'cell' if NOTEBOOK in name else Path(name).name}:{line}"
+    """Return the innermost line of a user's file that an error came from, or ""."""
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        if not name.startswith(LIBRARY_PREFIXES):
+            file = "cell" if CELL_FOLDER in name else Path(name).name
+            place = f"{file}:{line}"
+    return place
 
 
-NOTEBOOK = (
-    "ipykernel_"  # so the folder is called in which a notebook says that its cells are
+CELL_FOLDER = "ipykernel_"
+"""In the name of the folder in which a notebook's cells are files."""
+
+LIBRARY_PREFIXES = (
+    "<",
+    str(files("rewardkit")),
+    *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
 )
-LIBRARIES = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
-NOT_OWN = ("<", str(files("rewardkit")), *LIBRARIES)
-"""So the files of frames begin that are no user's: code without a file, rewardkit's, those of libraries."""
+"""Beginnings of files that are no user's: no file at all, rewardkit's, libraries'."""

@@ -1,4 +1,4 @@
-"""Users' functions under a time limit: the calls of `calls`, in worker processes that can be killed."""
+"""Users' functions under a time limit: in worker processes that can be killed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from rewardkit.workers.pool import (
     pickled,
 )
 
-TOGETHER = 0.002
-"""Seconds of quick calls that are sent and answered together. Our choice: twenty times what sending costs."""
+SECONDS_TOGETHER = 0.002
+"""Seconds of calls that are sent together. Our choice: 20 times what sending costs."""
 
 MOST_TOGETHER = 64
-"""Such calls. Our choice."""
+"""Calls that are sent together. Our choice."""
 
-PROCESSES = 4
-"""At the most. Our choice: each holds the libraries that the functions import."""
+MOST_PROCESSES = 4
+"""Our choice: each process holds the libraries that the functions import."""
 
 
 class CannotLimit(RewardError):
@@ -48,13 +48,15 @@ class CannotLimit(RewardError):
 def time_limit(
     timeout: float | None, *, patience: int | None = None, processes: int | None = None
 ) -> AbstractContextManager[TimeLimit | None]:
-    """A time limit of so many seconds, or none; RewardError where they are not above 0."""
+    """Return a time limit of so many seconds, or none.
+
+    Raises:
+        RewardError: the seconds are not above 0.
+    """
+    if timeout is None:
+        return nullcontext()
     try:
-        return (
-            TimeLimit(timeout, patience=patience, processes=processes)
-            if timeout is not None
-            else nullcontext()
-        )
+        return TimeLimit(timeout, patience=patience, processes=processes)
     except (ValueError, TypeError):
         raise RewardError(
             f"timeout={timeout!r} is not a time; give seconds above 0, or None"
@@ -62,7 +64,7 @@ def time_limit(
 
 
 def cannot_limit(functions: Sequence[Any]) -> str | None:
-    """Why one of these functions cannot be called under a time limit; ``None`` where all can."""
+    """Return why one of these functions cannot have a time limit, or None."""
     for function in functions:
         called = function.on if isinstance(function, Gate) else function
         if callable(called) and TimeLimit.needed(called):
@@ -76,20 +78,27 @@ def cannot_limit(functions: Sequence[Any]) -> str | None:
 
 
 def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
-    """What each call gives, as `answered`, under the limit where there is one and the function needs it."""
+    """Make the calls, under a limit if there is one and the function needs it."""
     if not calls.count:
         return []
-    return (
-        limit.run(calls) if limit and limit.needed(calls.function) else answered(calls)
-    )
+    if limit and limit.needed(calls.function):
+        return limit.run(calls)
+    return answered(calls)
 
 
 class TimeLimit:
-    """Worker processes in which each call of a user's function may take `seconds`, then ends as a Reason.
+    """Worker processes in which each call of a user's function ends after some seconds.
 
-    rewardkit's own primitives need none: their time is bounded by the length of the text. After `patience`
-    late calls of a pass the others are not made. So many `processes` share the calls, by default as many as
-    there are cores. ValueError: `seconds` is not above 0.
+    rewardkit's own primitives need none: their time is bounded by the length of the
+    text.
+
+    Args:
+        seconds: those of one call, which then ends as a Reason.
+        patience: late calls of a pass after which the others are not made.
+        processes: number that share the calls, by default that of the cores.
+
+    Raises:
+        ValueError: `seconds` is not above 0.
     """
 
     def __init__(
@@ -100,11 +109,10 @@ class TimeLimit:
         processes: int | None = None,
     ) -> None:
         self.seconds, self.patience = seconds, patience
-        self._workers = Workers(
-            seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1)
-        )
+        count = processes or min(MOST_PROCESSES, os.cpu_count() or 1)
+        self._workers = Workers(seconds=seconds, count=count)
         self._sent: dict[Any, Callable[..., Any]] = {}
-        self._each: dict[Any, float] = {}  # seconds of a call, by what was sent
+        self._call_seconds: dict[Any, float] = {}  # by what was sent
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -114,17 +122,17 @@ class TimeLimit:
 
     @staticmethod
     def needed(function: Callable[..., Any]) -> bool:
-        """Whether there is code in the function that is not rewardkit's own."""
-        parts = [
-            part if hasattr(part, "__qualname__") else type(part)
-            for part in user_code(function)
-        ]
-        return not all(map(of_rewardkit, parts))
+        """Return whether there is code in the function that is not rewardkit's."""
+        for part in user_code(function):
+            if not of_rewardkit(part if hasattr(part, "__qualname__") else type(part)):
+                return True
+        return False
 
     def run(self, calls: Calls) -> list[Any]:
-        """What each call gives, settled over there, as going through a lazy list may take long, too.
+        """Make the calls; answers are settled there, as a lazy list may take long, too.
 
-        CannotLimit: the function cannot be sent to another process, or none starts.
+        Raises:
+            CannotLimit: the function cannot be sent to another process, or none starts.
         """
         untried = Reason(ReasonCode.NOT_TRIED, seconds=self.seconds)
         answers: list[Any] = [untried] * calls.count
@@ -133,11 +141,12 @@ class TimeLimit:
         try:
             for rows, values, notes, text in self._ended(calls):
                 printed[rows[0]] = text
-                for row, value, heard in zip(rows, values, notes, strict=True):
+                for row, value, noted in zip(rows, values, notes, strict=True):
                     answers[row] = value
-                    late += type(value) is Reason and value.code is ReasonCode.LATE
+                    if type(value) is Reason and value.code is ReasonCode.LATE:
+                        late += 1
                     if calls.notes is not None:
-                        calls.notes[row].update(heard)
+                        calls.notes[row].update(noted)
                 if late and late == self.patience:
                     break
         except KeyboardInterrupt:
@@ -148,13 +157,14 @@ class TimeLimit:
             ]
         except CannotSend as error:
             raise CannotLimit(
-                f"{describe(calls.function)} cannot be called in another process, which a time limit needs: "
-                f"{error}; make what it holds open (a client, a lock, a file) inside the call, or score "
-                "without timeout"
+                f"{describe(calls.function)} cannot be called in another process, "
+                f"which a time limit needs: {error}; make what it holds open (a "
+                "client, a lock, a file) inside the call, or score without timeout"
             ) from error
         except WorkerEnded as error:
             raise CannotLimit(
-                f"{describe(calls.function)} cannot be called in another process: {error}"
+                f"{describe(calls.function)} cannot be called in another process: "
+                f"{error}"
             ) from error
         for _, text in sorted(printed.items(), key=lambda item: item[0]):
             print_here(text)
@@ -163,40 +173,35 @@ class TimeLimit:
     def _ended(
         self, calls: Calls
     ) -> Iterator[tuple[Sequence[int], list[Any], list[dict[str, Any]], Printed]]:
-        """Some rows, their values and notes, and what was printed, in the order they end.
+        """Yield rows, their values and notes, and what was printed, as calls end.
 
-        Calls that are known to be quick, and those of an async function, are made some at a time in one
-        process; where one of them has to be killed, each of them alone.
+        Calls that were quick before, and those of an async function, are made some at a
+        time in one process; where one of them has to be killed, each of them alone.
         """
-        how = (
-            calls.function,
-            calls.settle,
-            calls.is_async,
-            calls.notes is not None,
-            self.seconds,
+        has_notes = calls.notes is not None
+        options = (calls.settle, calls.is_async, has_notes, self.seconds)
+        key = (id(calls.function), *options)
+        # the same object each time, so that it is sent once
+        function = self._sent.setdefault(
+            key, partial(_make_calls, calls.function, *options)
         )
-        key = (id(calls.function), *how[1:])
-        made = self._sent.setdefault(
-            key, partial(_made, *how)
-        )  # the same object, so that it is sent once
-        size, extra = (
-            (concurrency(calls.function), self.seconds) if calls.is_async else (1, 0.0)
-        )
-        if not calls.is_async and (each := self._each.get(key)) is not None:
-            size = min(MOST_TOGETHER, max(1, int(TOGETHER / each)))
-        waiting = [
-            range(calls.count)[start : start + size]
-            for start in range(0, calls.count, size)
-        ]
+        size, extra = 1, 0.0
+        if calls.is_async:
+            size, extra = concurrency(calls.function), self.seconds
+        elif key in self._call_seconds:
+            quick = int(SECONDS_TOGETHER / self._call_seconds[key])
+            size = min(MOST_TOGETHER, max(1, quick))
+        starts = range(0, calls.count, size)
+        waiting = [range(calls.count)[start : start + size] for start in starts]
         while waiting:
             batches, waiting = waiting, []
-            some = [calls.columns(rows) for rows in batches]
-            for at, answer in self._workers.map(made, some, extra=extra):
+            arguments = [calls.columns(rows) for rows in batches]
+            for at, answer in self._workers.map(function, arguments, extra=extra):
                 rows = batches[at]
                 if not isinstance(answer, Lost):
-                    *told, seconds = answer
-                    self._each[key] = max(seconds / len(rows), 1e-9)
-                    yield rows, *told
+                    values, notes, printed, seconds = answer
+                    self._call_seconds[key] = max(seconds / len(rows), 1e-9)
+                    yield rows, values, notes, printed
                 elif len(rows) > 1:
                     waiting += [rows[at : at + 1] for at in range(len(rows))]
                 else:
@@ -213,17 +218,21 @@ class TimeLimit:
         return reason_of(error)
 
 
-def _made(
+def _make_calls(
     function: Callable[..., Any],
     settle: Callable[[Any], Any],
     is_async: bool,
-    listening: bool,
+    has_notes: bool,
     seconds: float,
     positional: Sequence[Sequence[Any]],
     keywords: Mapping[str, Sequence[Any]],
     count: int,
 ) -> tuple[list[Any], list[dict[str, Any]], Printed, float]:
-    """In the worker: the values of some calls, what they noted and printed, and the seconds they took."""
+    """Make some calls in the worker.
+
+    Returns:
+        The values, what each call noted, what all printed, and the seconds they took.
+    """
     began = time.perf_counter()
     notes: list[dict[str, Any]] = [{} for _ in range(count)]
     calls = Calls(
@@ -232,19 +241,18 @@ def _made(
         keywords,
         count,
         settle,
-        notes if listening else None,
+        notes if has_notes else None,
         is_async,
     )
     with caught_prints() as printed:
         values = answered(calls, seconds)
-        if (
-            settle is as_score
-        ):  # which is left to others; but what is no plain number may not be sendable
+        # `answered` does not settle scores, and what is no number may not be sendable
+        if settle is as_score:
             values = list(map(settle, values))
-    for heard in notes:
-        for name, value in heard.items():
+    for noted in notes:
+        for name, value in noted.items():
             try:
                 pickled((value,))
-            except CannotSend:  # it is known by how it prints
-                heard[name] = preview(value)
+            except CannotSend:
+                noted[name] = preview(value)
     return values, notes, printed, time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Where the calls of a scoring run are made: in this process or in worker processes, shard by shard."""
+"""Where the calls of a scoring run are made: here or in worker processes, by shards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,15 +21,29 @@ from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.printed import caught_prints
 from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 
-FIRST_SHARD = 4  # rows, in this process
-WAITING_SHARD = 512
-"""Rows with async components, whose calls wait together. Our choice: the last few to wait cost little."""
-FIRST_WITH_PATIENCE = 256  # late calls are counted by shard
-SHARD_SECONDS = 0.25
-"""That the next shard is to take. Our choice: about what an interrupt may lose, or one call."""
+FIRST_SHARD: Final = 4
+"""Rows of the first shard that is scored in this process."""
 
-SHARD = 512  # rows, in a worker. Our choice: milliseconds of light components, which a lost worker repeats
-FOREVER = 1e6  # seconds; a call without a time limit
+FIRST_ASYNC_SHARD: Final = 512
+"""The same with async components, whose calls wait together. Our choice."""
+
+FIRST_PATIENT_SHARD: Final = 256
+"""The same with patience: late calls are counted by shard."""
+
+SHARD_SECONDS: Final = 0.25
+"""Target seconds per shard. Our choice: an interrupt loses about this much work."""
+
+FASTEST_GROWTH: Final = 8
+"""How many times as large as the last one a shard may be."""
+
+WORKER_SHARD: Final = 512
+"""Rows of a shard in a worker. Our choice: milliseconds that a lost worker repeats."""
+
+SHARDS_PER_WORKER: Final = 8
+"""Shards at least, so that workers end at about the same time. Our choice."""
+
+NO_LIMIT: Final = 1e6
+"""Seconds of a call without a time limit."""
 
 
 def run(
@@ -71,63 +85,65 @@ def run(
         )
     prepare(reward)
     count = len(groups)
-    waiting = reward.is_async
-    # where a component has all rows in one call, a part of them would be another call
-    whole = not count or any(item.batch is True for item in reward.all_components)
-    order = np.arange(count) if whole else np.argsort(groups, kind="stable")
+    # a part of the rows would be another call, where a component has all rows in one
+    is_whole = not count or any(item.batch is True for item in reward.all_components)
+    order = np.arange(count) if is_whole else np.argsort(groups, kind="stable")
     codes = groups[order]
 
-    def shard(start: int, size: int) -> Rows:
-        """The rows from a place of the order on: so many, and the rest of the last one's group."""
-        end = (
-            count
-            if whole
-            else np.searchsorted(
-                codes, codes[min(start + size, count) - 1], side="right"
-            )
-        )
-        return order[start:end]
+    def cut_shard(start: int, size: int) -> Rows:
+        """Return so many rows from a place of the order on, and the rest of a group."""
+        if is_whole:
+            return order[start:]
+        last = codes[min(start + size, count) - 1]
+        return order[start : np.searchsorted(codes, last, side="right")]
 
-    def part(rows: Rows) -> tuple[Rows, Columns, Rows]:
+    def arguments_of(rows: Rows) -> tuple[Rows, Columns, Rows]:
         some = {name: at_rows(values, rows) for name, values in columns.items()}
         return rows, some, groups[rows]
 
-    outcomes = partial(_outcomes, plan, options)
-    if workers is not None and timeout is None and not waiting:
-        shards = [shard(0, size := min(SHARD, count // (8 * workers) + 1))]
-        while (done := sum(map(len, shards))) < count:
-            shards.append(shard(done, size))
-        parts = [part(rows) for rows in shards]
-        for at, found in _in_workers(outcomes, parts, workers):
-            yield shards[at], found
+    evaluate_shard = partial(_evaluate_shard, plan, options)
+    if workers is not None and timeout is None and not reward.is_async:
+        size = min(WORKER_SHARD, count // (SHARDS_PER_WORKER * workers) + 1)
+        shards: list[Rows] = []
+        start = 0
+        while start < count or not shards:
+            shards.append(cut_shard(start, size))
+            start += len(shards[-1])
+        arguments = [arguments_of(rows) for rows in shards]
+        for place, outcomes in _in_workers(evaluate_shard, arguments, workers):
+            yield shards[place], outcomes
         return
+    size = FIRST_SHARD if patience is None else FIRST_PATIENT_SHARD
+    least = FIRST_ASYNC_SHARD if reward.is_async else 1
     with time_limit(timeout, patience=patience, processes=workers) as limit:
-        done, size = 0, FIRST_SHARD if patience is None else FIRST_WITH_PATIENCE
-        least = WAITING_SHARD if waiting else 1
-        while (
-            done < count or not done
-        ):  # small ones first: an interrupt keeps what is done
+        start = 0
+        while start < count or not start:  # small ones first, for an early interrupt
             began = time.perf_counter()
-            rows = shard(done, max(size, least))
-            found = outcomes(*part(rows), limit)
-            if found.unfinished:
-                kept, found = found.finished()
-                yield rows[kept], found
+            rows = cut_shard(start, max(size, least))
+            outcomes = evaluate_shard(*arguments_of(rows), limit)
+            if outcomes.unfinished:
+                places, outcomes = outcomes.finished()
+                yield rows[places], outcomes
                 raise KeyboardInterrupt
-            yield rows, found
-            share = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
-            size = max(1, int(size * min(share, 8)))
-            done += len(rows) or 1
+            yield rows, outcomes
+            growth = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
+            size = max(1, int(size * min(growth, FASTEST_GROWTH)))
+            start += len(rows) or 1
 
 
 def prepare(reward: Reward) -> None:
-    """Let functions that ask a model see whether it can be asked: InputError before any call, not after."""
+    """Let functions that ask a model see whether it can be asked, before any call.
+
+    Raises:
+        InputError: it cannot.
+    """
     for function in reward.functions:
-        if callable(own := getattr(function, "prepare", None)):
-            own()
+        prepare_function = getattr(function, "prepare", None)
+        if callable(prepare_function):
+            prepare_function()
 
 
-def _outcomes(
+def _evaluate_shard(
     plan: Plan,
     options: Mapping[str, Any],
     rows: Rows,
@@ -141,38 +157,39 @@ def _outcomes(
     functions back.
     """
     with caught_prints() as printed, chdir(os.getcwd()):
-        found = evaluate(
+        outcomes = evaluate(
             plan.take(rows), columns, groups=groups, limit=limit, **options
         )
-    return replace(found, plan=None, printed=printed)  # type: ignore[arg-type]
+    return replace(outcomes, plan=None, printed=printed)  # type: ignore[arg-type]
 
 
 def _in_workers(
-    outcomes: partial[Outcomes],
-    parts: Sequence[tuple[Rows, Columns, Rows]],
+    evaluate_shard: partial[Outcomes],
+    shards: Sequence[tuple[Rows, Columns, Rows]],
     workers: int,
 ) -> Iterator[tuple[int, Outcomes]]:
-    """Evaluate each part in a worker, and yield its place with the outcomes.
+    """Evaluate each shard in a worker, and yield its place with the outcomes.
 
-    A part whose worker dies is evaluated again call by call, so that one row is an error.
+    A shard whose worker dies is evaluated again call by call, so that one row is an
+    error.
     """
-    name = outcomes.args[0].reward.name
+    name = evaluate_shard.args[0].reward.name
     with (
-        Workers(seconds=FOREVER, count=workers) as pool,
-        TimeLimit(FOREVER, processes=workers) as alone,
+        Workers(seconds=NO_LIMIT, count=workers) as pool,
+        TimeLimit(NO_LIMIT, processes=workers) as limit,
     ):
         try:
-            for at, value in pool.map(outcomes, parts, chunk=2):
-                yield (
-                    at,
-                    outcomes(*parts[at], alone) if isinstance(value, Lost) else value,
-                )
+            for place, outcomes in pool.map(evaluate_shard, shards, chunk=2):
+                if isinstance(outcomes, Lost):
+                    outcomes = evaluate_shard(*shards[place], limit)
+                yield place, outcomes
         except WorkerEnded as error:
             raise RewardError(
                 f"reward {name!r} cannot be scored in worker processes: {error}"
             ) from error
         except CannotSend as error:
             raise RewardError(
-                f"reward {name!r} cannot be scored in worker processes: {error}; make what "
-                "its functions hold open (a client, a lock, a file) inside the call, or score without workers"
+                f"reward {name!r} cannot be scored in worker processes: {error}; make "
+                "what its functions hold open (a client, a lock, a file) inside the "
+                "call, or score without workers"
             ) from error

@@ -1,7 +1,7 @@
-"""Fields, components and gates over columns -> Outcomes, column by column.
+"""Evaluate fields, components and gates, column by column.
 
-A component is one pass over the rows whose gate is open, not a step of a loop over rows. What a user's
-function does wrong becomes the status of its row.
+A component is one pass over the rows whose gate is open, not a step of a loop over
+rows. What a user's function does wrong becomes the status of its row.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from rewardkit.scoring.outcomes import (
 )
 from rewardkit.scoring.reuse import Earlier, Reuse, cannot_call
 
-LISTS: dict[Any, Any] = {
+SETTLE_LISTS: dict[Any, Any] = {
     as_score: partial(as_list, settle=as_score, what="scores"),
     as_field: partial(as_list, settle=as_field, what="values"),
 }
@@ -66,11 +66,11 @@ class Together(Enum):
     ALL = "all"
 
 
-FIXED = frozenset({str, int, float, bool, NoneType, bytes})
+IMMUTABLE = frozenset({str, int, float, bool, NoneType, bytes})
 """Types of values that cannot be changed in place."""
 
-ALONE = Reason(ReasonCode.NEEDS_SIBLINGS)
-NONE = Reason(ReasonCode.RETURNED_NONE)
+NEEDS_SIBLINGS = Reason(ReasonCode.NEEDS_SIBLINGS)
+RETURNED_NONE = Reason(ReasonCode.RETURNED_NONE)
 
 
 def evaluate(
@@ -118,21 +118,21 @@ def evaluate(
 
 
 def at_rows(values: Sequence[Any], rows: Rows) -> Sequence[Any]:
-    """The values of these rows, in their order."""
+    """Return the values of these rows, in their order."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
         return values if len(rows) == len(values) else values[rows[0] : rows[-1] + 1]
     return [values[row] for row in rows.tolist()]
 
 
-def own_copy(value: Any) -> Any:
-    """A value that can be changed without anybody noticing; what cannot be copied is handed over as it is."""
+def copy_value(value: Any) -> Any:
+    """Copy a value that a function may change; what cannot be copied stays itself."""
     kind = type(value)
-    if kind in FIXED:
+    if kind in IMMUTABLE:
         return value
     if kind is list:
-        return list(map(own_copy, value))
+        return list(map(copy_value, value))
     if kind is dict:
-        return {key: own_copy(item) for key, item in value.items()}
+        return {key: copy_value(item) for key, item in value.items()}
     try:
         return copy.deepcopy(value)
     except CAUGHT:
@@ -140,7 +140,11 @@ def own_copy(value: Any) -> Any:
 
 
 class _Evaluation:
-    """One reward over its rows: what is known so far, by name, and what came of each field and component."""
+    """One reward over its rows.
+
+    `values` are the columns, fields and scores so far by name, `outcomes` what came of
+    each field and component.
+    """
 
     def __init__(
         self,
@@ -153,49 +157,47 @@ class _Evaluation:
     ) -> None:
         self.reward, self.every, self.reuse = part.reward, part.rows, reuse
         self.columns, self.groups, self.limit, self.out = columns, groups, limit, out
-        self.known: dict[str, Any] = dict(columns)
-        self.done: dict[str, Outcome] = {}
-        self.constant: dict[str, bool] = {}
+        self.values: dict[str, Any] = dict(columns)
+        self.outcomes: dict[str, Outcome] = {}
+        self.immutable: dict[str, bool] = {}
 
     def run(self, ignore_gates: bool) -> None:
         for name, call in self.reward.field_calls.items():
             self.field(name, call)
-        whole = Outcome.blank(
-            self.out.plan.rows
-        )  # what the gate on the whole reward says, once it is asked
+        # the gate on the whole reward is asked once all that it reads is there
+        reward_gate = Outcome.blank(self.out.plan.rows)
         waiting = None if ignore_gates else self.reward.gate_call
         for item in self.reward.components:
-            if waiting and self.known.keys() >= set(waiting.asks_for):
-                whole, waiting = self.gate(waiting, self.every), None
+            if waiting and self.values.keys() >= set(waiting.asks_for):
+                reward_gate, waiting = self.gate(waiting, self.every), None
             rows, outcome = self.every, self.out.components[item.name]
             outcome.mark(rows, SCORED)
             if not ignore_gates:
                 undecided = Reason(ReasonCode.REWARD_GATE_UNDECIDED)
-                rows = _passed(rows, whole, outcome, undecided)
+                rows = _pass_on(rows, reward_gate, outcome, undecided)
                 if item.gate_call:
                     gate = self.component_gate(item, item.gate_call, rows, not waiting)
                     needs = tuple(item.gate_call.asks_for)
                     undecided = Reason(ReasonCode.GATE_UNDECIDED, names=needs)
-                    rows = _passed(rows, gate, outcome, undecided, "")
+                    rows = _pass_on(rows, gate, outcome, undecided, "")
             self.component(item, rows, outcome)
         if waiting:
-            whole = self.gate(waiting, self.every)
-        status = whole.status[self.every]
+            reward_gate = self.gate(waiting, self.every)
+        status = reward_gate.status[self.every]
         self.out.gate[self.every] = np.select(
             [status == SCORED, status == GATED], [1.0, 0.0], np.nan
         )
 
     def field(self, name: str, call: Call) -> None:
-        outcome = self.done[name] = Outcome.blank(self.out.plan.rows)
+        outcome = self.outcomes[name] = Outcome.blank(self.out.plan.rows)
         rows = self.ready(call, self.every, outcome)
         # an adapter says itself how it is to be called
         together = Together(getattr(call.function, "together", ""))
-        values = self.known[name] = self.out.fields[name]
+        values = self.values[name] = self.out.fields[name]
         if self.reuse:
             rows = self.reuse.take_field(name, call, rows, values, outcome)
-        for row, value in zip(
-            rows.tolist(), self.values(call, rows, as_field, together), strict=True
-        ):
+        answers = self.answers(call, rows, as_field, together)
+        for row, value in zip(rows.tolist(), answers, strict=True):
             if type(value) is Reason:
                 outcome.mark([row], ABSTAINED if value.is_abstention else ERROR, value)
             else:
@@ -208,34 +210,32 @@ class _Evaluation:
     def component(self, item: Component, rows: Rows, outcome: Outcome) -> None:
         rows = self.ready(item.call, rows, outcome)
         if item.group and self.groups is None:
-            outcome.mark(rows, ABSTAINED, ALONE)
+            outcome.mark(rows, ABSTAINED, NEEDS_SIBLINGS)
         else:
             together = Together.GROUP if item.group else Together.ROW
             if item.batch:
                 together = Together.ALL if item.batch is True else Together.BATCH
             if self.reuse:
                 rows = self.reuse.take_scores(item, rows, outcome)
-            if (
-                item.call.is_async and self.out.unfinished
-            ):  # an interrupt ended an earlier one
+            # an interrupt ended an earlier one
+            if item.call.is_async and self.out.unfinished:
                 self.out.unfinished.update(rows.tolist())
                 rows = rows[:0]
-            told = (
-                outcome.verdicts
-                if getattr(item.function, "asks_model", False)
-                else None
-            )
-            answers = self.values(item.call, rows, as_score, together, told)
+            verdicts = None
+            if getattr(item.function, "asks_model", False):
+                verdicts = outcome.verdicts
+            answers = self.answers(item.call, rows, as_score, together, verdicts)
             if item.call.is_async:
-                self.out.unfinished.update(
-                    row
-                    for row, answer in zip(rows.tolist(), answers, strict=True)
-                    if answer is UNFINISHED
-                )
-            own = not user_code(item.call.function)
-            asked = {name: self.column(name) for name in item.call.asks_for if own}
-            _take(answers, rows, item.range, outcome, asked)
-        self.done[item.name], self.known[item.name] = outcome, outcome.scores
+                for row, answer in zip(rows.tolist(), answers, strict=True):
+                    if answer is UNFINISHED:
+                        self.out.unfinished.add(row)
+            arguments = {}
+            if not user_code(item.call.function):
+                for name in item.call.asks_for:
+                    arguments[name] = self.column(name)
+            _write_scores(answers, rows, item.range, outcome, arguments)
+        self.outcomes[item.name] = outcome
+        self.values[item.name] = outcome.scores
         if self.reuse:
             self.reuse.compare_scores(item.name, outcome)
 
@@ -262,12 +262,15 @@ class _Evaluation:
         return self.decide(item.gate, call, rows, out)
 
     def decide(self, gate: Gate, call: Call, rows: Rows, out: Outcome) -> Outcome:
-        """Write what a gate says of these rows: open (scored), closed (gated), abstains or fails."""
+        """Write what a gate says of these rows.
+
+        Open is SCORED, closed GATED; it may also abstain or fail.
+        """
         answers: Iterable[Any]
         if callable(gate.on):
-            answers = self.values(call, rows, as_decision)
+            answers = self.answers(call, rows, as_decision)
         elif gate.on in self.reward.names:  # without a Python loop over the rows
-            scores = self.done[gate.on].scores[rows]
+            scores = self.outcomes[gate.on].scores[rows]
             out.mark(rows[~_between(scores, gate)], GATED)
             return out
         else:
@@ -283,134 +286,141 @@ class _Evaluation:
         return out
 
     def ready(self, call: Call, rows: Rows, outcome: Outcome) -> Rows:
-        """The rows where every field and score that is asked for has a value; the others get their status.
+        """Return the rows in which every field and score that a call asks for is there.
 
-        A failed field is an error; what asks for a component that its gate kept from running is gated, too.
+        The others get their status: a failed field is an error; what asks for a gated
+        component is gated, too.
         """
         for name in call.asks_for:
             if name in self.reward.fields:
                 missing = Reason(ReasonCode.FIELD_ABSTAINED, names=(name,))
-                rows = _passed(rows, self.done[name], outcome, missing, name)
-            elif name in self.done:
+                rows = _pass_on(rows, self.outcomes[name], outcome, missing, name)
+            elif name in self.outcomes:
                 missing = Reason(ReasonCode.SCORE_MISSING, names=(name,))
-                rows = _passed(rows, self.done[name], outcome, missing)
+                rows = _pass_on(rows, self.outcomes[name], outcome, missing)
         return rows
 
     def column(self, name: str) -> Sequence[Any]:
-        """A column, field or score by name, as Python values."""
-        if name == ROLLOUT and name not in self.known:
+        """Return a column, field or score by name, as Python values."""
+        if name == ROLLOUT and name not in self.values:
             rows = zip(*self.columns.values(), strict=True)
-            self.known[name] = [
+            self.values[name] = [
                 dict(zip(self.columns, values, strict=True)) for values in rows
             ]
-        column: Sequence[Any] = self.known[name]
+        column: Sequence[Any] = self.values[name]
         if isinstance(column, np.ndarray):
-            column = self.known[name] = column.tolist()
+            column = self.values[name] = column.tolist()
         return column
 
-    def values(
+    def answers(
         self,
         call: Call,
         rows: Rows,
         settle: Callable[[Any], Any],
         together: Together = Together.ROW,
-        told: dict[int, Any] | None = None,
+        verdicts: dict[int, Any] | None = None,
     ) -> Sequence[Any]:
-        """What a function gives for each of these rows, or Reasons; `told` gets what it notes as `VERDICT`.
+        """Call a function for these rows; return its answers, or Reasons.
 
-        It is called for each row, or with lists for several rows `together`.
+        It is called for each row, or with lists for several rows `together`. `verdicts`
+        gets what it notes as `VERDICT`.
         """
         if isinstance(call.function, Recorded) and len(rows):
             raise cannot_call(self.reward)
         if together is Together.ROW:
-            notes = self.listener(len(rows), told)
-            calls = Calls.of(
-                call, partial(self.arguments, call, rows), len(rows), settle, notes
-            )
+            notes = self.new_notes(len(rows), verdicts)
+            column = partial(self.arguments, call, rows)
+            calls = Calls.of(call, column, len(rows), settle, notes)
             answers = answers_of(calls, self.limit)
-            for row, said in zip(rows.tolist(), notes, strict=True) if notes else ():
-                self.hear(said, [row], told)
+            if notes:
+                for row, noted in zip(rows.tolist(), notes, strict=True):
+                    self.keep_notes(noted, [row], verdicts)
             return answers
         if together is Together.GROUP and self.groups is None:
-            return [ALONE] * len(rows)
+            return [NEEDS_SIBLINGS] * len(rows)
         bundles: list[Rows] = [rows] if len(rows) else []
         if together is not Together.ALL and len(rows):
             codes = rows if self.groups is None else self.groups[rows]
             order = np.argsort(codes, kind="stable")
             bundles = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1)
-        values: dict[int, Any] = {}
+        by_row: dict[int, Any] = {}
         while bundles:
-            notes = self.listener(len(bundles), told)
+            notes = self.new_notes(len(bundles), verdicts)
             lists = partial(self.lists, call, bundles)
-            answers = answers_of(
-                Calls.of(call, lists, len(bundles), LISTS[settle], notes), self.limit
-            )
-            again: list[Rows] = []
-            for place, (some, answer) in enumerate(zip(bundles, answers, strict=True)):
-                is_reason = isinstance(answer, Reason)
-                if is_reason and together is Together.BATCH and len(some) > 1:
-                    again += list(some[:, None])
+            calls = Calls.of(call, lists, len(bundles), SETTLE_LISTS[settle], notes)
+            row_by_row: list[Rows] = []
+            for place, answer in enumerate(answers_of(calls, self.limit)):
+                bundle = bundles[place]
+                has_failed = isinstance(answer, Reason)
+                if has_failed and together is Together.BATCH and len(bundle) > 1:
+                    row_by_row += list(bundle[:, None])
                     continue
                 if notes is not None:
-                    self.hear(notes[place], some.tolist(), told)
-                if not isinstance(answer, Reason) and len(answer) != len(some):
-                    answer = Reason(
-                        ReasonCode.WRONG_LENGTH, returned=len(answer), rows=len(some)
-                    )
-                several = [answer] * len(some) if isinstance(answer, Reason) else answer
-                values.update(zip(some.tolist(), several, strict=True))
-            bundles = again
-        return [values[row] for row in rows.tolist()]
+                    self.keep_notes(notes[place], bundle.tolist(), verdicts)
+                answers = _spread(answer, len(bundle))
+                by_row.update(zip(bundle.tolist(), answers, strict=True))
+            bundles = row_by_row
+        return [by_row[row] for row in rows.tolist()]
 
-    def listener(
-        self, count: int, told: dict[int, Any] | None
+    def new_notes(
+        self, count: int, verdicts: dict[int, Any] | None
     ) -> list[dict[str, Any]] | None:
-        """A dict for what each of so many calls notes; ``None`` where nobody wants to know."""
-        return (
-            None
-            if self.out.notes is None and told is None
-            else [{} for _ in range(count)]
-        )
+        """Return a dict for the notes of each call, or None if no notes are wanted."""
+        if self.out.notes is None and verdicts is None:
+            return None
+        return [{} for _ in range(count)]
 
-    def hear(
-        self, said: dict[str, Any], rows: list[int], told: dict[int, Any] | None
+    def keep_notes(
+        self, noted: dict[str, Any], rows: list[int], verdicts: dict[int, Any] | None
     ) -> None:
-        """Keep what a call for these rows noted: the verdict of each, and notes where they mean one row."""
-        if told is not None and VERDICT in said:
-            verdicts = said.pop(VERDICT)
-            several = verdicts if isinstance(verdicts, list) else [verdicts] * len(rows)
-            told.update(zip(rows, several, strict=True))
+        """Keep the verdicts of a call for these rows, and notes if it is one row."""
+        if verdicts is not None and VERDICT in noted:
+            verdict = noted.pop(VERDICT)
+            is_list = isinstance(verdict, list)
+            several = verdict if is_list else [verdict] * len(rows)
+            verdicts.update(zip(rows, several, strict=True))
         if self.out.notes is not None and len(rows) == 1:
-            self.out.notes[rows[0]].update(said)
+            self.out.notes[rows[0]].update(noted)
 
     def arguments(self, call: Call, rows: Rows, name: str) -> Sequence[Any]:
-        """The values of a column for these rows; what a user's function might change is a copy of its own."""
+        """Return the values of a column, copies where a user's code may change them."""
         values = at_rows(self.column(name), rows)
-        if not user_code(call.function) or self.fixed(name):
+        if not user_code(call.function) or self.is_immutable(name):
             return values
-        return list(map(own_copy, values))
+        return list(map(copy_value, values))
 
-    def fixed(self, name: str) -> bool:
-        """Whether no value of a column can be changed in place."""
-        if name not in self.constant:
-            self.constant[name] = FIXED.issuperset(map(type, self.column(name)))
-        return self.constant[name]
+    def is_immutable(self, name: str) -> bool:
+        """Return whether no value of a column can be changed in place."""
+        if name not in self.immutable:
+            types = map(type, self.column(name))
+            self.immutable[name] = IMMUTABLE.issuperset(types)
+        return self.immutable[name]
 
     def lists(self, call: Call, bundles: list[Rows], name: str) -> list[Sequence[Any]]:
-        """The values of a column for the rows of each bundle, as a list that is the function's own."""
+        """Return the values of a column for each bundle of rows, as new lists."""
         return [list(self.arguments(call, rows, name)) for rows in bundles]
 
 
-def _passed(
+def _spread(answer: list[Any] | Reason, rows: int) -> list[Any]:
+    """Return the answer for several rows by row; one Reason is that of each."""
+    if isinstance(answer, Reason):
+        return [answer] * rows
+    if len(answer) != rows:
+        return [Reason(ReasonCode.WRONG_LENGTH, returned=len(answer), rows=rows)] * rows
+    return answer
+
+
+def _pass_on(
     rows: Rows,
     earlier: Outcome,
     outcome: Outcome,
     missing: Reason,
     failed: str | None = None,
 ) -> Rows:
-    """The rows that an earlier outcome lets through; the others are gated with it, or have no score.
+    """Return the rows that an earlier outcome lets through; the others get its status.
 
-    The reason says what is `missing`; errors of a field or gate are passed on by what `failed`.
+    The reason says what is `missing`; errors of a field or gate are passed on by what
+    `failed`.
     """
     status = earlier.status[rows]
     if not status.any():
@@ -425,65 +435,61 @@ def _passed(
     return np.asarray(rows[status == SCORED])
 
 
-def _of_objects(objects: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Why that may be, and which key to take, where what was to be compared is an object."""
-    for name, value in objects.items():
-        key = next(
-            (key for key in (*ALIASES["ground_truth"], *value) if key in value), "..."
-        )
-        return (
-            f"{name} is a dict of {preview(list(value))}, no value to compare; take {name}[{key!r}] in a "
-            f"field, and name that in rk.Component(..., columns={{{name!r}: FIELD}})"
-        )
-    return ""
+def _explain_none(arguments: Mapping[str, Sequence[Any]], row: int) -> Reason:
+    """Return why one of our functions returned None: it may have compared a dict."""
+    for name, column in arguments.items():
+        value = column[row]
+        if isinstance(value, dict):
+            likely = [key for key in (*ALIASES["ground_truth"], *value) if key in value]
+            key = likely[0] if likely else "..."
+            words = (
+                f"{name} is a dict of {preview(list(value))}, no value to compare; "
+                f"take {name}[{key!r}] in a field, and name that in rk.Component(..., "
+                f"columns={{{name!r}: FIELD}})"
+            )
+            return replace(RETURNED_NONE, words=words)
+    return RETURNED_NONE
 
 
 def _between(scores: NDArray[np.float64], gate: Gate) -> NDArray[np.bool_]:
-    """Where a gate on scores is open: `Gate.admits` for all of them."""
+    """Mark the scores for which a gate on them is open, as `Gate.admits`."""
     low = -math.inf if gate.at_least is None else gate.at_least
     high = math.inf if gate.at_most is None else gate.at_most
     is_open: NDArray[np.bool_] = (scores >= low) & (scores <= high)
     return is_open if gate.equals is None else is_open & (scores == gate.equals)
 
 
-def _take(
-    results: Sequence[Any],
+def _write_scores(
+    answers: Sequence[Any],
     rows: Rows,
     allowed: tuple[float, float] | None,
     outcome: Outcome,
-    asked: Mapping[str, Sequence[Any]],
+    arguments: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Write the results that are scores; give the others their status and reason.
+    """Write the answers that are scores; give the other rows their status and reason.
 
-    `asked` are the columns that a function of ours was given, which judges no object.
+    `arguments` are the columns that a function of ours got, by name.
     """
     low, high = allowed or (-math.inf, math.inf)
-    left: Sequence[int] = range(len(results))
-    if set(map(type, results)) <= {float, int, bool, np.float64}:
+    places: Sequence[int] = range(len(answers))
+    if set(map(type, answers)) <= {float, int, bool, np.float64}:
         try:
-            values = np.fromiter(results, dtype=float, count=len(results))
-            fit = np.isfinite(values) & (values >= low) & (values <= high)
-            outcome.scores[rows[fit]] = values[fit]
-            left = np.flatnonzero(~fit).tolist()
+            values = np.fromiter(answers, dtype=float, count=len(answers))
+            is_score = np.isfinite(values) & (values >= low) & (values <= high)
+            outcome.scores[rows[is_score]] = values[is_score]
+            places = np.flatnonzero(~is_score).tolist()
         except OverflowError:  # an int beyond any float
             pass
-    for at in left:
-        row, score = int(rows[at]), as_score(results[at])
+    for place in places:
+        row, score = int(rows[place]), as_score(answers[place])
         if score is None:
-            objects = {
-                name: column[row]
-                for name, column in asked.items()
-                if isinstance(column[row], dict)
-            }
-            reason = replace(NONE, words=_of_objects(objects)) if objects else NONE
-            outcome.status[row], outcome.reasons[row] = ABSTAINED, reason
+            outcome.mark([row], ABSTAINED, _explain_none(arguments, row))
         elif isinstance(score, Reason):
             status = ABSTAINED if score.is_abstention else ERROR
-            outcome.status[row], outcome.reasons[row] = status, score
+            outcome.mark([row], status, score)
         elif low <= score <= high:
             outcome.scores[row] = score
         else:
-            reason = Reason(
-                ReasonCode.OUT_OF_RANGE, value=repr(score), expected=str(allowed)
-            )
-            outcome.status[row], outcome.reasons[row] = ERROR, reason
+            value, expected = repr(score), str(allowed)
+            reason = Reason(ReasonCode.OUT_OF_RANGE, value=value, expected=expected)
+            outcome.mark([row], ERROR, reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.html import cards
@@ -21,10 +21,29 @@ from rewardkit.rollouts.values import present
 from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.scores import Scores
 
+CONTRIBUTION_COLUMNS: Final = (
+    "component",
+    "status",
+    "score",
+    "weight",
+    "adds",
+    "gate",
+    "why",
+)
+
+LONGEST_EXTRACTED: Final = 20_000
+"""Characters of a completion up to which a page looks for its fields."""
+
+MOST_SPANS: Final = 4
+"""Spans of a field that are marked."""
+
 
 @dataclass(frozen=True)
-class Line:
-    """What one component added: its score, weight, what it contributed (NaN where it did not), and why."""
+class Contribution:
+    """What one component added: its score times its weight, NaN where it has none.
+
+    `why_not` is the reason of a missing score, `why` what the component is paid for.
+    """
 
     component: str
     status: str
@@ -37,23 +56,18 @@ class Line:
 
     @property
     def reason(self) -> str:
-        """Why there is no score, as a sentence."""
+        """Return why there is no score, as a sentence."""
         return str(self.why_not or "")
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """As a row of a table with `HEADER`."""
-        score, weight, adds = (
-            number(self.score),
-            f"{self.weight:g}",
-            number(self.contribution),
-        )
+        """Return it as a row of a table with `CONTRIBUTION_COLUMNS`."""
         return (
             self.component,
             self.status,
-            score,
-            weight,
-            adds,
+            number(self.score),
+            f"{self.weight:g}",
+            number(self.contribution),
             self.gate,
             self.reason or self.why,
         )
@@ -63,101 +77,73 @@ class Line:
 class Explanation(HasPage):
     """Why one completion got its reward.
 
-    Fields with the spans they were taken from, a line a component, notes, total.
-
-    `contribution` is weight times score, for a weighted sum; other aggregations have none (NaN).
+    `spans` are the places in the completion that its fields were taken from. Of
+    aggregations other than the weighted sum `lines` have no contribution (NaN).
     """
 
     reward: str
     completion: str
     columns: dict[str, Any]
     spans: dict[str, list[Span]]
-    lines: tuple[Line, ...]
+    lines: tuple[Contribution, ...]
     result: RewardResult
 
     def __str__(self) -> str:
-        out = [
-            f"reward {self.reward!r}: {self.result.reward:.4g}",
-            "",
-            repr(self.completion),
-            "",
-        ]
+        lines = [f"reward {self.reward!r}: {self.result.reward:.4g}", ""]
+        lines += [repr(self.completion), ""]
         for name, value in self.result.fields.items():
-            at = self._places(name)
-            out.append(
-                f"field {name} = {value!r}" + (f" (characters {at})" if at else "")
-            )
-        out += ["", *aligned([HEADER, *(line.cells for line in self.lines)])]
-        out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
-        out += [f"verdict {name}: {said}" for name, said in self.verdicts]
-        return "\n".join(out)
-
-    @property
-    def verdicts(self) -> list[tuple[str, str]]:
-        """What models said: component, then level, reason, what the call cost and the raw answer."""
-        return [
-            (name, verdict_text(verdict))
-            for name, verdict in self.result.verdicts.items()
-        ]
-
-    @property
-    def taken(self) -> list[tuple[str, str, str]]:
-        """Each field with what it took and at which characters, then the truth, as text."""
-        rows = [
-            (name, "not found" if value is None else repr(value), self._places(name))
-            for name, value in self.result.fields.items()
-        ]
-        truth = [
-            value for name, value in self.columns.items() if name == "ground_truth"
-        ]
-        return [
-            *rows,
-            *(
-                ("ground_truth", "missing" if one is None else str(one), "")
-                for one in truth
-            ),
-        ]
+            places = self._places(name)
+            aside = f" (characters {places})" if places else ""
+            lines.append(f"field {name} = {value!r}{aside}")
+        rows = [line.cells for line in self.lines]
+        lines += ["", *aligned([CONTRIBUTION_COLUMNS, *rows])]
+        for name, value in self.result.notes.items():
+            lines.append(f"note {name} = {value!r}")
+        for name, verdict in self.result.verdicts.items():
+            lines.append(f"verdict {name}: {verdict_text(verdict)}")
+        return "\n".join(lines)
 
     def _places(self, field: str) -> str:
-        return ", ".join(
-            f"{start}-{end}" for start, end in self.spans.get(field, ())[:MARKED]
-        )
+        spans = self.spans.get(field, ())[:MOST_SPANS]
+        return ", ".join(f"{start}-{end}" for start, end in spans)
 
     def page(self) -> Page:
-        """Return the completion with its fields marked, what each component adds, and notes."""
+        """Return the completion with its fields marked, and what components add."""
         total = number(self.result.reward)
-        return Page(
-            self.reward,
-            [
-                Quote("", self.completion, self.spans, longest=LONGEST_ESCAPED),
-                *self.blocks(total),
-            ],
-            f"reward {total}",
-        )
+        text = Quote("", self.completion, self.spans, longest=LONGEST_ESCAPED)
+        return Page(self.reward, [text, *self.blocks(total)], f"reward {total}")
 
     def blocks(self, total: str, combined: str = "") -> list[Block]:
-        """Return what each component adds to the `total`, and how, below the completion."""
-        taken = []
-        for name, value, places in self.taken:
-            is_ours = value in ("not found", "missing")
-            taken.append((name, value if is_ours else UserText(value), places))
+        """Return what stands below the completion: how components make the `total`."""
+        fields: list[tuple[str, object, str]] = []
+        for name, value in self.result.fields.items():
+            text = "not found" if value is None else UserText(repr(value))
+            fields.append((name, text, self._places(name)))
+        if "ground_truth" in self.columns:
+            truth = self.columns["ground_truth"]
+            text = "missing" if truth is None else UserText(str(truth))
+            fields.append(("ground_truth", text, ""))
         return [
             cards.contribution_table(self.lines, total, combined),
-            cards.taken_table(taken),
+            cards.taken_table(fields),
             *cards.verdict_blocks(self.result.verdicts),
             cards.note_table(self.result.notes),
         ]
 
 
-HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
-
-
 def explain(reward: Reward | Scores, rollout: Mapping[str, Any] | int) -> Explanation:
-    """Why this rollout (a dict of columns, such as `rollouts[0]`) gets its reward, before any transform.
+    """Explain the reward of one completion, before any transform.
 
-    Of scores it is the position of a row; what scoring left is explained, and nothing is called again.
-    In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is
-    asked for.
+    Args:
+        reward: a reward, which then judges the rollout; or scores, of which nothing is
+            called again, so that it is also told what failed, hung or depends on
+            siblings.
+        rollout: a dict of columns such as ``rollouts[0]``; of scores the position of a
+            row.
+
+    Raises:
+        RewardError: a column is missing, or the reward has no part for this rollout.
+        RolloutsError: `rollout` is neither, or there is no such row.
     """
     if isinstance(reward, Scores):
         if isinstance(rollout, Mapping) or not 0 <= rollout < len(reward):
@@ -165,137 +151,120 @@ def explain(reward: Reward | Scores, rollout: Mapping[str, Any] | int) -> Explan
                 f"explain takes the position of one of {len(reward)} scored rows, "
                 f"not {preview(rollout)}"
             )
-        return explained(reward, int(rollout))
+        row = int(rollout)
+        result = _result_of_row(reward, row)
+        return _explain(reward.reward, reward.rollouts[row], result, f"row {row}")
     check_reward(reward, "explain")
     if not isinstance(rollout, Mapping):
         raise RolloutsError(
-            f"explain takes one rollout, a dict of columns such as rollouts[0], not {preview(rollout)}"
+            "explain takes one rollout, a dict of columns such as rollouts[0], not "
+            f"{preview(rollout)}"
         )
     columns = {name: rollout[name] for name in rollout if name in reward.needs}
-    result = (
-        reward(**columns)
-        if set(reward.needs) <= set(columns)
-        else reward(**dict(rollout))
-    )
-    return _explanation(reward, rollout, result, "this rollout")
+    if not set(reward.needs) <= set(columns):
+        columns = dict(rollout)  # whole rows, or the error names what is missing
+    return _explain(reward, rollout, reward(**columns), "this rollout")
 
 
-def explained(scores: Scores, row: int) -> Explanation:
-    """Why a scored rollout got its reward before any transform, from what scoring left.
-
-    Nothing of the user's is called again: what a call did then is what is told, also where it failed, hung
-    or depends on siblings. RewardError: the reward has no part for this row.
-    """
+def _result_of_row(scores: Scores, row: int) -> RewardResult:
+    """Return what scoring left of a row."""
     reward, values = scores.reward, scores.table.iloc[row]
-    columns = [f"reason/{name}" for name in reward.names]
-    reasons = dict(zip(reward.names, read_reasons(values[columns]), strict=True))
-    notes = {
-        str(name): present(values[name])
-        for name in values.index
-        if str(name).startswith("note/")
-    }
-    result = RewardResult(
-        reward=float(values["reward_raw"]),
-        scores={name: float(values[f"score/{name}"]) for name in reward.names},
-        status={name: str(values[f"status/{name}"]) for name in reward.names},
-        reasons={name: why for name, why in reasons.items() if why is not None},
-        fields={
-            name: present(values[f"field/{name}"])
-            for name in reward.fields
-            if f"field/{name}" in values
-        },
-        notes={
-            name.removeprefix("note/"): value
-            for name, value in notes.items()
-            if value is not None
-        },
-        verdicts={
-            name: dict(verdict)
-            for name in reward.names
-            if isinstance(verdict := values.get(f"verdict/{name}"), Mapping)
-        },
-    )
-    return _explanation(reward, scores.rollouts[row], result, f"row {row}")
+    result = RewardResult(float(values["reward_raw"]), {}, {}, {}, {}, {})
+    reasons = read_reasons(values[f"reason/{name}"] for name in reward.names)
+    for name, reason in zip(reward.names, reasons, strict=True):
+        result.scores[name] = float(values[f"score/{name}"])
+        result.status[name] = str(values[f"status/{name}"])
+        if reason is not None:
+            result.reasons[name] = reason
+        verdict = values.get(f"verdict/{name}")
+        if isinstance(verdict, Mapping):
+            result.verdicts[name] = dict(verdict)
+    for name in reward.fields:
+        if f"field/{name}" in values:
+            result.fields[name] = present(values[f"field/{name}"])
+    for column in map(str, values.index):
+        kind, _, name = column.partition("/")
+        note = present(values[column]) if kind == "note" else None
+        if note is not None:
+            result.notes[name] = note
+    return result
 
 
-def _explanation(
-    reward: Reward, rollout: Mapping[str, Any], result: RewardResult, what: str
+def _explain(
+    reward: Reward, rollout: Mapping[str, Any], result: RewardResult, place: str
 ) -> Explanation:
-    """The explanation of a result: where the fields stand, and what each component adds."""
+    """Say where the fields stand, and what each component adds."""
     part = reward.for_row(rollout)
     if part is None:
         raise RewardError(
-            f"reward {reward.name!r} has no part for {what}, so there is nothing to explain"
+            f"reward {reward.name!r} has no part for {place}, so there is nothing to "
+            "explain"
         )
     completion = rollout.get("completion")
-    spans = {
-        name: spans_of(function, completion)
-        for name, function in part.fields.items()
-        if isinstance(function, Extractor)
-        and isinstance(completion, str)
-        and result.fields.get(name) is not None
-    }
+    spans = {}
+    for name, function in part.fields.items():
+        if isinstance(function, Extractor) and isinstance(completion, str):
+            if result.fields.get(name) is not None:
+                spans[name] = spans_of(function, completion)
     lines = []
     for item in part.components:
-        status, value = result.status[item.name], result.scores[item.name]
+        status, score = result.status[item.name], result.scores[item.name]
         adds = math.nan
-        if part.aggregation == "weighted_sum" and status in ("scored", "gated"):
-            adds = item.weight * value if status == "scored" else 0.0
-        gate = describe(item.gate) if item.gate else ""
-        why_not = result.reasons.get(item.name)
-        lines.append(
-            Line(item.name, status, value, item.weight, adds, gate, why_not, item.why)
+        if part.aggregation == "weighted_sum":
+            adds = {"scored": item.weight * score, "gated": 0.0}.get(status, math.nan)
+        line = Contribution(
+            item.name,
+            status,
+            score,
+            item.weight,
+            adds,
+            describe(item.gate) if item.gate else "",
+            result.reasons.get(item.name),
+            item.why,
         )
-    return Explanation(
-        part.name, str(completion), dict(rollout), spans, tuple(lines), result
-    )
+        lines.append(line)
+    text = str(completion)
+    return Explanation(part.name, text, dict(rollout), spans, tuple(lines), result)
 
 
 def verdict_text(verdict: Mapping[str, Any]) -> str:
-    """What a model said, as a person reads it.
+    """Write what a model said as a person reads it.
 
-    >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"], "cached": False})
+    >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"]})
     "good: short (cost 0.002; raw answer: '{}')"
     """
-    level, reason, cost = (
-        verdict.get("level"),
-        str(verdict.get("reason", "")),
-        verdict.get("cost"),
-    )
-    about = (
-        ["cached"]
-        if verdict.get("cached")
-        else [f"cost {cost:g}"]
-        if cost is not None
-        else []
-    )
-    raw = verdict.get("raw")
-    about += ["raw answer: " + " | ".join(map(repr, raw))] if raw else []
-    said = f"{level}: {reason}" if level else reason
-    return f"{said} ({'; '.join(about)})" if about else said
+    level, reason = verdict.get("level"), str(verdict.get("reason", ""))
+    asides = []
+    if verdict.get("cached"):
+        asides.append("cached")
+    elif verdict.get("cost") is not None:
+        asides.append(f"cost {verdict['cost']:g}")
+    if verdict.get("raw"):
+        asides.append("raw answer: " + " | ".join(map(repr, verdict["raw"])))
+    sentence = f"{level}: {reason}" if level else reason
+    return f"{sentence} ({'; '.join(asides)})" if asides else sentence
 
 
 def spans_of(extractor: Extractor, text: str) -> list[Span]:
-    """Where an extractor found something; a pattern that takes too long found nothing."""
+    """Find where an extractor takes something; nowhere if its pattern is too slow."""
     try:
         return extractor.spans(text)
     except TimeoutError:
         return []
 
 
-EXTRACTED = 20_000  # characters of a completion up to which its fields are looked for
-MARKED = 4  # spans of a field
-
-
 def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Span]]:
-    """Where the fields stand that extractors take from the completion; of a very long one nothing."""
+    """Find where fields are taken from a completion; nowhere in a very long one."""
     completion = columns.get("completion")
-    if not isinstance(completion, str) or len(completion) > EXTRACTED:
-        return {}
     part = reward.for_row(columns)
-    found = {
-        name: spans_of(function, completion)[:MARKED]
-        for name, function in (part.fields.items() if part else ())
-        if isinstance(function, Extractor)
-    }
-    return {name: spans for name, spans in found.items() if spans}
+    if part is None or not isinstance(completion, str):
+        return {}
+    if len(completion) > LONGEST_EXTRACTED:
+        return {}
+    spans = {}
+    for name, function in part.fields.items():
+        if isinstance(function, Extractor):
+            places = spans_of(function, completion)[:MOST_SPANS]
+            if places:
+                spans[name] = places
+    return spans

@@ -1,4 +1,4 @@
-"""Labelled cases: completions of which people have said what a judge should say of them."""
+"""Labelled cases: completions with what people say a judge should say of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ LabelledCases = str | Path | Iterable[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Cases as columns; the score that each should get, NaN without a label, and its prompt, (cases,)."""
+    """Cases as columns, with their labels and prompts, (cases,).
+
+    A label is the score that a case should get, NaN without one.
+    """
 
     columns: Columns
     labels: Floats
@@ -31,10 +34,18 @@ class Labelled:
 def read_labelled(
     cases: LabelledCases, label: str, levels: Mapping[str, float]
 ) -> Labelled:
-    """Cases of a file or of dicts, whose column `label` has a level, a number in [0, 1], or a bool.
+    """Read cases of a file or of dicts, with a label each.
 
-    The prompt of a case is its `prompt_id`, else its `prompt`; without any each case has its own. CasesError:
-    there are none, what is no object, a label that is none, no label at all.
+    The prompt of a case is its `prompt_id`, else its `prompt`; without any each case
+    has its own.
+
+    Args:
+        cases: a file, or dicts of columns.
+        label: the column of labels: a level, a number in [0, 1], or a bool.
+        levels: level -> its score.
+
+    Raises:
+        CasesError: there are none, what is no object, a label that is none, no label.
     """
     columns = _columns(cases)
     count = len(next(iter(columns.values()), ()))
@@ -45,7 +56,7 @@ def read_labelled(
 
 
 def _columns(cases: LabelledCases) -> Columns:
-    """The cases as columns. CasesError: none, or what is no object."""
+    """Read cases as columns. CasesError: none, or what is no object."""
     if not isinstance(cases, str | Path | Iterable) or isinstance(cases, Mapping):
         raise CasesError(
             f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}"
@@ -63,20 +74,20 @@ def _columns(cases: LabelledCases) -> Columns:
     return read.columns
 
 
-def _labels(given: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
-    """The score that each case should get, NaN without a label, (cases,). CasesError: none, or no label."""
-    labels = np.full(len(given), np.nan)
-    for row, value in enumerate(given):
+def _labels(cells: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
+    """Return the score that each case should get, NaN without a label, (cases,)."""
+    labels = np.full(len(cells), np.nan)
+    for row, value in enumerate(cells):
         if isinstance(value, str) and value in levels:
             labels[row] = levels[value]
         elif isinstance(value, int | float) and 0 <= value <= 1:
             labels[row] = float(value)
         elif value is not None:
-            known = f"one of {', '.join(map(repr, levels))}, " if levels else ""
+            choices = f"one of {', '.join(map(repr, levels))}, " if levels else ""
+            near = did_you_mean(value, levels) if isinstance(value, str) else ""
             raise CasesError(
-                f"case {row + 1}: {preview(value)} in {label!r} does not fit; give {known}a number in "
-                "[0, 1], or true or false"
-                + (did_you_mean(value, levels) if isinstance(value, str) else "")
+                f"case {row + 1}: {preview(value)} in {label!r} does not fit; give "
+                f"{choices}a number in [0, 1], or true or false{near}"
             )
     if np.isnan(labels).all():
         raise CasesError(

@@ -1,4 +1,4 @@
-"""What came of each field and component on each row: the record between evaluation and weights."""
+"""What came of each field and component on each row, before weights."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ SCORED, GATED, ABSTAINED, ERROR = range(4)
 
 @dataclass(eq=False)
 class Outcome:
-    """One component, or field, on each row: score (NaN unless scored), status, and why it is not scored.
+    """One component, or field, on each row: score (NaN unless scored), status, reasons.
 
-    `verdicts` are what the model said that a component asked: the dict that it left as its `VERDICT` note.
+    `verdicts` are what the model said that a component asked: the dict that it left as
+    its `VERDICT` note.
     """
 
     scores: Floats
@@ -37,7 +38,7 @@ class Outcome:
 
     @classmethod
     def blank(cls, rows: int, status: int = SCORED) -> Outcome:
-        """No score yet on any row, all of this status."""
+        """Return one without any score, all rows of this status."""
         return cls(np.full(rows, np.nan), np.full(rows, status, dtype=np.int8))
 
     def mark(
@@ -46,39 +47,34 @@ class Outcome:
         """Give these rows a status, and the reason."""
         self.status[rows] = status
         if reason is not None:
-            self.reasons.update(
-                dict.fromkeys(rows if isinstance(rows, list) else rows.tolist(), reason)
-            )
+            places = rows if isinstance(rows, list) else rows.tolist()
+            self.reasons.update(dict.fromkeys(places, reason))
 
     def put(self, rows: Rows, other: Outcome) -> None:
         """Write another outcome, which is of these rows alone, into this one."""
         self.scores[rows], self.status[rows] = other.scores, other.status
-        self.reasons.update(
-            (int(rows[at]), reason) for at, reason in other.reasons.items()
-        )
-        self.verdicts.update(
-            (int(rows[at]), verdict) for at, verdict in other.verdicts.items()
-        )
+        places = rows.tolist()
+        for row, reason in other.reasons.items():
+            self.reasons[places[row]] = reason
+        for row, verdict in other.verdicts.items():
+            self.verdicts[places[row]] = verdict
 
     def at(self, rows: Rows) -> Outcome:
-        """That of these rows alone, in their order."""
+        """Return that of these rows alone, in their order."""
         places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
-        return Outcome(
-            self.scores[rows],
-            self.status[rows],
-            _moved(self.reasons, places),
-            _moved(self.verdicts, places),
-        )
+        reasons, verdicts = _at(self.reasons, places), _at(self.verdicts, places)
+        return Outcome(self.scores[rows], self.status[rows], reasons, verdicts)
 
 
 @dataclass(eq=False)
 class Outcomes:
     """What came of a plan, by name; each array and list has one entry a row.
 
-    `fields` are the extractions, ``None`` where there is none; `failed` says by field and row why one failed
-    (no value is no failure); `gate` is 1 where the gate on the whole reward is open, 0 closed, NaN unknown;
-    `notes` has what `rk.note` left, where it was asked for; `printed` what users' functions printed;
-    `unfinished` are the rows whose calls an interrupt ended.
+    `fields` are the extractions, None where there is none, and `failed` says by field
+    and row why one failed (no value is no failure). `gate` is 1 where the gate on the
+    whole reward is open, 0 closed, NaN unknown. `notes` has what `rk.note` left, if it
+    is wanted, `printed` what users' functions printed, and `unfinished` the rows whose
+    calls an interrupt ended.
     """
 
     plan: Plan
@@ -92,7 +88,7 @@ class Outcomes:
 
     @classmethod
     def blank(cls, plan: Plan, *, notes: bool = False) -> Outcomes:
-        """No outcome yet on any row: every component is gated."""
+        """Return one without any outcome: every component is gated."""
         reward, rows = plan.reward, plan.rows
         return cls(
             plan,
@@ -107,10 +103,10 @@ class Outcomes:
         """Join the outcomes of parts of a plan, each with its rows."""
         parts = list(parts)
         has_notes = any(part.notes is not None for _, part in parts)
-        whole = cls.blank(plan, notes=has_notes)
+        outcomes = cls.blank(plan, notes=has_notes)
         for rows, part in parts:
-            whole.put(rows, part)
-        return whole
+            outcomes.put(rows, part)
+        return outcomes
 
     def put(self, rows: Rows, other: Outcomes) -> None:
         """Write the outcomes of these rows alone, in their order, into these."""
@@ -120,103 +116,113 @@ class Outcomes:
             self.components[name].put(rows, outcome)
         places = rows.tolist()
         for name, reasons in other.failed.items():
-            self.failed.setdefault(name, {}).update(
-                (places[at], why) for at, why in reasons.items()
-            )
-        lists = [(self.fields[name], values) for name, values in other.fields.items()]
-        for whole, values in [*lists, (self.notes or [], other.notes or [])]:
-            for row, value in zip(places, values, strict=False):
-                whole[row] = value
+            failed = self.failed.setdefault(name, {})
+            for row, reason in reasons.items():
+                failed[places[row]] = reason
+        for name, values in other.fields.items():
+            for row, value in zip(places, values, strict=True):
+                self.fields[name][row] = value
+        if self.notes is not None and other.notes is not None:
+            for row, noted in zip(places, other.notes, strict=True):
+                self.notes[row] = noted
 
     def finished(self) -> tuple[Rows, Outcomes]:
-        """The rows that no interrupt left unfinished, and their outcomes alone."""
-        rows = np.array(
-            [row for row in range(len(self.gate)) if row not in self.unfinished],
-            dtype=np.intp,
-        )
+        """Return the rows that no interrupt left unfinished, and their outcomes."""
+        is_finished = np.ones(len(self.gate), dtype=bool)
+        is_finished[list(self.unfinished)] = False
+        rows = np.flatnonzero(is_finished)
         places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
-        return rows, replace(
-            self,
-            fields={
-                name: [values[row] for row in places]
-                for name, values in self.fields.items()
-            },
-            components={
-                name: outcome.at(rows) for name, outcome in self.components.items()
-            },
-            gate=self.gate[rows],
-            notes=None if self.notes is None else [self.notes[row] for row in places],
-            failed={
-                name: _moved(reasons, places) for name, reasons in self.failed.items()
-            },
-            unfinished=set(),
-        )
+        fields, failed, components = {}, {}, {}
+        for name, values in self.fields.items():
+            fields[name] = [values[row] for row in places]
+        for name, reasons in self.failed.items():
+            failed[name] = _at(reasons, places)
+        for name, outcome in self.components.items():
+            components[name] = outcome.at(rows)
+        notes = None if self.notes is None else [self.notes[row] for row in places]
+        outcomes = Outcomes(self.plan, fields, components, self.gate[rows], notes)
+        return rows, replace(outcomes, failed=failed, printed=self.printed)
 
     @property
     def scores(self) -> dict[str, Floats]:
-        """Scores by component, NaN unless scored."""
+        """Return the scores by component, NaN unless scored."""
         return {name: outcome.scores for name, outcome in self.components.items()}
 
     @cached_property
     def rewards(self) -> Floats:
-        """Reward of each row before the transform; NaN where it is not judged."""
-        gated = {
-            name: outcome.status == GATED for name, outcome in self.components.items()
-        }
+        """Return the reward of each row before the transform; NaN where not judged."""
+        gated = {}
+        for name, outcome in self.components.items():
+            gated[name] = outcome.status == GATED
         return self.plan.combine(self.scores, gated, self.gate)
 
     def status(self, component: str, row: int) -> str:
-        """The status of a component on a row, as a word."""
+        """Return the status of a component on a row, as a word."""
         return STATUSES[self.components[component].status[row]]
 
     def reason(self, component: str, row: int) -> Reason | None:
-        """Why a component has no score on a row; ``None`` where it has one or is gated."""
+        """Return why a component has no score on a row; None if it has, or is gated."""
         return self.components[component].reasons.get(row)
 
 
-def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many verdicts there are, of how many all answers were cached, and what the others took.
+def summarize_verdicts(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Count verdicts of models, those of which all answers were cached, and costs.
 
-    `tokens` are of questions and of answers; `cost` is ``None`` where no prices are known.
+    `tokens` are of questions and of answers; `cost` is None where no prices are known.
 
-    >>> asked_of_models([{"cached": True}, {"cached": False, "tokens": [90, 12], "cost": 0.5}])
+    >>> summarize_verdicts([{"cached": True}, {"tokens": [90, 12], "cost": 0.5}])
     {'verdicts': 2, 'cached': 1, 'tokens': [90, 12], 'cost': 0.5}
     """
-    every = list(verdicts)
-    tokens = [verdict.get("tokens") or (0, 0) for verdict in every]
-    costs = [verdict["cost"] for verdict in every if verdict.get("cost") is not None]
+    count = cached = 0
+    question_tokens = answer_tokens = 0.0
+    costs = []
+    for verdict in verdicts:
+        count += 1
+        cached += bool(verdict.get("cached"))
+        tokens = verdict.get("tokens")
+        if tokens:
+            question_tokens += tokens[0]
+            answer_tokens += tokens[1]
+        if verdict.get("cost") is not None:
+            costs.append(verdict["cost"])
     return {
-        "verdicts": len(every),
-        "cached": sum(bool(verdict.get("cached")) for verdict in every),
-        "tokens": [round(sum(pair[side] for pair in tokens)) for side in (0, 1)],
+        "verdicts": count,
+        "cached": cached,
+        "tokens": [round(question_tokens), round(answer_tokens)],
         "cost": math.fsum(costs) if costs else None,
     }
 
 
-def asked_text(asked: Mapping[str, Any]) -> str:
-    """What was put to a model, in words.
+def verdicts_text(summary: Mapping[str, Any]) -> str:
+    """Write a summary of verdicts, with the commonest reason against one.
 
-    >>> asked = {"verdicts": 12, "cached": 2, "tokens": [900, 120], "cost": 0.25, "not_judged": {"late": 1}}
-    >>> asked_text(asked)
+    >>> summary = {"verdicts": 12, "cached": 2, "tokens": [900, 120], "cost": 0.25}
+    >>> verdicts_text({**summary, "not_judged": {"late": 1}})
     'put 12 rows to a model: 2 cached, 900 + 120 tokens, cost 0.25, 1 not judged (late)'
     """
-    question, answer = asked["tokens"]
-    said = [f"{asked['cached']:,} cached"] if asked["cached"] else []
-    said += [f"{question:,} + {answer:,} tokens"] if question or answer else []
-    said += [f"cost {asked['cost']:.4g}"] if asked["cost"] else []
-    if left := asked.get("not_judged"):
-        most = max(left, key=lambda why: left[why])
-        often = "most often " if len(left) > 1 else ""
-        said += [
-            f"{sum(left.values()):,} not judged ({often}{' '.join(most.split())[:REASON]})"
-        ]
-    put = f"put {counted(asked['verdicts'], 'row')} to a model"
-    return f"{put}: {', '.join(said)}" if said else put
+    question, answer = summary["tokens"]
+    details = []
+    if summary["cached"]:
+        details.append(f"{summary['cached']:,} cached")
+    if question or answer:
+        details.append(f"{question:,} + {answer:,} tokens")
+    if summary["cost"]:
+        details.append(f"cost {summary['cost']:.4g}")
+    not_judged = summary.get("not_judged")
+    if not_judged:
+        reason = max(not_judged, key=lambda reason: not_judged[reason])
+        words = " ".join(reason.split())[:LONGEST_REASON]
+        often = "most often " if len(not_judged) > 1 else ""
+        count = sum(not_judged.values())
+        details.append(f"{count:,} not judged ({often}{words})")
+    sentence = f"put {counted(summary['verdicts'], 'row')} to a model"
+    return f"{sentence}: {', '.join(details)}" if details else sentence
 
 
-REASON = 100  # characters of a reason that are shown
+LONGEST_REASON = 100
+"""Characters of a reason in a summary."""
 
 
-def _moved(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:
-    """What is known by row, for the rows that have a place, by that."""
+def _at(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:
+    """Return what is known by row for the rows that have a place, by that."""
     return {places[row]: value for row, value in values.items() if row in places}

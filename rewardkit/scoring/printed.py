@@ -1,4 +1,4 @@
-"""What users' functions print while they are called: the first of it is kept, the rest is counted."""
+"""What users' functions print while they are called: the first of it, and a count."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
-KEPT = 10_000
-"""Characters that are kept. Our choice: a few hundred lines, which a run record can hold."""
+MOST_PRINTED: Final = 10_000
+"""Characters that are recorded. Our choice: a few hundred lines."""
 
-SHOWN = 3
-"""Lines that are shown."""
+PRINTED_LINES: Final = 3
+"""Lines that a person sees."""
+
+LONGEST_LINE: Final = 120
+"""Characters of such a line."""
 
 
 @dataclass
@@ -25,45 +28,47 @@ class Printed:
     text: str = ""
 
     def add(self, other: Printed) -> None:
-        """Count what was printed besides, and keep its text as far as there is room."""
+        """Count what else was printed, and record its text as far as there is room."""
         self.lines += other.lines
-        self.text += other.text[: max(0, KEPT - len(self.text))]
+        self.text += other.text[: max(0, MOST_PRINTED - len(self.text))]
 
     def __bool__(self) -> bool:
         return bool(self.text)
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return it as plain data."""
         return {"lines": max(1, self.lines), "text": self.text}
 
     def show(self) -> None:
         """Print the first lines to ``sys.stderr``, and how many more there were."""
         if not self:
             return
-        lines = max(1, self.lines)
-        first = _legible(self.text).splitlines()[:SHOWN]
-        shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in first]
-        more = f"  ... {lines - len(shown):,} more" if lines > len(shown) else ""
-        head = f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"
-        print(
-            "\n".join(
-                [head, *(f"  {line}" for line in shown), *([more] if more else [])]
-            ),
-            file=sys.stderr,
-        )
+        count = max(1, self.lines)
+        plural = "s" if count > 1 else ""
+        lines = [f"the reward's functions printed {count:,} line{plural}:"]
+        for line in _make_legible(self.text).splitlines()[:PRINTED_LINES]:
+            if len(line) > LONGEST_LINE:
+                line = f"{line[: LONGEST_LINE - 3]}..."
+            lines.append(f"  {line}")
+        if count >= len(lines):
+            lines.append(f"  ... {count - len(lines) + 1:,} more")
+        print("\n".join(lines), file=sys.stderr)
 
 
-def _legible(text: str) -> str:
-    """Text for any terminal: characters that control it, or are half of one, are escaped."""
-    return "".join(
-        one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text
-    )
+def _make_legible(text: str) -> str:
+    """Escape what controls a terminal, and half characters."""
+    characters = []
+    for character in text:
+        is_legible = character.isprintable() or character == "\n"
+        characters.append(character if is_legible else ascii(character)[1:-1])
+    return "".join(characters)
 
 
 class _Stream:
-    """Stands for a standard stream: what is printed in a block that catches it goes there.
+    """A stand-in for a standard stream.
 
-    What other threads print goes on, and so does all else that a stream can do.
+    What a block that catches prints writes to it is caught. What other threads print
+    goes on to the stream, and so does all else that a stream can do.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -90,12 +95,12 @@ class _Stream:
 _CATCHING: ContextVar[Printed | None] = ContextVar("rewardkit_printed", default=None)
 _LOCK = threading.Lock()
 _BEFORE: list[tuple[TextIO, TextIO]] = []
-"""Once for each block that catches what is printed, of all threads: the streams before the first of them."""
+"""For each block of any thread that catches prints, the streams before the first."""
 
 
 @contextmanager
 def caught_prints() -> Iterator[Printed]:
-    """What the block prints to ``sys.stdout`` and ``sys.stderr``, and coroutines that it awaits."""
+    """Catch what the block, and coroutines that it awaits, print."""
     printed = Printed()
     with _LOCK:
         _BEFORE.append(_BEFORE[0] if _BEFORE else (sys.stdout, sys.stderr))

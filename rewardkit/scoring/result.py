@@ -17,11 +17,11 @@ from rewardkit.scoring.printed import caught_prints
 
 @dataclass(frozen=True, repr=False)
 class RewardResult(HasPage):
-    """What one completion got. `reward` is NaN where it is not judged, and before any transform.
+    """What one completion got; `reward` is before any transform, NaN where not judged.
 
-    `scores`, `status`, `errors` and `reasons` are by component (a score is NaN unless its status is
-    ``scored``; errors are reasons as sentences), and so are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
-    with `rk.note`; `verdicts` are what the models said that components asked.
+    `scores` (NaN unless scored), `status` and `weights` are by component, and so are
+    the `reasons` of those without a score and the `verdicts` of those that ask a model.
+    `fields` are the extractions, `notes` what components left with `rk.note`.
     """
 
     reward: float
@@ -35,7 +35,7 @@ class RewardResult(HasPage):
 
     @property
     def errors(self) -> dict[str, str]:
-        """Component -> why it has no score, as a sentence."""
+        """Return by component why it has no score, as a sentence."""
         return {name: str(reason) for name, reason in self.reasons.items()}
 
     def page(self) -> Page:
@@ -50,33 +50,26 @@ class RewardResult(HasPage):
 
 
 def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
-    """What a completion, given by its columns, gets of a reward. RewardError: a column is missing."""
+    """Judge one completion, given by its columns.
+
+    Raises:
+        RewardError: a column is missing.
+    """
     lists = {name: [value] for name, value in columns.items()}
     plan = bind(reward, lists, 1)
     with caught_prints() as printed:
-        found = evaluate(plan, lists, notes=True)
+        outcomes = evaluate(plan, lists, notes=True)
     printed.show()
-    return RewardResult(
-        reward=float(found.rewards[0]),
-        scores={
-            name: float(outcome.scores[0]) for name, outcome in found.components.items()
-        },
-        status={name: found.status(name, 0) for name in found.components},
-        reasons={
-            name: reason
-            for name in found.components
-            if (reason := found.reason(name, 0)) is not None
-        },
-        fields={name: values[0] for name, values in found.fields.items()},
-        notes=found.notes[0] if found.notes else {},
-        verdicts={
-            name: out.verdicts[0]
-            for name, out in found.components.items()
-            if out.verdicts
-        },
-        weights={
-            name: weight
-            for part in plan.parts
-            for name, weight in part.reward.weights.items()
-        },
-    )
+    fields = {name: values[0] for name, values in outcomes.fields.items()}
+    notes = outcomes.notes[0] if outcomes.notes else {}
+    result = RewardResult(float(outcomes.rewards[0]), {}, {}, {}, fields, notes)
+    for name, outcome in outcomes.components.items():
+        result.scores[name] = float(outcome.scores[0])
+        result.status[name] = outcomes.status(name, 0)
+        if outcome.reasons:
+            result.reasons[name] = outcome.reasons[0]
+        if outcome.verdicts:
+            result.verdicts[name] = outcome.verdicts[0]
+    for part in plan.parts:
+        result.weights.update(part.reward.weights)
+    return result

@@ -1,4 +1,4 @@
-"""score(): a reward over rollouts, as Scores."""
+"""score(): a reward over rollouts."""
 
 from __future__ import annotations
 
@@ -43,35 +43,46 @@ def score(
     workers: int | None = None,
     progress: bool = False,
 ) -> Scores:
-    """Scores of every rollout, one row a completion in the order given.
+    """Score every rollout, a row a completion in the order given.
 
-    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
-    `rk.note` left as columns; ``progress=True`` shows a bar with the rollouts a second. What a component does
-    wrong becomes its row's status, never an exception.
+    What a component does wrong becomes the status of its row, never an exception. In
+    worker processes calls must not depend on one another, and what they change stays
+    there. Three lines of what users' functions print are shown, with a count; the rest
+    stands in the run record.
 
-    Three lines of what users' functions print are shown, with a count; the rest stands in the run record.
+    Args:
+        reward: what scores.
+        rollouts: rollouts, or what `load_rollouts` takes.
+        ignore_gates: whether every component is called and counted as if its gate were
+            open.
+        notes: whether to add what `rk.note` left, as columns.
+        timeout: seconds that a call of a function may take that is not rewardkit's own.
+            It runs in a worker process, which is killed when it takes longer or ends,
+            and its row gets status ``error``.
+        patience: late calls of a component after which its others are not made.
+        workers: processes that share the rollouts, groups kept together, with the same
+            scores to the last bit. A reward with a ``batch=True`` component is one call
+            over all rows, and so one process.
+        progress: whether to show a bar with the rollouts a second.
 
-    With ``workers=2`` so many processes score the rollouts, groups kept together, to the same last bit (a
-    reward with a ``batch=True`` component is one call over all rows, and so one process). With a `timeout`
-    each call of a function that is not rewardkit's own may take so many seconds: it runs in a worker process,
-    which is killed and replaced when it takes longer or ends, and its row gets status ``error``; after
-    `patience` late calls of a component the others of it are not made. In worker processes calls must not
-    depend on one another, and what they change stays there.
-
-    RewardError: a column is asked for that is not there, or has the name of a field or component; a function
-    that cannot be sent to another process. Interrupted (a KeyboardInterrupt): its `scores` are those of the
-    rollouts that were done.
+    Raises:
+        RewardError: a column is asked for that is not there, or has the name of a field
+            or component; a function cannot be sent to another process.
+        RolloutsError: the rollouts have columns of a scored table.
+        Interrupted: a KeyboardInterrupt; its `scores` are of the rollouts that were
+            scored.
     """
     check_reward(reward, "score")
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
-    names = [str(name) for name in rollouts.table.columns]
-    if taken := [
+    names = map(str, rollouts.table.columns)
+    clashes = [
         name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)
-    ]:
+    ]
+    if clashes:
         raise RolloutsError(
-            f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
-            "with load_scores"
+            f"the rollouts have columns of a scored table: {clashes}; rename them, or "
+            "read a scored table with load_scores"
         )
     columns = read_columns(reward, rollouts)
     options = {"ignore_gates": ignore_gates, "notes": notes}
@@ -84,35 +95,36 @@ def score(
         from tqdm.auto import tqdm  # slow to import
 
         bar = tqdm(total=len(rollouts), desc="scoring", unit=" rollouts", leave=False)
-    token = CALLED.set(_counted(bar) if progress else None)
-    done: list[tuple[Rows, Outcomes]] = []
-    interrupted = False
+    token = CALLED.set(_count_calls(bar) if progress else None)
+    scored: list[tuple[Rows, Outcomes]] = []
+    is_interrupted = False
     try:
         with closing(shards), bar:
             for rows, outcomes in shards:
-                done.append((rows, outcomes))
+                scored.append((rows, outcomes))
                 if progress:
                     bar.update(len(rows))
     except KeyboardInterrupt:
-        if not any(len(rows) for rows, _ in done):
+        if not any(len(rows) for rows, _ in scored):
             raise
-        interrupted = True
+        is_interrupted = True
     finally:
         CALLED.reset(token)
     run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
-    if not interrupted:
-        return _scores(Outcomes.join(plan, done), rollouts, run)
-    kept = np.sort(np.concatenate([rows for rows, _ in done]))
-    finished = [(np.searchsorted(kept, rows), outcomes) for rows, outcomes in done]
-    some = Outcomes.join(plan.take(kept), finished)
-    raise Interrupted(_scores(some, rollouts.select(kept.tolist()), run), len(rollouts))
+    if not is_interrupted:
+        return _make_scores(Outcomes.join(plan, scored), rollouts, run)
+    rows = np.sort(np.concatenate([shard for shard, _ in scored]))
+    parts = [(np.searchsorted(rows, shard), outcomes) for shard, outcomes in scored]
+    outcomes = Outcomes.join(plan.take(rows), parts)
+    scores = _make_scores(outcomes, rollouts.select(rows.tolist()), run)
+    raise Interrupted(scores, len(rollouts))
 
 
 def read_columns(reward: Reward, rollouts: Rollouts) -> dict[str, list[Any]]:
     """Return the columns that a reward asks for, by name.
 
     Raises:
-        RewardError: there is no such column, or it has the name of a field or component.
+        RewardError: no such column, or one with the name of a field or component.
     """
     names = [str(name) for name in rollouts.table.columns]
     reward.check_columns(names)
@@ -121,31 +133,33 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> dict[str, list[Any]]:
     return {name: column_values(rollouts.table[name]) for name in reward.needs}
 
 
-def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
-    """What shows beside a bar how many calls were answered, how many a second, and what they cost."""
+def _count_calls(bar: Any) -> Callable[[Mapping[str, Any]], None]:
+    """Return what shows calls beside a bar: how many, their rate, their cost."""
     began, calls, cost = time.perf_counter(), 0, 0.0
 
-    def called(heard: Mapping[str, Any]) -> None:
+    def count(notes: Mapping[str, Any]) -> None:
         nonlocal calls, cost
-        calls, cost = calls + 1, cost + (heard.get(VERDICT, {}).get("cost") or 0.0)
+        calls += 1
+        cost += notes.get(VERDICT, {}).get("cost") or 0.0
         rate = calls / max(time.perf_counter() - began, 1e-9)
-        bar.set_postfix_str(
-            f"{calls:,} calls, {rate:.1f}/s" + (f", cost {cost:.4g}" if cost else "")
-        )
+        text = f"{calls:,} calls, {rate:.1f}/s"
+        bar.set_postfix_str(f"{text}, cost {cost:.4g}" if cost else text)
 
-    return called
+    return count
 
 
-def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
-    """Weights and transform over the outcomes, as the scored table."""
+def _make_scores(
+    outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]
+) -> Scores:
+    """Add up weights, apply the transform, and make the scored table."""
     if outcomes.printed:
         outcomes.printed.show()
         run = {**run, "printed": outcomes.printed.record()}
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)
-    own = rollouts.table.reset_index(drop=True)
-    table = pd.concat([own, result_columns(outcomes, raw, final)], axis=1)
-    return Scores(table, outcomes.plan.reward, replace(rollouts, table=own), run)
+    logged = rollouts.table.reset_index(drop=True)
+    table = pd.concat([logged, result_columns(outcomes, raw, final)], axis=1)
+    return Scores(table, outcomes.plan.reward, replace(rollouts, table=logged), run)
 
 
 def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
@@ -161,15 +175,16 @@ def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFra
         columns[f"status/{name}"] = status_column(outcome.status)
         texts, records = reason_columns(outcome.reasons, len(raw))
         columns[f"error/{name}"], columns[f"reason/{name}"] = texts, records
-        if verdicts := outcome.verdicts:
-            columns[f"verdict/{name}"] = as_column(
-                [verdicts.get(row) for row in range(len(raw))]
-            )
-            costs = [verdicts.get(row, {}).get("cost") for row in range(len(raw))]
+        if outcome.verdicts:
+            verdicts = [outcome.verdicts.get(row) for row in range(len(raw))]
+            costs = [
+                outcome.verdicts.get(row, {}).get("cost") for row in range(len(raw))
+            ]
+            columns[f"verdict/{name}"] = as_column(verdicts)
             columns[f"cost/{name}"] = np.array(costs, dtype=float)
     notes = outcomes.notes or []
-    for name in dict.fromkeys(name for heard in notes for name in heard):
-        columns[f"note/{name}"] = as_column([heard.get(name) for heard in notes])
+    for name in dict.fromkeys(name for noted in notes for name in noted):
+        columns[f"note/{name}"] = as_column([noted.get(name) for noted in notes])
     if not (outcomes.gate == 1).all():
         columns["gate/reward"] = outcomes.gate
     return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})

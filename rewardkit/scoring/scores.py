@@ -38,8 +38,8 @@ from rewardkit.scoring.outcomes import (
     STATUSES,
     Outcome,
     Outcomes,
-    asked_of_models,
-    asked_text,
+    summarize_verdicts,
+    verdicts_text,
 )
 
 OWN_PREFIXES = (
@@ -56,7 +56,7 @@ OWN_PREFIXES = (
 )
 OWN_COLUMNS = ("reward_raw", "reward")
 
-SHOWN = 100
+LONGEST_ERROR = 100
 """Characters of a reason in the text of scores."""
 
 
@@ -64,13 +64,17 @@ SHOWN = 100
 class Scores(HasPage):
     """Scored rollouts.
 
-    `table` has the rollout columns, then by name ``field/<name>`` (and ``failed/<name>``, why, where
-    extractions failed), ``score/<component>`` (NaN unless scored),
-    ``status/<component>``, ``error/<component>`` (why not scored, as a sentence), ``reason/<component>``
-    (the same as a record: `Reason.to_json`; of a field where it failed), of components that ask a model
-    ``verdict/<component>`` and ``cost/<component>``, where they exist ``note/<name>`` and
-    ``gate/reward`` (1 open, 0 closed, NaN unknown), then ``reward_raw`` (before the transform) and
-    ``reward``. Raw scores stand apart from weights: `reweigh` never scores again.
+    `table` has the rollout columns, then by name:
+
+    - ``field/<name>``, and ``failed/<name>``, why, where extractions failed,
+    - ``score/<component>``, NaN unless scored, and ``status/<component>``,
+    - ``error/<component>``, why not scored, as a sentence, and ``reason/<component>``
+      (or field), the same as a record in JSON, see `Reason.to_json`,
+    - ``verdict/<component>`` and ``cost/<component>`` of those that ask a model,
+    - ``note/<name>`` and ``gate/reward`` (1 open, 0 closed, NaN unknown) if there are,
+    - ``reward_raw``, before the transform, and ``reward``.
+
+    Raw scores stand apart from weights: `reweigh` never scores again.
     """
 
     table: pd.DataFrame
@@ -83,39 +87,39 @@ class Scores(HasPage):
 
     @property
     def groups(self) -> NDArray[np.intp]:
-        """Group code of each row."""
+        """Return the group code of each row, (rows,)."""
         return self.rollouts.groups
 
     @property
     def rewards(self) -> Floats:
-        """The reward of each row, NaN where not judged."""
+        """Return the reward of each row, (rows,), NaN where not judged."""
         return self.table["reward"].to_numpy(dtype=float)
 
     def score(self, component: str) -> Floats:
-        """The scores of a component, NaN where not scored."""
+        """Return the scores of a component, (rows,), NaN where not scored."""
         return self.table[f"score/{component}"].to_numpy(dtype=float)
 
     def status(self, component: str) -> NDArray[np.int8]:
-        """The statuses of a component, as indices of `STATUSES`."""
+        """Return the statuses of a component, (rows,), as indices of `STATUSES`."""
         return np.asarray(self.table[f"status/{component}"].cat.codes, dtype=np.int8)
 
     def errors(self, component: str) -> list[str]:
-        """Why the rows of a component are errors, of each row in turn."""
+        """Return why the rows of a component are errors, of each such row in turn."""
         return list(self.table[f"error/{component}"][self.status(component) == ERROR])
 
     def reasons(self, name: str) -> list[Reason | None]:
-        """Why a component, or field, has no value, of each row in turn."""
+        """Return why a component, or field, has no value, of each row in turn."""
         column = self.table.get(f"reason/{name}")
         return [None] * len(self) if column is None else read_reasons(column)
 
     def _reasons_of(self, name: str, status: int) -> list[Reason]:
-        """The reasons of the rows in which a component has this status."""
+        """Return the reasons of the rows in which a component has this status."""
         texts = self.table[f"reason/{name}"][self.status(name) == status]
         return [reason for reason in read_reasons(texts) if reason is not None]
 
     @property
     def unbounded(self) -> tuple[str, ...]:
-        """Components without a declared range, whose observed one is shown."""
+        """Return the components without a declared range."""
         return tuple(item.name for item in self.reward.components if item.range is None)
 
     @cached_property
@@ -143,75 +147,76 @@ class Scores(HasPage):
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
-        """Component -> status -> number of rows."""
-        return {
-            name: {
-                status: int((self.status(name) == code).sum())
-                for code, status in enumerate(STATUSES)
-            }
-            for name in self.reward.names
-        }
+        """Return the number of rows by component and status."""
+        counts = {}
+        for name in self.reward.names:
+            codes = self.status(name)
+            sums = [int((codes == code).sum()) for code in range(len(STATUSES))]
+            counts[name] = dict(zip(STATUSES, sums, strict=True))
+        return counts
 
     @cached_property
     def asked(self) -> dict[str, dict[str, Any]]:
-        """Of each component that asks a model: verdicts, of them cached, tokens, cost, not judged."""
-        return self._asked(str)
+        """Return of each component that asks a model what came of its questions.
 
-    def _asked(self, sentence: Callable[[Reason], str]) -> dict[str, dict[str, Any]]:
-        found = {}
+        See `summarize_verdicts`; `not_judged` counts the reasons of rows without score.
+        """
+        return self._summarize_verdicts(str)
+
+    def _summarize_verdicts(
+        self, sentence: Callable[[Reason], str]
+    ) -> dict[str, dict[str, Any]]:
+        summaries = {}
         for name in self.reward.names:
             if f"verdict/{name}" in self.table:
-                verdicts = [
-                    item
-                    for item in self.table[f"verdict/{name}"]
-                    if isinstance(item, Mapping)
-                ]
+                cells = self.table[f"verdict/{name}"]
+                verdicts = [cell for cell in cells if isinstance(cell, Mapping)]
                 reasons = self._reasons_of(name, ABSTAINED)
-                found[name] = {
-                    **asked_of_models(verdicts),
+                summaries[name] = {
+                    **summarize_verdicts(verdicts),
                     "not_judged": dict(Counter(map(sentence, reasons))),
                 }
-        return found
+        return summaries
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """The run record: the reward with its fingerprints, the data's fingerprint, versions, counts.
+        """Return the run record: definition, fingerprints, versions, counts.
 
-        Scoring draws no random numbers.
+        Scoring draws no random numbers, so its seed is None.
         """
+        fingerprint = self.rollouts.fingerprint
+        asked = {"asked": self.asked} if self.asked else {}
         return {
             "reward": self.reward.record(),
-            "rollouts": {
-                **self.rollouts.summary(),
-                "fingerprint": self.rollouts.fingerprint,
-            },
+            "rollouts": {**self.rollouts.summary(), "fingerprint": fingerprint},
             "counts": self.counts,
-            **({"asked": self.asked} if self.asked else {}),
+            **asked,
             "rewards_missing": int(np.isnan(self.rewards).sum()),
             "seed": None,
             **self.run,
         }
 
     def reweigh(self, weights: Mapping[str, float]) -> Scores:
-        """These scores under other weights, without scoring.
+        """Return these scores under other weights, without scoring.
 
-        RewardError: a weight for a component that there is not.
+        Raises:
+            RewardError: a weight for a component that there is not.
         """
         return self.under(self.reward.reweigh(weights))
 
     @property
     def parts(self) -> list[Part]:
-        """The rows by the reward that each got: without a route, one part with all of them."""
+        """Return the rows by the reward that each got; without a route, one part."""
         return self.parts_of(self.reward)
 
     def parts_of(self, reward: Reward) -> list[Part]:
-        """Split the rows by the reward that each gets of `reward`, see `Reward.parts`."""
+        """Split the rows by the reward that each gets, see `Reward.parts`."""
         column = reward.routed_by
         values = {column: column_values(self.rollouts.table[column])} if column else {}
         return reward.parts(values, len(self))
 
     def under(self, reward: Reward) -> Scores:
-        """These scores combined as `reward` says; its components must be the ones that were scored."""
+        """Return these scores combined as `reward` says, of the same components."""
         plan = Plan(reward, len(self), tuple(self.parts_of(reward)))
         gate = np.full(len(self), 1.0)
         gate[:] = self.table.get("gate/reward", 1.0)
@@ -229,19 +234,21 @@ class Scores(HasPage):
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``scores.parquet`` and ``run.json`` into the folder, both whole or neither; gives the folder.
+        """Write ``scores.parquet`` and ``run.json`` into a folder, both or neither.
 
-        The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
+        `load_scores` reads the copy of the record in the Parquet file's metadata.
+
+        Returns:
+            The folder.
+
+        Raises:
+            RolloutsError: it cannot be made.
         """
-        table, as_json = _to_arrow(self.table)
-        metadata = {
-            b"rewardkit": json.dumps(
-                {"record": self.record, "json_columns": as_json}
-            ).encode()
-        }
-        table = table.replace_schema_metadata(
-            {**(table.schema.metadata or {}), **metadata}
-        )
+        table, json_columns = _to_arrow(self.table)
+        stored = {"record": self.record, "json_columns": json_columns}
+        metadata = dict(table.schema.metadata or {})
+        metadata[b"rewardkit"] = json.dumps(stored).encode()
+        table = table.replace_schema_metadata(metadata)
         text = json.dumps(self.record, indent=2) + "\n"
         with folder_for(folder) as made:
 
@@ -256,7 +263,7 @@ class Scores(HasPage):
         return made
 
     def page(self) -> Page:
-        """Return how the reward and each component are spread, and what models were asked."""
+        """Return how rewards and scores are spread, and what models were asked."""
         components = []
         for name, weight in self.reward.weights.items():
             counts, errors = self.counts[name], self._reasons_of(name, ERROR)
@@ -271,10 +278,11 @@ class Scores(HasPage):
 
     def _quote_models(self) -> dict[str, UserText]:
         """Return what each component that asks a model was told, in words."""
-        redacted = self._asked(lambda reason: str(reason.redacted()))
+        redacted = self._summarize_verdicts(lambda reason: str(reason.redacted()))
         quotes = {}
-        for name, record in self.asked.items():
-            quotes[name] = UserText(asked_text(record), asked_text(redacted[name]))
+        for name, summary in self.asked.items():
+            text, instead = verdicts_text(summary), verdicts_text(redacted[name])
+            quotes[name] = UserText(text, instead)
         return quotes
 
     def __repr__(self) -> str:
@@ -288,14 +296,12 @@ class Scores(HasPage):
             line = f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
             if counts["scored"] and name in self.unbounded:
                 line += f", from {np.nanmin(scores):.4g} to {np.nanmax(scores):.4g}"
-            line += "".join(
-                f", {counts[status]} {status}"
-                for status in STATUSES[1:]
-                if counts[status]
-            )
+            for status in STATUSES[1:]:
+                if counts[status]:
+                    line += f", {counts[status]} {status}"
             reasons = Counter(self._reasons_of(name, ERROR))
             for reason, count in reasons.most_common(1):
-                words = " ".join(str(quote_reason(reason)).split())[:SHOWN]
+                words = " ".join(str(quote_reason(reason)).split())[:LONGEST_ERROR]
                 line += f", most often {words} ({count} of {counts['error']})"
             lines.append(line)
             if name in self.asked:
@@ -305,9 +311,10 @@ class Scores(HasPage):
 
 @contextmanager
 def folder_for(path: str | Path) -> Iterator[Path]:
-    """A folder for scores, made where there is none, and removed again where nothing was written into it.
+    """Make a folder for scores; it is removed again if nothing is written into it.
 
-    RolloutsError: it cannot be made.
+    Raises:
+        RolloutsError: it cannot be made.
     """
     made: list[Path] = []
     try:
@@ -322,9 +329,8 @@ def folder_for(path: str | Path) -> Iterator[Path]:
             ) from None
         yield folder
     finally:
-        with suppress(
-            OSError
-        ):  # the first that holds something, and those it lies in, stay
+        # the first that holds something, and those it lies in, stay
+        with suppress(OSError):
             for place in made:
                 place.rmdir()
 
@@ -332,18 +338,20 @@ def folder_for(path: str | Path) -> Iterator[Path]:
 def reason_columns(
     reasons: Mapping[int, Reason], rows: int
 ) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """The columns of reasons by row: as sentences, and as records in JSON."""
-    known = {reason: (str(reason), reason.to_json()) for reason in {*reasons.values()}}
+    """Return the columns of reasons by row: as sentences, and as records in JSON."""
+    distinct = set(reasons.values())
+    sentences = {reason: str(reason) for reason in distinct}
+    records = {reason: reason.to_json() for reason in distinct}
     columns = []
-    for at in range(2):
+    for texts in (sentences, records):
         column = np.full(rows, None, dtype=object)
-        column[list(reasons)] = [known[reason][at] for reason in reasons.values()]
+        column[list(reasons)] = [texts[reason] for reason in reasons.values()]
         columns.append(pd.Series(column, dtype=object))
     return columns[0], columns[1]
 
 
 def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
-    """A status column from codes that index `STATUSES`."""
+    """Return a status column from codes that index `STATUSES`."""
     kinds: Any = pd.CategoricalDtype(list(STATUSES))
     return pd.Categorical.from_codes(codes.astype(np.int8), dtype=kinds)
 
@@ -357,19 +365,21 @@ def _version(name: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, rewardkit and the libraries that decide scores."""
+    """Return the versions of Python, rewardkit and the libraries that decide scores."""
+    installed = {"python": platform.python_version()}
     names = ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex")
-    return {"python": platform.python_version()} | {
-        name: _version(name) for name in names
-    }
+    for name in names:
+        installed[name] = _version(name)
+    return installed
 
 
 def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
-    """The table for Parquet, and the columns that went in as JSON text.
+    """Return the table for Parquet, and the columns that went in as JSON text.
 
-    Those with lists, dicts, mixed types or lone surrogates.
+    Those are columns with lists, dicts, mixed types or lone surrogates.
     """
-    arrays, as_json = {}, []
+    arrays: dict[Any, Any] = {}
+    json_columns = []
     for name, column in table.items():
         if column.dtype != object:
             arrays[name] = pa.array(
@@ -382,34 +392,33 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
                 raise TypeError
             arrays[name] = pa.array(values, type=pa.string())
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
-            as_json.append(str(name))
-            arrays[name] = pa.array(
-                [None if value is None else _as_json(value) for value in values]
-            )
-    return pa.table(arrays), as_json
+            json_columns.append(str(name))
+            texts = [None if value is None else _as_json(value) for value in values]
+            arrays[name] = pa.array(texts)
+    return pa.table(arrays), json_columns
 
 
 def _as_json(value: Any) -> str:
-    """A value as JSON text; what JSON cannot hold as how it prints."""
+    """Write a value as JSON text; what JSON cannot hold as how it prints."""
     try:
         return json.dumps(value, default=preview)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(preview(value))
 
 
-def _from_arrow(name: str, column: pa.ChunkedArray, as_json: bool) -> Any:
+def _from_arrow(name: str, column: pa.ChunkedArray, is_json: bool) -> Any:
     if name.startswith("status/"):
         return pd.Categorical(column.to_pylist(), categories=list(STATUSES))
     if pa.types.is_floating(column.type):
         return column.to_numpy()
     values = column.to_pylist()
-    if as_json:
+    if is_json:
         values = [None if value is None else json.loads(value) for value in values]
     return as_column(values)
 
 
 def _reasons_from_texts(table: pd.DataFrame, kind: str, name: str) -> pd.Series[Any]:
-    """The reasons of a table without them: the sentences, with the code that is left."""
+    """Make reasons of the sentences of a table without them."""
     judged = table.get(f"status/{name}", pd.Series("error", table.index)) == "error"
     reasons: list[str | None] = []
     for text, is_error in zip(table[f"{kind}/{name}"], judged, strict=True):
@@ -420,7 +429,7 @@ def _reasons_from_texts(table: pd.DataFrame, kind: str, name: str) -> pd.Series[
 
 
 def is_scored(path: str | Path) -> bool:
-    """Whether `load_scores` is to read this: what `Scores.save` wrote, or a path where nothing is."""
+    """Return whether a path is for `load_scores`: saved scores, or nothing."""
     file = Path(path)
     if file.is_dir() or not file.exists():
         return not file.exists() or (file / "scores.parquet").is_file()
@@ -431,21 +440,24 @@ def is_scored(path: str | Path) -> bool:
 
 
 def load_scores(path: str | Path) -> Scores:
-    """Scores from the folder or Parquet file that `Scores.save` wrote.
+    """Load scores from the folder or Parquet file that `Scores.save` wrote.
 
-    A table without ``reason/`` columns gets them from its sentences, which say less. The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no
-    such file, or one that was not written by rewardkit.
+    The reward is the one of the run record: it can be weighed and diagnosed, not run. A
+    table without ``reason/`` columns gets them from its sentences, which say less.
+
+    Raises:
+        RolloutsError: no such file, or one that was not written by rewardkit.
     """
     file = Path(path) / "scores.parquet" if Path(path).is_dir() else Path(path)
     if not file.is_file():
         raise RolloutsError(
-            f"there is no file {str(file)!r}; give the folder or the Parquet file that 'rewardkit score "
-            "-o' wrote"
+            f"there is no file {str(file)!r}; give the folder or the Parquet file that "
+            "'rewardkit score -o' wrote"
         )
     try:
-        read = pq.read_table(file)
-        stored = json.loads(read.schema.metadata[b"rewardkit"])
-        record, as_json = stored["record"], stored["json_columns"]
+        arrow_table = pq.read_table(file)
+        stored = json.loads(arrow_table.schema.metadata[b"rewardkit"])
+        record, json_columns = stored["record"], stored["json_columns"]
         about, reward = record["rollouts"], reward_from_record(record["reward"])
         mapping, group_key, source = (
             about["mapping"],
@@ -457,11 +469,12 @@ def load_scores(path: str | Path) -> Scores:
             f"{str(file)!r} is not a scored table of this version of rewardkit; "
             "make one with 'rewardkit score ... -o FOLDER'"
         ) from None
-    names = read.column_names
-    table = pd.DataFrame(
-        {name: _from_arrow(name, read.column(name), name in as_json) for name in names}
-    )
-    for name in names:
+    columns = {}
+    for name in arrow_table.column_names:
+        is_json = name in json_columns
+        columns[name] = _from_arrow(name, arrow_table.column(name), is_json)
+    table = pd.DataFrame(columns)
+    for name in columns:
         kind, _, owner = name.partition("/")
         if kind in ("error", "failed") and f"reason/{owner}" not in table:
             table[f"reason/{owner}"] = _reasons_from_texts(table, kind, owner)

@@ -25,7 +25,7 @@ from rewardkit.rewards.save import run_beside
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.case_writing import append_cases
+from rewardkit.scoring.cases import append_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.code import code_of, notebook_text, seen_from
 from rewardkit.starting.stubs import write_stubs

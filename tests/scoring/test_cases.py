@@ -7,7 +7,7 @@ from scored import made
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError
-from rewardkit.scoring.case_writing import append_cases
+from rewardkit.scoring.cases import append_cases
 
 
 def judged(completion):

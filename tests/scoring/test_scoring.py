@@ -9,8 +9,8 @@ import pytest
 from scored import Seen, made, score
 
 import rewardkit as rk
-from rewardkit.scoring.explain import explained
-from rewardkit.scoring.printed import KEPT
+from rewardkit.scoring.explain import explain
+from rewardkit.scoring.printed import MOST_PRINTED
 
 
 def vowels(completion):
@@ -210,7 +210,7 @@ def test_three_lines_are_shown_with_a_count_and_the_first_are_in_the_run_record(
     assert all(line.startswith("  judging ") for line in lines[1:4])
     assert lines[4:] == ["  ... 797 more"]
     printed = scores.run["printed"]
-    assert printed["lines"] == 800 and len(printed["text"]) == KEPT
+    assert printed["lines"] == 800 and len(printed["text"]) == MOST_PRINTED
     if "workers" not in options:
         assert printed["text"].startswith(f"judging 0 {'.' * 20}\njudging 1 ")
 
@@ -286,7 +286,7 @@ ROUTE = rk.Route("data_source", {"x": REWARD})
 
 def of_scores(reward, rollout):
     """The explanation of what scoring left."""
-    return explained(rk.score(reward, [{**rollout, "unused": 1}], notes=True), 0)
+    return explain(rk.score(reward, [{**rollout, "unused": 1}], notes=True), 0)
 
 
 @pytest.mark.parametrize("explain", [rk.explain, of_scores])
@@ -323,7 +323,7 @@ def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(
 
 def test_a_scored_rollout_is_explained_without_calling_anything_again():
     called = []
-    (line,) = explained(
+    (line,) = explain(
         score(lambda completion: called.append(1) or 1 / 0, rows="a"), 0
     ).lines
     assert (line.status, called) == ("error", [1])

@@ -25,16 +25,8 @@ from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import GALLERY_PREFIX
-from rewardkit.scoring.case_writing import append_cases
-from rewardkit.scoring.cases import (
-    Case,
-    CaseSource,
-    CheckResult,
-    cases_of,
-    check,
-    components_of,
-    load_cases,
-)
+from rewardkit.scoring.cases import Case, CaseSource, append_cases, cases_of, load_cases
+from rewardkit.scoring.check import CheckResult, check, components_of
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.rightness import label_of, rightness
 

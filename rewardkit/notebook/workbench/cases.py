@@ -14,15 +14,8 @@ from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
-from rewardkit.scoring.cases import (
-    OWN_KEYS,
-    UNSCORED,
-    Case,
-    CheckResult,
-    Expected,
-    Miss,
-    components_of,
-)
+from rewardkit.scoring.cases import Case, EXPECTED_STATUSES, Expected, OWN_KEYS
+from rewardkit.scoring.check import CheckResult, Miss, components_of
 from rewardkit.scoring.outcomes import STATUSES
 
 REWARD = "reward"
@@ -113,7 +106,7 @@ class CaseForm:
             self.message.tell(
                 "A case stands alone: what looks at siblings is not judged in it."
             )
-            return UNSCORED[0]
+            return EXPECTED_STATUSES[0]
         scores = self.bench.scores
         if name == REWARD:
             score = float(scores.table["reward_raw"].iloc[opened.row])
@@ -183,7 +176,7 @@ def read_expected(text: str) -> Any:
         InputError: it is none of these.
     """
     text = text.strip()
-    if text in UNSCORED:
+    if text in EXPECTED_STATUSES:
         return text
     try:
         low, to, high = text.partition(" to ")
@@ -195,7 +188,7 @@ def read_expected(text: str) -> Any:
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise InputError(
                 f"{text!r} is nothing that can be expected; give a number, a range "
-                f"such as 0.5 to 0.8, or one of {', '.join(UNSCORED)}"
+                f"such as 0.5 to 0.8, or one of {', '.join(EXPECTED_STATUSES)}"
             )
     return value
 

@@ -25,7 +25,7 @@ from rewardkit.primitives.messages import (
     content_text,
     plain_value,
 )
-from rewardkit.scoring.explain import explained, field_spans
+from rewardkit.scoring.explain import explain, field_spans
 
 LONGEST_COMPLETION = 12_000
 """Characters of a completion; of a longer one the middle is left out."""
@@ -96,7 +96,7 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     columns, spans = bench.scored.rollouts[row], {}
     blocks: list[Block] = []
     try:
-        explanation = explained(bench.scores, row)
+        explanation = explain(bench.scores, row)
     except RewardError as error:  # a route that has no reward for it
         blocks.append(str(error))
     else:
