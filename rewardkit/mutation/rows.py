@@ -16,7 +16,7 @@ from rewardkit.mutation.scoring import BudgetOver, Memory, distances, outcomes_o
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import ROLLOUT, Columns, Floats, Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import Case, OWN_KEYS, TOLERANCE, load_cases
+from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
 from rewardkit.scoring.outcomes import ERROR, Outcomes
 
 CLEAR_DIFFERENCE = 2 * TOLERANCE

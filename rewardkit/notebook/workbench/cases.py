@@ -14,7 +14,7 @@ from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
-from rewardkit.scoring.cases import Case, EXPECTED_STATUSES, Expected, OWN_KEYS
+from rewardkit.scoring.cases import EXPECTED_STATUSES, OWN_KEYS, Case, Expected
 from rewardkit.scoring.check import CheckResult, Miss, components_of
 from rewardkit.scoring.outcomes import STATUSES
 
