@@ -57,7 +57,9 @@ class Interrupted(KeyboardInterrupt):
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Suggest the nearest of the names as `; did you mean 'x'?`, or return ""."""
     near = get_close_matches(name, list(names), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    if not near:
+        return ""
+    return f"; did you mean {near[0]!r}?"
 
 
 def without_addresses(text: str) -> str:
@@ -102,8 +104,9 @@ def names_of(value: Any, argument: str) -> list[str]:
     >>> names_of("task", "by")
     ['task']
     """
-    is_list = isinstance(value, Iterable) and not isinstance(value, str)
-    names = list(value) if is_list else [value]
+    names = [value]
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        names = list(value)
     if not all(isinstance(name, str) for name in names):
         raise InputError(
             f"{argument}={preview(value)} is no list of names of columns; give one "

@@ -183,19 +183,21 @@ class Finding:
             return self._advice_of_probe
         return self._inconclusive or self._render("do")
 
-    def _rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the table for this finding, the closest first."""
-        codes = read_codes()
-        if not self.family:
-            places = [("diagnosis", self.code)]
-        else:
+    def _text(self, *columns: str) -> str:
+        """Return the text of the table in the first of these columns that has one.
+
+        Of its code, else of its family, else of its kind; "" where there is none.
+        """
+        places = [("diagnosis", self.code)]
+        if self.family:
             kind = str(self.evidence.get("kind"))
             places = [("probe", self.code), ("family", self.family), ("kind", kind)]
-        return [codes[section].get(name, {}) for section, name in places]
-
-    def _text(self, column: str) -> str:
-        """Return the text that the table has in a column for this finding, or ""."""
-        return next((row[column] for row in self._rows() if column in row), "")
+        for section, name in places:
+            row = read_codes()[section].get(name, {})
+            for column in columns:
+                if column in row:
+                    return str(row[column])
+        return ""
 
     def _render(self, column: str) -> str:
         return _template(self._text(column)).render(self._variables())
@@ -204,23 +206,21 @@ class Finding:
         """Return what templates may name: the evidence, and phrases made of it."""
         if not self.family:
             who = f"Component {self.component!r}" if self.component else "The reward"
-            return {
-                **self.evidence,
-                "who": who,
-                "measured": with_interval(self.evidence),
-            }
-        tried = int(self.evidence.get("tried", self.n))
-        found = int(self.evidence.get("found", tried))
+            measured = with_interval(self.evidence)
+            return {**self.evidence, "who": who, "measured": measured}
+        trials = int(self.evidence.get("tried", self.n))
+        hits = int(self.evidence.get("found", trials))
+        many = f"All {trials:,}" if hits == trials else f"{hits:,} of {trials:,}"
         return {
             **self.evidence,
             "n": self.n,
-            "tried": tried,
+            "tried": trials,
             "reason": _describe_reason(self.evidence),
             "who": "The component" if self.component else "The reward",
             "claim": self._text("claim"),
             "gains": _describe_gain(self.evidence),
-            "where": f"on {found} of {counted(tried, 'prompt')}",
-            "many": f"All {tried:,}" if found == tried else f"{found:,} of {tried:,}",
+            "where": f"on {hits} of {counted(trials, 'prompt')}",
+            "many": many,
         }
 
     def _add_subject(self, text: str) -> str:
@@ -244,11 +244,7 @@ class Finding:
             columns.insert(0, "do_for_lists")
         if not self.evidence.get("truth", True):
             columns.insert(0, "do_without_truth")
-        for row in self._rows():
-            for column in columns:
-                if column in row:
-                    return str(row[column])
-        return SEE_COMPONENTS
+        return self._text(*columns) or SEE_COMPONENTS
 
     @property
     def _inconclusive(self) -> str:
@@ -282,7 +278,7 @@ class Finding:
         of the type of an error.
         """
         names = (self.code, self.component, self.part, self._detail)
-        return "/".join(name for name in names if name)
+        return "/".join(filter(None, names))
 
     @property
     def _detail(self) -> str:
@@ -371,11 +367,11 @@ def run_rules(
         after_rule: called after each rule, to report progress.
     """
     findings: list[Finding] = []
-    for one_rule in rules:
-        limits = one_rule.thresholds
+    for entry in rules:
+        limits = entry.thresholds
         if thresholds is not None:
             limits = {name: thresholds[name] for name in limits}
-        findings += one_rule.find(subject, findings, **limits)
+        findings += entry.find(subject, findings, **limits)
         if after_rule is not None:
             after_rule()
     return findings
@@ -409,8 +405,8 @@ def _describe_reason(evidence: Mapping[str, Any]) -> str:
     if not errors:
         return reason
     (_, count), *others = errors
-    more = ", ".join(f"{error} ({number})" for error, number in others)
-    return f"{reason} ({count}); {more}"
+    listed = ", ".join(f"{error} ({number})" for error, number in others)
+    return f"{reason} ({count}); {listed}"
 
 
 def _describe_gain(evidence: Mapping[str, Any]) -> str:
@@ -428,11 +424,11 @@ def _describe_gain(evidence: Mapping[str, Any]) -> str:
     return f"beat {best}"
 
 
-def most(names: Sequence[str], shown: int = 4) -> str:
+def most(names: Sequence[str], limit: int = 4) -> str:
     """List the first few names, and say how many more there are."""
-    listed = ", ".join(names[:shown])
-    if len(names) > shown:
-        listed += f" and {len(names) - shown} more"
+    listed = ", ".join(names[:limit])
+    if len(names) > limit:
+        listed += f" and {len(names) - limit} more"
     return listed
 
 
@@ -442,7 +438,9 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "group"), counted(2000, "group")
     ('1 group', '2,000 groups')
     """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    if number != 1:
+        noun += "s"
+    return f"{number:,} {noun}"
 
 
 def percent(share: float) -> str:

@@ -77,7 +77,8 @@ def scored(rows: int) -> rk.Scores:
     for name, values in columns.items():
         table[f"score/{name}"] = values
         table[f"status/{name}"] = status_column(np.isnan(values).astype(np.int8))
-        table[f"error/{name}"] = pd.Series(np.full(rows, None, dtype=object))
+        for column in ("error", "reason"):
+            table[f"{column}/{name}"] = pd.Series(np.full(rows, None, dtype=object))
     gated = {name: np.isnan(values) for name, values in columns.items()}
     table["reward"] = table["reward_raw"] = add_up(
         reward, columns, gated, np.ones(rows)

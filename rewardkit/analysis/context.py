@@ -18,7 +18,6 @@ from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 TOKENS = "completion_tokens"
-ENDED, CUT = "finish_reason", "length"
 FEWEST_LABELLED = 20
 """Labelled rows on which a component may agree with the label by luck. Our choice."""
 MOST_LABELLED = 0.9
@@ -42,8 +41,8 @@ class Context:
 
     `label` is 0 or 1, NaN where it is missing; None where no label was named or where
     `why_no_label` says why it cannot be used. `named` are the columns of numbers that
-    the caller names; without them, those of `own` columns of the rollouts are used that
-    the reward does not ask for: what it asks for it may well pay.
+    the caller names; without them all those of `unasked` are used, the columns of the
+    rollouts that the reward does not ask for: what it asks for it may well pay.
     """
 
     table: pd.DataFrame
@@ -51,7 +50,7 @@ class Context:
     label_name: str
     why_no_label: str
     named: Sequence[str] | None
-    own: frozenset[str]
+    unasked: frozenset[str]
 
     @cached_property
     def lengths(self) -> Floats:
@@ -75,9 +74,9 @@ class Context:
     @cached_property
     def truncated(self) -> NDArray[np.bool_] | None:
         """Return whether each completion was cut at its limit; None if unknown."""
-        if ENDED not in self.table:
+        if "finish_reason" not in self.table:
             return None
-        return np.asarray(self.table[ENDED] == CUT, dtype=bool)
+        return np.asarray(self.table["finish_reason"] == "length", dtype=bool)
 
     @cached_property
     def steps(self) -> Floats | None:
@@ -93,7 +92,7 @@ class Context:
             return {name: numbers(self.table[name]) for name in self.named}
         columns = {}
         for name in self.table.columns:
-            if name not in self.own or name in (self.label_name, *OTHER_NUMBERS):
+            if name not in self.unasked or name in (self.label_name, *OTHER_NUMBERS):
                 continue
             if numeric(column_values(self.table[name])):
                 columns[str(name)] = numbers(self.table[name])
@@ -118,19 +117,19 @@ def context_of(
     Raises:
         InputError: a label or column is missing, or holds no numbers.
     """
-    names = [*([] if label is None else [label]), *(columns or ())]
-    scores.rollouts.check_columns(names)
-    for name in columns or ():
+    names = list(columns or ())
+    scores.rollouts.check_columns(names if label is None else [label, *names])
+    for name in names:
         if not numeric(column_values(scores.rollouts.table[name])):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
     needs = {*scores.reward.needs, *scores.rollouts.logged.components.values()}
     for component in scores.reward.components:
         needs.update(component.asks_for)
-    own = frozenset(map(str, scores.rollouts.table.columns)) - needs
+    unasked = frozenset(map(str, scores.rollouts.table.columns)) - needs
     if label is None:
-        return Context(table, None, "", "", columns, own)
+        return Context(table, None, "", "", columns, unasked)
     values, why = _label(table, label, scores.reward.names)
-    return Context(table, values, label, why, columns, own)
+    return Context(table, values, label, why, columns, unasked)
 
 
 def _label(
@@ -139,25 +138,22 @@ def _label(
     """Return the label as 0 and 1, or None and why it cannot be used."""
     column = truths(column_values(table[name]))
     if not numeric(column):
-        first = next((value for value in column if value is not None), None)
         why = f"{name!r} holds no numbers"
-        if first is not None:
-            why += f" but {preview(first)}; make a column of true and false of it"
+        for value in column:
+            if value is not None:
+                why += f" but {preview(value)}; make a column of true and false of it"
+                break
         return None, why
-    values = finite(np.array([_as_float(value) for value in column]))
+    values = finite(np.array(column, dtype=float))  # NaN for None
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) != 2:
         listed = ", ".join(f"{level:g}" for level in levels[:5]) or "none"
         if len(levels) > 5:
             listed += " ..."
         return None, f"{name!r} is not one of two values: it has {listed}"
-    label = np.where(np.isnan(values), np.nan, (values == levels[1]).astype(float))
+    label = np.where(np.isnan(values), np.nan, values == levels[1])
     why = _why_not_independent(table, name, label, components)
-    return (None, why) if why else (label, "")
-
-
-def _as_float(value: Any) -> float:
-    return np.nan if value is None else float(value)
+    return (None if why else label), why
 
 
 def _why_not_independent(
@@ -186,14 +182,15 @@ def truths(values: list[Any]) -> list[Any]:
     >>> truths(["True", None, "false"]), truths(["True", "right"])
     ([True, None, False], ['True', 'right'])
     """
-    texts = {value for value in values if isinstance(value, str)}
-    if not texts or not {text.strip().lower() for text in texts} <= {"true", "false"}:
+    booleans: dict[Any, bool] = {}
+    for text in {value for value in values if isinstance(value, str)}:
+        word = text.strip().lower()
+        if word not in ("true", "false"):
+            return values
+        booleans[text] = word == "true"
+    if not booleans:
         return values
-    return [_as_bool(value) if isinstance(value, str) else value for value in values]
-
-
-def _as_bool(text: str) -> bool:
-    return text.strip().lower() == "true"
+    return [booleans[x] if isinstance(x, str) else x for x in values]
 
 
 def numbers(column: pd.Series) -> Floats:

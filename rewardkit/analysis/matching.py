@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import ne
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,16 +60,15 @@ def match_rows(a: Scores, b: Scores) -> MatchedRows:
         InputError: No id is in both, an id stands twice, or the matched rows are of
             other prompts.
     """
-    ids_a, ids_b = (pd.Index(scores.table["rollout_id"]) for scores in (a, b))
+    ids_a, ids_b = pd.Index(a.table["rollout_id"]), pd.Index(b.table["rollout_id"])
     _check_unique(ids_a, "A")
     _check_unique(ids_b, "B")
     positions = ids_b.get_indexer(ids_a)
     rows_a = np.flatnonzero(positions >= 0)
     rows_b = positions[rows_a]
     if not len(rows_a):
-        first_a, first_b = (
-            ", ".join(map(repr, ids[:3].tolist())) for ids in (ids_a, ids_b)
-        )
+        first_a = ", ".join(map(repr, ids_a[:3].tolist()))
+        first_b = ", ".join(map(repr, ids_b[:3].tolist()))
         raise InputError(
             f"A and B have no rollout_id in common (A: {first_a} ..., B: {first_b} "
             "...); compare scores of the same rollouts, or give those of both a column "
@@ -135,5 +135,5 @@ def _check_prompts(
 
 def _differs(a: pd.Series[Any], b: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return whether each value of one column differs from that of the other."""
-    pairs = zip(column_values(a), column_values(b), strict=True)
-    return np.array([left != right for left, right in pairs], dtype=bool)
+    differs = map(ne, column_values(a), column_values(b))
+    return np.fromiter(differs, dtype=bool, count=len(a))

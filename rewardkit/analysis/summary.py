@@ -115,15 +115,14 @@ def _counts(findings: Sequence[Finding]) -> str:
 
 def _signal(view: View) -> str:
     """Say how many groups have a signal."""
-    prefix = f"[{view.part}] " if view.part else ""
-    if not view.several:
-        return (
-            f"{prefix}No group has two completions with a reward, so there is no "
-            "advantage."
-        )
-    live = percent(1 - int(view.dead.sum()) / view.several)
-    verb = "has" if view.several == 1 else "have"
-    return f"{prefix}{live} of {counted(view.several, 'group')} {verb} a signal."
+    sentence = "No group has two completions with a reward, so there is no advantage."
+    if view.several:
+        live = percent(1 - int(view.dead.sum()) / view.several)
+        verb = "has" if view.several == 1 else "have"
+        sentence = f"{live} of {counted(view.several, 'group')} {verb} a signal."
+    if view.part:
+        return f"[{view.part}] {sentence}"
+    return sentence
 
 
 def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
@@ -159,6 +158,11 @@ def _components(view: View) -> Table:
 # --- tables
 
 
+def _part_of(view: View) -> dict[str, Any]:
+    """Return the first cell of a row, the part, where the reward has several."""
+    return {"part": view.part} if view.part else {}
+
+
 def component_row(view: View, name: str) -> dict[str, Any]:
     """Return one row of `Diagnosis.components`."""
     values = view.scores[name]
@@ -166,8 +170,7 @@ def component_row(view: View, name: str) -> dict[str, Any]:
     low, high = view.span(name)
     equal, pairs = count_ties(values, view.groups)
     statuses = np.bincount(view.status[name], minlength=len(STATUSES)).tolist()
-    part = {"part": view.part} if view.part else {}
-    return part | {
+    return _part_of(view) | {
         "component": name,
         "weight": float(view.components[name].weight),
         "effective_weight": view.effective_weights.get(name, math.nan),
@@ -219,8 +222,7 @@ def over_steps(view: View, window: int) -> pd.DataFrame:
         first = max(0, place + 1 - window)
         inside = np.isin(steps, distinct[first : place + 1])
         for name, values in {"reward": view.rewards, **view.scores}.items():
-            row: dict[str, Any] = {"part": view.part} if view.part else {}
-            row |= {"step": step, "figure": name}
+            row = _part_of(view) | {"step": step, "figure": name}
             rows.append(row | _step_figures(view, name, values, inside))
     return pd.DataFrame(rows)
 
@@ -249,8 +251,11 @@ def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
     rows = different(view, n)
     table = scores.table.iloc[view.rows[rows]]
     names = ["rollout_id", *scores.rollouts.group_key]
-    columns: dict[str, Any] = {"part": [view.part] * len(rows)} if view.part else {}
-    columns |= {name: column_values(table[name]) for name in names}
+    columns: dict[str, Any] = {}
+    if view.part:
+        columns["part"] = [view.part] * len(rows)
+    for name in names:
+        columns[name] = column_values(table[name])
     columns |= {"reward": view.rewards[rows], "advantage": view.advantages[rows]}
     for name in view.paid_names:
         columns[f"score/{name}"] = view.scores[name][rows]

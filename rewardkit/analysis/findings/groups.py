@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
     Findings,
-    Interval,
     conclusive,
     finding,
     share,
@@ -65,17 +63,6 @@ def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
     )
 
 
-@dataclass(frozen=True)
-class Opposition:
-    """Two components that pay against each other; `remainder` of the variance stays."""
-
-    first: str
-    second: str
-    correlation: float
-    interval: Interval
-    remainder: float
-
-
 @rule("opposed")
 def cancelling(
     view: View,
@@ -89,25 +76,8 @@ def cancelling(
 
     Seen in TRL issue 3857.
     """
-    pairs = _opposed_pairs(view, opposed_correlation)
-    for pair in pairs:
-        both_vary = _varies(view, pair.first) & _varies(view, pair.second)
-        tied = float((view.dead & both_vary).sum() / max(view.several, 1))
-        yield finding(
-            view,
-            "opposed",
-            value=-pair.correlation,
-            interval=(-pair.interval[1], -pair.interval[0]),
-            n=view.several,
-            limit=opposed_correlation,
-            severity="high" if tied >= zero_std_high else "warn",
-            reading=view.dead[view.groups] if tied else ~np.isnan(view.rewards),
-            cost=1 - pair.remainder,
-            components=f"{pair.first}, {pair.second}",
-            other=pair.first,
-            correlation=pair.correlation,
-            left=pair.remainder,
-        )
+    pairs = list(_opposed_pairs(view, opposed_correlation, zero_std_high))
+    yield from pairs
     cancelled = _cancelled(view)
     if pairs or cancelled.sum() < opposed * max(view.several, 1):
         return
@@ -118,7 +88,7 @@ def cancelling(
         "opposed",
         **measured,
         limit=opposed,
-        severity="high" if measured["value"] >= zero_std_high else "warn",
+        severity="high" if measured["value"] >= zero_std_high else "",
         reading=cancelled[view.groups],
         components=", ".join(names),
     )
@@ -139,11 +109,10 @@ def _cancelled(view: View) -> Mask:
     return view.dead & (varying >= 2)
 
 
-def _opposed_pairs(view: View, least: float) -> list[Opposition]:
-    """Return the pairs of components whose pay has a correlation under -`least`."""
-    pairs: list[Opposition] = []
+def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
+    """Find the pairs of components whose pay has a correlation under -`least`."""
     if not view.additive:
-        return pairs
+        return
     for first, second in combinations(view.paid_names, 2):
         correlation = view.sign(first, second) * view.correlations[first, second]
         if np.isnan(correlation) or correlation > -least:
@@ -154,11 +123,26 @@ def _opposed_pairs(view: View, least: float) -> list[Opposition]:
         remainder = 0.0
         if apart:
             remainder = float(view.group_stats(a + b).squares.sum()) / apart
-        if remainder <= MOST_REMAINING:
-            interval = view.correlation_interval(first, second)
-            pair = Opposition(first, second, float(correlation), interval, remainder)
-            pairs.append(pair)
-    return pairs
+        if remainder > MOST_REMAINING:
+            continue
+        low, upper = view.correlation_interval(first, second)
+        both_vary = _varies(view, first) & _varies(view, second)
+        tied = float((view.dead & both_vary).sum() / max(view.several, 1))
+        yield finding(
+            view,
+            "opposed",
+            value=-float(correlation),
+            interval=(-upper, -low),
+            n=view.several,
+            limit=least,
+            severity="high" if tied >= high else "warn",
+            reading=view.dead[view.groups] if tied else ~np.isnan(view.rewards),
+            cost=1 - remainder,
+            components=f"{first}, {second}",
+            other=first,
+            correlation=float(correlation),
+            left=remainder,
+        )
 
 
 @rule("constant")

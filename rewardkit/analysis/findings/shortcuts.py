@@ -58,8 +58,8 @@ def label(
             f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} "
             "would do"
         )
-        options: dict[str, Any] = {"severity": "info", "reason": reason}
-        yield finding(view, "label_unusable", n=len(view), **options)
+        n = len(view)
+        yield finding(view, "label_unusable", n=n, severity="info", reason=reason)
     elif agree.sum() < label_auc * count:
         measured = share(view, agree, pairs)
         yield finding(
@@ -192,14 +192,16 @@ def _ordered(
     if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
         return {}
     low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
-    is_longer = value > 0.5
+    past = "above"
+    if value <= 0.5:
+        past, limit = "below", 1 - limit
     return {
         "value": value,
         "interval": (max(low, 0.0), min(high, 1.0)),
         "n": count,
-        "past": "above" if is_longer else "below",
-        "limit": limit if is_longer else 1 - limit,
-        "longer": is_longer,
+        "past": past,
+        "limit": limit,
+        "longer": value > 0.5,
         "cost": 2 * abs(value - 0.5),
     }
 
@@ -248,10 +250,10 @@ def wrong_above_right(
     cause = max(beside, key=lambda name: right[name], default=None)
     measured = share(view, wrong, pairs)
     severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
-    if cause and view.by_design(cause):
-        severity = "info"
-    if cause and conclusive(findings, "dominant", component=cause):
-        severity = "info"
+    if cause:
+        is_reported = conclusive(findings, "dominant", component=cause)
+        if is_reported or view.by_design(cause):
+            severity = "info"
     yield finding(
         view,
         "wrong_above_right",

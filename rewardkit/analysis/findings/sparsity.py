@@ -76,7 +76,7 @@ def _dead(view: View, name: str) -> Iterator[Finding]:
         interval=(0.0, 0.0),
         n=int((~np.isnan(scores)).sum()),
         limit=ZERO_STD,
-        severity="warn" if view.components[name].weight else "info",
+        severity=_severity(view, name),
         reading=~np.isnan(scores),
         task=name in view.task,
         cost=view.declared_weights[name],
@@ -112,7 +112,7 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     several = stats.count > 1
     all_low = (stats.high == view.span(name)[0]) & several
     in_groups = float(all_low.sum() / max(several.sum(), 1))
-    severity = "warn" if view.components[name].weight else "info"
+    severity = _severity(view, name)
     if name == view.primary and in_groups >= limits["sparse_groups_high"]:
         severity = "high"
     return finding(
@@ -129,6 +129,11 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     )
 
 
+def _severity(view: View, name: str) -> str:
+    """Return that of a paid component, or of one that is only recorded."""
+    return "warn" if view.components[name].weight else "info"
+
+
 def _near_end(view: View, name: str, code: str, limit: float, rare: Mask) -> Finding:
     """Return the finding that the mean is near an end; `rare` rows are away from it."""
     scores, (low, high) = view.scores[name], view.span(name)
@@ -140,7 +145,7 @@ def _near_end(view: View, name: str, code: str, limit: float, rare: Mask) -> Fin
         name,
         **share(view, heights, scored, by_rows=True),
         limit=limit,
-        severity="warn" if view.components[name].weight else "info",
+        severity=_severity(view, name),
         reading=rare,
         answers=None if name == view.primary else (),
         cost=view.declared_weights[name],
@@ -179,16 +184,17 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
     low, high = component.range or (None, None)
     is_penalty = component.weight < 0 and value == low
     is_paid = component.weight != 0 and not is_penalty
-    severity = "warn" if is_paid else "info"
+    severity, answers = "info", []
+    if is_paid:
+        severity = "warn"
+        if name not in view.task:
+            answers = ["remove_component"]
+        elif value == high:
+            answers = ["stricter_reading"]
+        else:
+            answers = ["graduate", "looser_reading", "pay_component"]
     if name == view.primary:
         severity = "high"
-    answers: tuple[str, ...] = ()
-    if is_paid and name not in view.task:
-        answers = ("remove_component",)
-    elif is_paid and value == high:
-        answers = ("stricter_reading",)
-    elif is_paid:
-        answers = ("graduate", "looser_reading", "pay_component")
     return constant(
         view,
         name,
