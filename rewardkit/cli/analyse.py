@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Options, command
+from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.findings import SEVERITIES
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
@@ -83,7 +83,7 @@ def fail_status(worst: str | None, fail_on: str | None) -> int:
     "SCORES --training --label --by --seed --fail-on --verbose READING --log-weight "
     "--json"
 )
-def diagnose(options: Options) -> Answer:
+def diagnose(options: Options) -> CommandResult:
     """Say what SCORES would do to training, and what to change.
 
     Example:
@@ -105,7 +105,7 @@ def diagnose(options: Options) -> Answer:
         **source.about,
     }
     status = fail_status(diagnosis.worst, options.fail_on)
-    return Answer(record, f"{source.head}{text}", status)
+    return CommandResult(record, f"{source.head}{text}", status)
 
 
 # --- whatif
@@ -160,7 +160,7 @@ def read_gates(
         "gate opens.",
     },
 )
-def whatif(options: Options) -> Answer:
+def whatif(options: Options) -> CommandResult:
     """Diagnose SCORES under other weights, gates or settings.
 
     Nothing is scored, unless --reward names the reward: rows that a gate would open are
@@ -187,7 +187,9 @@ def whatif(options: Options) -> Answer:
         **options.select("weights gates training"),
         run=options.reward is not None,
     )
-    return Answer({**outcome.record(), **source.about}, f"{source.head}{outcome}")
+    return CommandResult(
+        {**outcome.record(), **source.about}, f"{source.head}{outcome}"
+    )
 
 
 # --- forecast
@@ -202,7 +204,7 @@ PICTURES = (".png", ".svg", ".pdf")
         "--plot OUTPUT": f"Draw the curves into this file ({', '.join(PICTURES)}).",
     },
 )
-def forecast(options: Options) -> Answer:
+def forecast(options: Options) -> CommandResult:
     """Say what SCORES would select for, per nat of KL.
 
     It reweights the siblings that were logged, and cannot foresee what none of them
@@ -229,7 +231,7 @@ def forecast(options: Options) -> Answer:
         _draw(curves, path)
         record["plot"] = str(path)
         text += f"\n\npicture: {path}"
-    return Answer(record, text)
+    return CommandResult(record, text)
 
 
 def _draw(curves: rk.Forecast, path: Path) -> None:
@@ -256,7 +258,7 @@ def _draw(curves: rk.Forecast, path: Path) -> None:
         "--reward-b REWARD": "The reward that scored B, to run on the cases.",
     },
 )
-def compare(options: Options) -> Answer:
+def compare(options: Options) -> CommandResult:
     """Say what differs between the scores A and B.
 
     Definition, rewards, advantages, ranks, cases and findings. A and B are folders that
@@ -275,7 +277,7 @@ def compare(options: Options) -> Answer:
     settings = options.select("cases training label seed")
     comparison = rk.compare(a, b, timeout=limit, **settings)
     status = fail_status(comparison.worst_new, options.fail_on)
-    return Answer(comparison.record(), str(comparison), status)
+    return CommandResult(comparison.record(), str(comparison), status)
 
 
 # --- suspect
@@ -292,7 +294,7 @@ def compare(options: Options) -> Answer:
         "column of few values]",
     },
 )
-def suspect(options: Options) -> Answer:
+def suspect(options: Options) -> CommandResult:
     """Count completions that look like an exploit, and what pays them.
 
     Also since when and where they stand. With --patched also how many of them would
@@ -324,4 +326,6 @@ def suspect(options: Options) -> Answer:
         progress=options.is_watched,
         **options.select("like pattern label training seed by"),
     )
-    return Answer({**suspicion.record(), **source.about}, f"{source.head}{suspicion}")
+    return CommandResult(
+        {**suspicion.record(), **source.about}, f"{source.head}{suspicion}"
+    )

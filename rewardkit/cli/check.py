@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Options, command
+from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, Number
 from rewardkit.cli.output import recognised
 from rewardkit.errors import did_you_mean
@@ -38,7 +38,7 @@ MISS_CHARACTERS = 600
         "this file.",
     },
 )
-def check(options: Options) -> Answer:
+def check(options: Options) -> CommandResult:
     """Check REWARD against written CASES; exit 1 when one is missed.
 
     CASES is JSONL: a completion, what else the reward reads, and the reward or scores
@@ -72,7 +72,7 @@ def check(options: Options) -> Answer:
             record["cases_written"] = mutated.write_cases(options.write_cases)
             cases_written = counted(record["cases_written"], "case")
             lines.append(f"{cases_written} added to {options.write_cases}")
-    return Answer(record, "\n".join(lines), 1 if result.misses else 0)
+    return CommandResult(record, "\n".join(lines), 1 if result.misses else 0)
 
 
 def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
@@ -124,7 +124,7 @@ def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
         ),
     },
 )
-def judge(options: Options) -> Answer:
+def judge(options: Options) -> CommandResult:
     """Hold judges of REWARD against CASES with labels.
 
     REWARD may be a judge by itself. A case has the columns that the judge reads, and as
@@ -156,4 +156,4 @@ def judge(options: Options) -> Answer:
         least = options.fail_under
         if least is not None and not report.ratings.kappa.value >= least:
             status = 1
-    return Answer({"judges": records}, "\n\n".join(texts), status)
+    return CommandResult({"judges": records}, "\n\n".join(texts), status)

@@ -156,7 +156,7 @@ def main(debug: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandResult:
     """The outcome of a command: `record` for programs, `text` for a person, its status.
 
     `error` is printed on stderr behind it.
@@ -256,7 +256,7 @@ class Options(SimpleNamespace):
 
 def command(
     usage: str, own: OptionTable | None = None, **settings: Any
-) -> Callable[[Callable[[Options], Answer]], click.Command]:
+) -> Callable[[Callable[[Options], CommandResult]], click.Command]:
     """Make a command of a function, under its name.
 
     Its docstring is the help, with an example at its end that runs as it is. What
@@ -265,7 +265,7 @@ def command(
     """
     own = own or {}
 
-    def make_command(work: Callable[[Options], Answer]) -> click.Command:
+    def make_command(work: Callable[[Options], CommandResult]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, **_: Any) -> None:
             options = Options.of(ctx)

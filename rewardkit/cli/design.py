@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Options, command
+from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.paths import bundled, write_whole
@@ -29,7 +29,7 @@ from rewardkit.starting.code import has_same_parameters, notebook_text, seen_fro
         "-o --output FOLDER": "Folder for the files; made if missing.  [default: NAME]",
     },
 )
-def new(options: Options) -> Answer:
+def new(options: Options) -> CommandResult:
     """Start a task from a log: a first reward, cases to decide, a notebook.
 
     The reward reads answers as the log's completions state them, and its comments say
@@ -43,7 +43,7 @@ def new(options: Options) -> Answer:
     started = rk.start(
         options.name, options.log, folder, **options.reading, seed=options.seed
     )
-    return Answer(started.record(), str(started))
+    return CommandResult(started.record(), str(started))
 
 
 # --- lab
@@ -68,7 +68,7 @@ PASSED_ON = ("label", "by", "redact")
     },
     ignore_unknown_options=True,
 )
-def lab(options: Options) -> Answer:
+def lab(options: Options) -> CommandResult:
     """Open JupyterLab on a copy of the notebooks.
 
     ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the
@@ -96,7 +96,7 @@ def lab(options: Options) -> Answer:
     notebooks = _copy_notebooks(stems, options.folder, values)
     words = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name]
     status = subprocess.call([*words, *options.arguments], cwd=options.folder)
-    return Answer({}, "", status)
+    return CommandResult({}, "", status)
 
 
 def _read_parameters(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Options, command
+from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Number
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
@@ -66,7 +66,7 @@ NOTHING_PROBED = (
         "--list": "List the families and probes, and exit.",
     },
 )
-def probe(options: Options) -> Answer:
+def probe(options: Options) -> CommandResult:
     """Try what a policy would find, and say where wrong answers are paid.
 
     Completions with a known verdict are made of ROLLOUTS, a log, and scored with
@@ -113,10 +113,10 @@ def probe(options: Options) -> Answer:
         lines.append(f"\nThe lines that show a finding are for {code}")
     text = "\n".join([*lines, *notes])
     if not options.fail_on:
-        return Answer(record, text)
+        return CommandResult(record, text)
     if result.is_unprobed:
-        return Answer(record, text, 1, NOTHING_PROBED)
-    return Answer(record, text, int(bool(alarms_from(result, options.fail_on))))
+        return CommandResult(record, text, 1, NOTHING_PROBED)
+    return CommandResult(record, text, int(bool(alarms_from(result, options.fail_on))))
 
 
 def _write_files(
@@ -143,7 +143,7 @@ def _write_files(
     return added, notes
 
 
-def _list_families() -> Answer:
+def _list_families() -> CommandResult:
     """List the families and their probes."""
     families = []
     lines = ["Families of probes; name a family or a probe with --only", ""]
@@ -165,4 +165,4 @@ def _list_families() -> Answer:
                 )
         lines += aligned(rows)
         families.append({"family": family, "says": description, "probes": probes})
-    return Answer({"families": families}, "\n".join(lines))
+    return CommandResult({"families": families}, "\n".join(lines))

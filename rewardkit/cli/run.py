@@ -11,7 +11,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import rewardkit as rk
-from rewardkit.cli.command import INTERRUPTED, Answer, Options, command, main
+from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command, main
 from rewardkit.cli.options import OptionTable
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
@@ -75,7 +75,7 @@ SAMPLE_OPTIONS: OptionTable = {
 
 
 @command("PROMPTS --json", SAMPLE_OPTIONS)
-def sample(options: Options) -> Answer:
+def sample(options: Options) -> CommandResult:
     """Sample groups of completions of PROMPTS into a log.
 
     PROMPTS is JSONL, Parquet or CSV, or a folder of them: a row a prompt. The server is
@@ -100,8 +100,8 @@ def sample(options: Options) -> Answer:
         )
     except KeyboardInterrupt as error:
         reason = str(error) or "interrupted"
-        return Answer({"interrupted": True}, "", INTERRUPTED, reason)
-    return Answer(sampled.record(), str(sampled), int(bool(sampled.failed)))
+        return CommandResult({"interrupted": True}, "", INTERRUPTED, reason)
+    return CommandResult(sampled.record(), str(sampled), int(bool(sampled.failed)))
 
 
 # --- export
@@ -128,7 +128,7 @@ WRITABLE = [target.name for target in TARGETS if target.functions is not None]
         "ground_truth=label.",
     },
 )
-def export(options: Options) -> Answer:
+def export(options: Options) -> CommandResult:
     """Write REWARD as a file that a trainer loads unchanged.
 
     It says what is lost there. The options for reading are for the rollouts of
@@ -156,14 +156,16 @@ def export(options: Options) -> Answer:
     if exported.proof is not None and not exported.proof.equal:
         status = 1
     text = "\n".join([*recognised(reward.origin), str(exported)])
-    return Answer({**exported.record(), "origin": reward.origin}, text, status, refusal)
+    return CommandResult(
+        {**exported.record(), "origin": reward.origin}, text, status, refusal
+    )
 
 
 # --- cache
 
 
 @command("--json", {"--clear": "Forget all answers."})
-def cache(options: Options) -> Answer:
+def cache(options: Options) -> CommandResult:
     """Say where answers of models are cached, or forget them.
 
     REWARDKIT_CACHE names another folder; "off" caches none.
@@ -173,10 +175,12 @@ def cache(options: Options) -> Answer:
     """
     path = cache_file()
     if path is None:
-        return Answer({"path": None}, f"no answers are cached: {CACHE_FOLDER} is 'off'")
+        return CommandResult(
+            {"path": None}, f"no answers are cached: {CACHE_FOLDER} is 'off'"
+        )
     if not path.exists():
         record = {"path": str(path), "answers": 0, "bytes": 0}
-        return Answer(record, f"{path}: no answers yet")
+        return CommandResult(record, f"{path}: no answers yet")
     store = Cache(path)
     forgotten = 0
     if options.clear:
@@ -192,7 +196,7 @@ def cache(options: Options) -> Answer:
     store.close()
     if options.clear:
         text += f"; {forgotten:,} forgotten"
-    return Answer(record, text)
+    return CommandResult(record, text)
 
 
 # --- completion
@@ -204,7 +208,7 @@ BASH_WORDS = (
 
 
 @command("SHELL --json")
-def completion(options: Options) -> Answer:
+def completion(options: Options) -> CommandResult:
     """Print the script that completes commands in SHELL.
 
     In ~/.bashrc: eval "$(rewardkit completion bash)"; in ~/.zshrc with zsh. For fish:
@@ -219,4 +223,4 @@ def completion(options: Options) -> Answer:
     text = script
     if options.shell == "bash":
         text += f"\n{BASH_WORDS}"
-    return Answer({"shell": options.shell, "script": text}, text)
+    return CommandResult({"shell": options.shell, "script": text}, text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.command import INTERRUPTED, Answer, Options, command
+from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.scoring.outcomes import STATUSES
@@ -29,7 +29,7 @@ from rewardkit.targets.load import reward_named
         "one]",
     },
 )
-def score(options: Options) -> Answer:
+def score(options: Options) -> CommandResult:
     """Score every completion of ROLLOUTS with REWARD.
 
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder
@@ -45,7 +45,7 @@ def score(options: Options) -> Answer:
         return _score_into(folder, options)
 
 
-def _score_into(folder: Path | None, options: Options) -> Answer:
+def _score_into(folder: Path | None, options: Options) -> CommandResult:
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
     reward = reward_named(options.reward, rollouts, as_=options.as_)
     started, rows = time.perf_counter(), len(rollouts)
@@ -93,10 +93,12 @@ def _score_into(folder: Path | None, options: Options) -> Answer:
         reason = (
             f"interrupted; {len(scores):,} of {rows:,} rollouts were scored, {place}"
         )
-        return Answer(record, text, INTERRUPTED, reason)
+        return CommandResult(record, text, INTERRUPTED, reason)
     if missing == len(scores):
-        return Answer(record, text, 1, f"no rollout has a reward{_most_often(scores)}")
-    return Answer(record, text)
+        return CommandResult(
+            record, text, 1, f"no rollout has a reward{_most_often(scores)}"
+        )
+    return CommandResult(record, text)
 
 
 @contextmanager
@@ -145,7 +147,7 @@ def _most_often(scores: rk.Scores) -> str:
         "--single-file": "Put everything into index.html, one page to send.",
     },
 )
-def report(options: Options) -> Answer:
+def report(options: Options) -> CommandResult:
     """Write the notebooks on a reward and its rollouts as pages.
 
     index.html has the verdict and leads to the others. Exit 1 when a notebook failed.
@@ -184,4 +186,4 @@ def report(options: Options) -> Answer:
         "failed": written.failed,
         "origins": origins,
     }
-    return Answer(record, "\n".join(lines), int(bool(written.failed)))
+    return CommandResult(record, "\n".join(lines), int(bool(written.failed)))

@@ -19,9 +19,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     places_by_key,
     require_installed,
@@ -48,8 +48,8 @@ class Function(Adapter):
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """Return a list of completions, columns by name, and all of them as `item`."""
         turns, item = _group_arguments(rollout)
-        own = {"completions": turns, "item": item, "config": None}
-        return (), fill(self.called, item, own)
+        arguments = {"completions": turns, "item": item, "config": None}
+        return (), fill(self.called, item, arguments)
 
 
 def is_atropos(value: Any) -> bool:
@@ -58,7 +58,7 @@ def is_atropos(value: Any) -> bool:
     return any(base.__name__ == "RewardFunction" for base in kind.__mro__)
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of what has a `compute` of completions; its weight counts."""
     if "completions" not in parameters(getattr(value, "compute", None)):
         return []
@@ -71,7 +71,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     mapping = {"completions": "completion", **{name: name for name in needs}}
     reason = f"its compute takes completions; weight {weight:g}"
     adapter = Function(value, method="compute", needs=needs)
-    return [Reading(reason, adapter, mapping, weight=weight, sure=is_atropos(value))]
+    return [
+        TrainerReading(reason, adapter, mapping, weight=weight, sure=is_atropos(value))
+    ]
 
 
 class Compute(RewardHolder):

@@ -33,10 +33,10 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     RewardPart,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     places_by_key,
     require_installed,
@@ -123,24 +123,24 @@ class One(Adapter):
 
     def arguments(self, rollout: Row) -> Arguments:
         """Return what the hook takes of a completion."""
-        values = self.own(rollout)
-        own = {name: values[argument] for name, argument in self.takes.items()}
-        return (), fill(self.called, rollout, own)
+        values = self.completion_values(rollout)
+        arguments = {name: values[argument] for name, argument in self.takes.items()}
+        return (), fill(self.called, rollout, arguments)
 
-    def own(self, row: Row, place: int = 0) -> dict[str, Any]:
+    def completion_values(self, row: Row, place: int = 0) -> dict[str, Any]:
         """Return what benchmax hands over of a completion, by name."""
         values = rollout_fields(row, place)
-        own = {
+        arguments = {
             **values,
             "completion": row.get("completion"),
             "ground_truth": row.get("ground_truth"),
             "task": values["example_args"],
         }
         if self.conversational:
-            own["completion"] = values["messages"][-1:]
+            arguments["completion"] = values["messages"][-1:]
         if "rollout" in self.takes.values():
-            own["rollout"] = rollout_of(values)
-        return own
+            arguments["rollout"] = rollout_of(values)
+        return arguments
 
 
 class Group(One):
@@ -150,7 +150,7 @@ class Group(One):
 
     def arguments(self, rollout: Any) -> Arguments:
         """Return lists of what the hook takes of the completions."""
-        rows = [self.own(row, place) for place, row in enumerate(rollout)]
+        rows = [self.completion_values(row, place) for place, row in enumerate(rollout)]
         lists = {}
         for name, argument in self.takes.items():
             lists[name] = [row[argument] for row in rows]
@@ -173,7 +173,7 @@ class Group(One):
         return [plain_values(answer[name]) for name in ids]
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the readings of a hook: of a completion as text, or as messages."""
     if not isinstance(value, RewardPart):
         return []
@@ -198,7 +198,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     )
     proposals = []
     for way, adapter in ways.items():
-        proposals.append(Reading(reason, adapter, mapping, sure=True, way=way))
+        proposals.append(TrainerReading(reason, adapter, mapping, sure=True, way=way))
     return proposals
 
 

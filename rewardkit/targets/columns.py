@@ -174,21 +174,23 @@ def with_aliases(row: Row) -> dict[str, Any]:
     return columns | dict(row)
 
 
-def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
+def fill(
+    function: Any, row: Row, trainer_arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return keyword arguments for a function that asks for columns by name.
 
-    `own` are the trainer's. Each other parameter takes the column that `source_of`
-    says; ``**kwargs`` gets all columns, and the prompt and the truth also under the
-    names that functions look for.
+    `trainer_arguments` are what the trainer hands over itself. Each other parameter
+    takes the column that `source_of` says; ``**kwargs`` gets all columns, and the
+    prompt and the truth also under the names that functions look for.
     """
     named, everything = named_parameters(function), takes_all(function)
     arguments = {}
-    for name, argument in own.items():
+    for name, argument in trainer_arguments.items():
         if everything or name in named:
             arguments[name] = argument
     for name, parameter in named.items():
         source = source_of(parameter, row)
-        if source is not None and name not in own:
+        if source is not None and name not in trainer_arguments:
             arguments[name] = row[source]
     if not everything:
         return arguments
@@ -197,21 +199,21 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     }
     columns |= row
     for name, column in columns.items():
-        if name not in named and name not in own:
+        if name not in named and name not in trainer_arguments:
             arguments[name] = column
     return arguments
 
 
 def required_columns(
-    function: Any, own: Collection[str], rows: Sequence[Row] = ()
+    function: Any, trainer_arguments: Collection[str], rows: Sequence[Row] = ()
 ) -> tuple[str, ...]:
     """Return the columns that fill the parameters without a default.
 
-    The trainer's `own` are left out; a ground truth that the function takes out of its
+    `trainer_arguments` are left out; a ground truth that the function takes out of its
     ``**kwargs`` is counted.
     """
     names = [*required_parameters(function), *_truths_taken(function, rows)]
-    columns = [column_of(name, rows) for name in names if name not in own]
+    columns = [column_of(name, rows) for name in names if name not in trainer_arguments]
     return tuple(dict.fromkeys(columns))
 
 
@@ -251,18 +253,18 @@ def _keys_read(tree: ast.AST, name: str) -> Iterator[tuple[Any, bool]]:
 
 
 def columns_asked(
-    function: Any, own: Collection[str], rows: Sequence[Row]
+    function: Any, trainer_arguments: Collection[str], rows: Sequence[Row]
 ) -> dict[str, str]:
     """Return for each parameter that a column of these rows fills, which column.
 
-    The trainer's `own` are left out.
+    `trainer_arguments` are left out.
     """
     columns = {}
     for name, parameter in named_parameters(function).items():
         is_filled = parameter.default is parameter.empty or any(
             source_of(parameter, row) is not None for row in rows or SAMPLE
         )
-        if is_filled and name not in own:
+        if is_filled and name not in trainer_arguments:
             columns[name] = column_of(name, rows or SAMPLE)
     kwargs = keywords_name(function)
     if kwargs is not None:

@@ -18,9 +18,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
 )
 
@@ -75,7 +75,7 @@ TYPE_OF_PARAMETER = {"reward_inputs": "batch", "reward_input": "sequential"}
 """Name of the one argument -> reward type, where the file has no REWARD_TYPE."""
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return both ways of a function with such an argument, or with a REWARD_TYPE."""
     names = required_parameters(value)
     if isinstance(value, type) or len(names) != 1:
@@ -99,7 +99,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         adapter = REWARD_TYPES[way](value, needs=("completion",))
         reason = f"it takes {name}"
         proposals.append(
-            Reading(reason, adapter, mapping, main="overall", sure=True, way=way)
+            TrainerReading(reason, adapter, mapping, main="overall", sure=True, way=way)
         )
     return proposals
 

@@ -27,9 +27,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     require_installed,
     run_async,
@@ -64,7 +64,7 @@ class Function(Adapter):
         return scores
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a function of messages and keywords, or a decorated one."""
     mode = getattr(value, "_reward_function_mode", None)
     if isinstance(value, type) or mode == "batch":
@@ -77,7 +77,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         mapping["ground_truth"] = "ground_truth"
     reason = "it is a @reward_function" if mode else "it takes messages and keywords"
     adapter = Function(value, needs=("completion", *needs))
-    return [Reading(reason, adapter, mapping, main="score", sure=mode is not None)]
+    return [
+        TrainerReading(reason, adapter, mapping, main="score", sure=mode is not None)
+    ]
 
 
 class Evaluate(RewardHolder):

@@ -25,9 +25,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     require_installed,
 )
@@ -85,7 +85,7 @@ def _read_value(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a function of state and target, or of a @scorer.
 
     The scorer can be made without arguments.
@@ -101,7 +101,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
             return []
     mapping = {"state": "all columns", "target": "ground_truth"}
     reason = "it is a @scorer" if is_marked else "it takes state and target"
-    return [Reading(reason, Scorer(value, needs=("completion",)), mapping, sure=True)]
+    return [
+        TrainerReading(reason, Scorer(value, needs=("completion",)), mapping, sure=True)
+    ]
 
 
 def _takes_state_and_target(function: Any) -> bool:

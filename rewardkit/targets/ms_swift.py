@@ -21,9 +21,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     require_installed,
 )
@@ -38,7 +38,7 @@ class Function(trl.Function):
         return super().arguments(rows)
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a class whose objects are called with `completions`.
 
     But for TRL's of llm-finetuning.

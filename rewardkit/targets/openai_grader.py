@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import Row, required_parameters, with_aliases
-from rewardkit.targets.target import Reading, Target
+from rewardkit.targets.target import Target, TrainerReading
 
 
 class Grader(Adapter):
@@ -44,13 +44,15 @@ def _read_json(text: Any) -> Any:
         return None
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a function of exactly these two."""
     if isinstance(value, type) or required_parameters(value) != ["sample", "item"]:
         return []
     mapping = {'sample["output_text"]': "completion", "item": "all columns"}
     reason = "it takes sample and item"
-    return [Reading(reason, Grader(value, needs=("completion",)), mapping, sure=True)]
+    return [
+        TrainerReading(reason, Grader(value, needs=("completion",)), mapping, sure=True)
+    ]
 
 
 OPENAI = Target(

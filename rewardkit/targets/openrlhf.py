@@ -23,9 +23,9 @@ from rewardkit.targets.target import (
     JUDGED,
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     require_installed,
     run_async,
 )
@@ -59,22 +59,24 @@ class Function(Adapter):
         """Return the three by position, columns for what else it asks for."""
         prompt = text_of(rollout)
         query = f"{prompt}{rollout.get('completion')}"
-        own = {
+        arguments = {
             "queries": [query],
             "prompts": [prompt],
             "labels": [rollout.get("ground_truth")],
         }
-        columns = fill(self.function, rollout, own)
-        others = {name: [columns[name]] for name in columns if name not in own}
-        return tuple(own.values()), others
+        columns = fill(self.function, rollout, arguments)
+        others = {name: [columns[name]] for name in columns if name not in arguments}
+        return tuple(arguments.values()), others
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """Return a dict of the reward and what is shown beside it, or a bare reward."""
         answer = plain_values(answer)
         if not isinstance(answer, Mapping):
             return _unnested(answer)
-        own = {name: answer[name] for name in ("rewards", "scores") if name in answer}
-        values = {**own, **(answer.get("extra_logs") or {}), **own}
+        rewards = {
+            name: answer[name] for name in ("rewards", "scores") if name in answer
+        }
+        values = {**rewards, **(answer.get("extra_logs") or {}), **rewards}
         return {name: _unnested(value) for name, value in values.items()}
 
 
@@ -94,7 +96,7 @@ def text_of(row: Row) -> str:
     return "\n".join(texts) + "\n"
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a function that asks for `queries`."""
     if isinstance(value, type) or "queries" not in parameters(value):
         return []
@@ -105,7 +107,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     }
     needs = required_columns(value, OPENRLHF_ARGUMENTS, rows)
     adapter = Function(value, needs=("completion", *needs))
-    return [Reading("it takes queries", adapter, mapping, main="rewards", sure=True)]
+    return [
+        TrainerReading("it takes queries", adapter, mapping, main="rewards", sure=True)
+    ]
 
 
 def completion_of(query: str, prompt: str, ends: Sequence[str] = ENDS) -> str | None:

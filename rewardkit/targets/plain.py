@@ -17,7 +17,7 @@ from rewardkit.targets.columns import (
     required_parameters,
     source_of,
 )
-from rewardkit.targets.target import Reading, Target
+from rewardkit.targets.target import Target, TrainerReading
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +41,7 @@ class Function(Adapter):
         return positional, columns
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of anything that can be called and asks for something.
 
     A parameter with a default is filled where it is called as logs call a column:
@@ -69,7 +69,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if len(set(mapping.values())) < len(mapping):
         return []  # two parameters cannot mean one column
     reason = f"it asks for {', '.join(mapping)}"
-    return [Reading(reason, adapter, mapping, main="score")]
+    return [TrainerReading(reason, adapter, mapping, main="score")]
 
 
 PLAIN = Target(

@@ -26,9 +26,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     require_installed,
 )
@@ -76,7 +76,7 @@ class Env(Adapter):
         return total
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a class with a `step(action)`, made with `extras`."""
     if not isinstance(value, type) or "extras" not in parameters(value):
         return []
@@ -93,7 +93,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         'extras["reward_spec"]["ground_truth"]': "ground_truth",
     }
     reason = "it is a class with step(action), made with extras"
-    return [Reading(reason, Env(value, needs=("completion",)), mapping, sure=True)]
+    return [
+        TrainerReading(reason, Env(value, needs=("completion",)), mapping, sure=True)
+    ]
 
 
 class Step(RewardHolder):

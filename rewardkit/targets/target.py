@@ -73,7 +73,7 @@ class RewardPart:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TrainerReading:
     """One way in which a trainer would call a function.
 
     Attributes:
@@ -191,7 +191,7 @@ class Target:
     title: str
     versions: str
     form: str
-    readings: Callable[[Any, Sequence[Row]], Iterable[Reading]]
+    readings: Callable[[Any, Sequence[Row]], Iterable[TrainerReading]]
     abilities: Abilities = field(default_factory=Abilities)
     functions: Callable[..., Any] | None = None
     call: Callable[[Path, TrainerCode, Sequence[Row]], Called] | None = None

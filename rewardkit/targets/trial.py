@@ -16,7 +16,7 @@ from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 from rewardkit.targets.adapter import plain_values
 from rewardkit.targets.columns import SAMPLE, Row
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import JUDGED, Reading, Target
+from rewardkit.targets.target import JUDGED, Target, TrainerReading
 
 TRIAL_SECONDS = 10.0
 """Limit of one call, where the caller names none. Our choice."""
@@ -36,7 +36,7 @@ class ReadingTrial:
     """
 
     target: Target
-    reading: Reading
+    reading: TrainerReading
     answers: tuple[Any, ...]
 
     @property
@@ -194,12 +194,12 @@ def _describe_candidate(trial: ReadingTrial) -> str:
 
 def _propose(
     value: Any, name: str, targets: Sequence[Target], way: str, rows: Sequence[Row]
-) -> list[tuple[Target, Reading]]:
+) -> list[tuple[Target, TrainerReading]]:
     """Return the different ways in which the targets would call a value.
 
     Where some are sure, only these. RewardError: there is none.
     """
-    proposals: list[tuple[Target, Reading]] = []
+    proposals: list[tuple[Target, TrainerReading]] = []
     for target in targets:
         for reading in target.readings(value, rows):
             if all(reading.adapter != other.adapter for _, other in proposals):
@@ -248,7 +248,7 @@ class Allowance:
 
 def try_reading(
     target: Target,
-    reading: Reading,
+    reading: TrainerReading,
     rows: Sequence[Row],
     limit: TimeLimit,
     allowance: Allowance,
@@ -291,7 +291,9 @@ def try_reading(
     return ReadingTrial(target, reading, tuple(row_answers))
 
 
-def _call(reading: Reading, inputs: Sequence[Any], limit: TimeLimit) -> list[Any]:
+def _call(
+    reading: TrainerReading, inputs: Sequence[Any], limit: TimeLimit
+) -> list[Any]:
     """Return the answers, of another process where the function can be sent."""
     adapter = reading.adapter
     calls = Calls(

@@ -35,9 +35,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     require_installed,
 )
@@ -64,13 +64,13 @@ class Function(Adapter):
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """Return lists of prompts, completions and columns, and the trainer's state."""
         step = rollout[0].get("step") if rollout else None
-        own: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             **_texts_or_turns(rollout, conversational=self.conversational),
             "trainer_state": SimpleNamespace(global_step=step or 0),
             "log_extra": note,
             "log_metric": note,
         }
-        keywords = fill(self.function, {}, own)
+        keywords = fill(self.function, {}, arguments)
         return (), keywords | lists_of_columns([self.columns(row) for row in rollout])
 
     def columns(self, row: Row) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _are_chats(rows: Sequence[Row]) -> bool:
     return False
 
 
-def read_with_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def read_with_texts(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of what asks for `completions`, with texts as completions."""
     sure = not SURE_PARAMETERS.isdisjoint(parameters(value))
     if isinstance(value, type) or is_atropos(value):
@@ -125,7 +125,7 @@ def read_with_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
     mapping = {"completions": "completion", **prompts, **columns}
     needs = (*prompts.values(), *required_columns(value, TRL_ARGUMENTS, rows))
     adapter = Function(value, needs=needs)
-    return [Reading(_reason(value, "texts"), adapter, mapping, sure=sure)]
+    return [TrainerReading(_reason(value, "texts"), adapter, mapping, sure=sure)]
 
 
 def _reason(value: Any, form: str) -> str:
@@ -134,7 +134,7 @@ def _reason(value: Any, form: str) -> str:
     return f"it takes {name}, as {form}, those of one prompt at a time"
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the readings of such a function, with texts and with messages.
 
     Of llm-finetuning's classes, too.

@@ -34,9 +34,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     import_file,
     require_installed,
 )
@@ -50,18 +50,18 @@ class Function(Adapter):
         return (), fill(self.function, rollout, {"metadata": with_aliases(rollout)})
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return TRL's reading with texts, or that of a function of one `response`."""
     batches, names = trl.read_with_texts(value, rows), parameters(value)
     if batches or isinstance(value, type) or "response" not in names:
         return batches
-    own: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     kind: type[Adapter] = plain.Function
     if "metadata" in names:
-        own, kind = {"metadata": "all columns"}, Function
-    adapter = kind(value, needs=required_columns(value, own, rows))
-    mapping = columns_asked(value, own, rows) | own
-    return [Reading("it takes one response", adapter, mapping, provable=False)]
+        arguments, kind = {"metadata": "all columns"}, Function
+    adapter = kind(value, needs=required_columns(value, arguments, rows))
+    mapping = columns_asked(value, arguments, rows) | arguments
+    return [TrainerReading("it takes one response", adapter, mapping, provable=False)]
 
 
 class Rewards(RewardHolder):

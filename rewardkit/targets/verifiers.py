@@ -31,10 +31,10 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     RewardPart,
     Target,
     TrainerCode,
+    TrainerReading,
     require_installed,
     run_async,
 )
@@ -84,12 +84,12 @@ class Function(Adapter):
             if hasattr(self.function, "data_type"):
                 kind = self.function.data_type()
         data = data_of(rollout, kind)
-        own = {"task": data, "trace": trace_of(rollout, data, task_name)}
+        arguments = {"task": data, "trace": trace_of(rollout, data, task_name)}
         positional = (self.function(data),) if self.method else ()
-        return positional, fill(self.called, {}, own)
+        return positional, fill(self.called, {}, arguments)
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of a marked method, or of a function of a trace."""
     if isinstance(value, RewardPart):
         reason = "a metric, which is not paid"
@@ -107,7 +107,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         reason, adapter = "it takes a trace, as in v1", Function(value)
         mapping = {name: V1_ARGUMENTS[name] for name in names if name in V1_ARGUMENTS}
         weight = float(getattr(value, "_vf_weight", 1.0))
-    return [Reading(reason, adapter, mapping, weight=weight, sure=True)]
+    return [TrainerReading(reason, adapter, mapping, weight=weight, sure=True)]
 
 
 @dataclass(frozen=True, repr=False)

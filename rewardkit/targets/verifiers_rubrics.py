@@ -21,7 +21,7 @@ from rewardkit.targets.columns import (
     split,
     with_aliases,
 )
-from rewardkit.targets.target import Reading, RewardPart, Target
+from rewardkit.targets.target import RewardPart, Target, TrainerReading
 
 RUBRIC_ARGUMENTS = {
     "prompt": "prompt",
@@ -77,9 +77,9 @@ class Function(Adapter):
 
     def arguments(self, rollout: Any) -> Arguments:
         """Return what it asks for by name; all there is for ``**kwargs``."""
-        return (), fill(self.function, {}, self.own(rollout))
+        return (), fill(self.function, {}, self.row_arguments(rollout))
 
-    def own(self, rollout: Row) -> dict[str, Any]:
+    def row_arguments(self, rollout: Row) -> dict[str, Any]:
         """Return all that it may ask for of a completion."""
         row = deepcopy(with_aliases(rollout))
         prompt: Any = rollout.get("prompt")
@@ -90,7 +90,7 @@ class Function(Adapter):
         for name in ("extra_info", "info"):
             if isinstance(row.get(name), dict):
                 info = row[name]
-        own = {
+        arguments = {
             "prompt": prompt,
             "completion": completion,
             "answer": "",
@@ -98,11 +98,11 @@ class Function(Adapter):
             "info": info,
         }
         if rollout.get("ground_truth") is not None:
-            own["answer"] = row["ground_truth"]
+            arguments["answer"] = row["ground_truth"]
         timing = {"generation_ms": 0.0, "scoring_ms": 0.0}
-        state = {**row, **own, "turn": 1, "trajectory": [], "timing": timing}
+        state = {**row, **arguments, "turn": 1, "trajectory": [], "timing": timing}
         parser = Parser() if self.parser is None else self.parser
-        return {**own, "state": state, "parser": parser}
+        return {**arguments, "state": state, "parser": parser}
 
 
 class Grouped(Function):
@@ -112,7 +112,7 @@ class Grouped(Function):
 
     def arguments(self, rollout: Any) -> Arguments:
         """Return lists of what it asks for by name."""
-        rows = [self.own(row) for row in rollout]
+        rows = [self.row_arguments(row) for row in rollout]
         lists = {f"{name}s": [row[name] for row in rows] for name in RUBRIC_ARGUMENTS}
         return (), fill(self.function, {}, {**lists, "parser": rows[0]["parser"]})
 
@@ -121,7 +121,7 @@ class Grouped(Function):
         return plain_values(list(answer))
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return readings with messages and with texts of a rubric's function."""
     if isinstance(value, type):
         return []
@@ -136,8 +136,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     needed = required_parameters(part.function)
     if not mapping or not set(needed) <= mapping.keys():
         return []
-    own = names.keys() & {"state", "parser", "answers", "states", "infos"}
-    if not (in_rubric or own or "info" in names or _reads_messages(part.function)):
+    rubric_names = names.keys() & {"state", "parser", "answers", "states", "infos"}
+    if not (
+        in_rubric or rubric_names or "info" in names or _reads_messages(part.function)
+    ):
         return []
     reads_text = any(name.startswith(("prompt", "completion")) for name in mapping)
     columns = [mapping[name] for name in needed]
@@ -153,13 +155,13 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     proposals = []
     for way in ("messages", "texts"):
         proposals.append(
-            Reading(
+            TrainerReading(
                 f"it takes {', '.join(mapping)}, as the functions of rubrics before "
                 f"v1; as {way}",
                 replace(texts, conversational=way == "messages"),
                 mapping,
                 weight=part.weight,
-                sure=in_rubric or bool(own and reads_text),
+                sure=in_rubric or bool(rubric_names and reads_text),
                 way=way,
             )
         )

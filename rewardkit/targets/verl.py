@@ -29,9 +29,9 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
     Called,
-    Reading,
     Target,
     TrainerCode,
+    TrainerReading,
     require_installed,
     run_async,
 )
@@ -78,8 +78,8 @@ class Function(Adapter):
         for name in required_parameters(self.function):
             if name not in VERL_ARGUMENTS:
                 columns[name] = rollout.get(column_of(name, [rollout]))
-        own = fill(self.function, {}, self.trainer_arguments(rollout))
-        return (), own | columns
+        arguments = fill(self.function, {}, self.trainer_arguments(rollout))
+        return (), arguments | columns
 
 
 class BatchFunction(Adapter):
@@ -93,7 +93,7 @@ class BatchFunction(Adapter):
         return (), {f"{name}s": [row[name] for row in rows] for name in VERL_ARGUMENTS}
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of what asks for `solution_str`, or for lists of them."""
     names = parameters(value)
     takes_lists = "solution_strs" in names
@@ -124,7 +124,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
                 needs.append(mapping[name])
     kind = BatchFunction if takes_lists else Function
     adapter = kind(value, needs=tuple(dict.fromkeys(needs)))
-    return [Reading(reason, adapter, mapping, main="score", sure=sure)]
+    return [TrainerReading(reason, adapter, mapping, main="score", sure=sure)]
 
 
 LOGGED_COLUMNS = {"data_source", "completion", "ground_truth"}
@@ -249,8 +249,8 @@ def tokens(count: int, torch: Any) -> dict[str, Any]:
 
 def training_columns(row: Row) -> dict[str, Any]:
     """Return what the training set would hold; other columns stand in extra_info."""
-    own = set(VERL_ARGUMENTS.values())
-    extra = {name: row[name] for name in row if name not in own}
+    standard = set(VERL_ARGUMENTS.values())
+    extra = {name: row[name] for name in row if name not in standard}
     info = row.get("extra_info")
     if isinstance(info, Mapping):
         extra |= info
