@@ -54,124 +54,117 @@ class Recorded:
 
 
 def describe(function: Any) -> str:
-    """How a function is written in records and fingerprints.
+    """Return a function as it is written in records and fingerprints.
 
     The same on every machine, no memory addresses; a primitive's as people write it
     (``rk.verify.matches``).
     """
     if isinstance(function, functools.partial):
-        bound = [
-            describe(argument) if callable(argument) else repr(argument)
-            for argument in function.args
-        ]
+        arguments = [_describe_argument(value) for value in function.args]
         for name, value in function.keywords.items():
-            bound.append(
-                f"{name}={describe(value) if callable(value) else repr(value)}"
-            )
-        return f"partial({', '.join([describe(function.func), *bound])})"
+            arguments.append(f"{name}={_describe_argument(value)}")
+        return f"partial({', '.join([describe(function.func), *arguments])})"
     if isinstance(function, Gate) and callable(function.on):
         return f"gate({describe(function.on)})"
     if hasattr(function, "__qualname__"):
         if not of_rewardkit(function):
             return str(function.__qualname__)
-        _, place, room, *_ = f"{function.__module__}..".split(".")
-        home = f"rk.{room}" if place == "primitives" else function.__module__
-        return f"{home}.{function.__qualname__}"
+        module = function.__module__
+        if module.startswith("rewardkit.primitives."):
+            module = f"rk.{module.split('.')[2]}"
+        return f"{module}.{function.__qualname__}"
     text = repr(function)
-    return text if " at 0x" not in text else f"{type(function).__qualname__}()"
+    if " at 0x" in text:
+        return f"{type(function).__qualname__}()"
+    return text
+
+
+def _describe_argument(value: Any) -> str:
+    return describe(value) if callable(value) else repr(value)
 
 
 def fingerprint(content: Any) -> str:
-    """Hash of plain data, the same on every machine."""
+    """Return the hash of plain data, the same on every machine."""
     return source_hash(json.dumps(content, sort_keys=True, default=str).encode())
 
 
 def source_hash(text: bytes) -> str:
-    """Hash of the text of a source file."""
+    """Return the hash of the text of a source file."""
     return hashlib.sha256(text).hexdigest()[:16]
 
 
 def sources(functions: Iterable[Any]) -> dict[str, str]:
-    """File name -> hash, for the source files that user functions come from.
+    """Return file name -> hash of the source files of users' functions.
 
     As they were when the functions were first seen; a function without source is
     "unknown".
     """
-    found: dict[str, dict[str, None]] = {}  # hashes in order, each once
-    for part, name, hashed in sources_seen(functions):
-        found.setdefault(name, {})[hashed + _captured(part)] = None
-    return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
+    hashes: dict[str, list[str]] = {}
+    for code, name, file_hash in sources_seen(functions):
+        file_hashes = hashes.setdefault(name, [])
+        full_hash = file_hash + _state_hash(code)
+        if full_hash not in file_hashes:
+            file_hashes.append(full_hash)
+    return {name: " ".join(hashes[name]) for name in sorted(hashes)}
 
 
 def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
     """Return each piece of users' code with the name and hash of its source file."""
     return [
-        (part, *_source(part)) for function in functions for part in user_code(function)
+        (code, *_source_file(code))
+        for function in functions
+        for code in user_code(function)
     ]
 
 
-def _source(part: Any) -> tuple[str, str]:
+def _source_file(part: Any) -> tuple[str, str]:
+    """Return name and hash of a source file, as it was when first seen."""
     code = part if hasattr(part, "__qualname__") else type(part)
-    if loaded := getattr(code, "__globals__", {}).get(
-        SOURCE_HASH
-    ):  # of the run that made it
-        return Path(code.__code__.co_filename).name, loaded
+    module_hash = getattr(code, "__globals__", {}).get(SOURCE_HASH)
+    if module_hash:  # of the run that made it
+        return Path(code.__code__.co_filename).name, module_hash
     try:
-        return _SEEN.get(code) or _SEEN.setdefault(code, _read(code))
+        return _SEEN.get(code) or _SEEN.setdefault(code, _read_source(code))
     except TypeError:  # a built-in function cannot be remembered, and has no source
         return describe(part), "unknown"
 
 
-def _read(code: Any) -> tuple[str, str]:
-    """Name and hash of the file that a function or class comes from, as it is now."""
+def _read_source(code: Any) -> tuple[str, str]:
+    """Return name and hash of the file of a function or class, as it is now."""
     try:
         file = inspect.getsourcefile(code)
-        if file in (
-            "<string>",
-            "<stdin>",
-        ):  # Python 3.13 would give the text of whatever ran last
+        # Python 3.13 would give the text of whatever ran last
+        if file in ("<string>", "<stdin>"):
             raise OSError
-        whole = file and Path(file).is_file()
-        text = (
-            Path(str(file)).read_bytes()
-            if whole
-            else inspect.getsource(code).encode("utf-8", "replace")
-        )
-        return Path(file).name if file else describe(code), source_hash(text)
+        if file and Path(file).is_file():
+            text = Path(file).read_bytes()
+        else:
+            text = inspect.getsource(code).encode("utf-8", "replace")
     except (OSError, TypeError):
         return describe(code), "unknown"
+    return Path(file).name if file else describe(code), source_hash(text)
 
 
-def _captured(part: Any) -> str:
+def _state_hash(part: Any) -> str:
     """Hash what a function has besides its source: closure, defaults, state."""
+    state: Any = {}
     code = getattr(part, "__code__", None)
     if code is not None:
-        columns = (column for _, _, column, _ in code.co_positions() if column)
-        place = (
-            (code.co_firstlineno, min(columns, default=0))
-            if "<lambda>" in part.__qualname__
-            else None
-        )
         cells = [_cell(cell) for cell in part.__closure__ or ()]
-        held: Any = [
-            item
-            for item in (cells, part.__defaults__, part.__kwdefaults__, place)
-            if item
-        ]
-    else:
-        held = (
-            vars(part)
-            if hasattr(part, "__dict__") and not isinstance(part, type)
-            else {}
-        )
-    text = repr(held)
-    return (
-        ""
-        if not held
-        else "/unknown"
-        if " at 0x" in text
-        else f"/{source_hash(text.encode())}"
-    )
+        place = None
+        if "<lambda>" in part.__qualname__:
+            columns = [column for _, _, column, _ in code.co_positions() if column]
+            place = (code.co_firstlineno, min(columns, default=0))
+        candidates = (cells, part.__defaults__, part.__kwdefaults__, place)
+        state = [value for value in candidates if value]
+    elif hasattr(part, "__dict__") and not isinstance(part, type):
+        state = vars(part)
+    if not state:
+        return ""
+    text = repr(state)
+    if " at 0x" in text:
+        return "/unknown"
+    return f"/{source_hash(text.encode())}"
 
 
 def _cell(cell: Any) -> Any:
@@ -199,24 +192,19 @@ def user_code(function: Any) -> list[Any]:
     Tokenizers among what it holds count, which need not be callable.
     """
     code = function if hasattr(function, "__qualname__") else type(function)
+    inner: list[Any] = []
     if isinstance(function, functools.partial):
-        held = [function.func, *function.args, *function.keywords.values()]
+        inner = [function.func, *function.args, *function.keywords.values()]
     elif of_rewardkit(code) and code.__module__.startswith(HOLDERS):
-        values = (
-            [getattr(function, item.name) for item in fields(function)]
-            if is_dataclass(function)
-            else []
-        )
-        held = [
-            inner
-            for value in values
-            for inner in (value if type(value) is tuple else (value,))
-        ]
+        options = fields(function) if is_dataclass(function) else ()
+        for option in options:
+            value = getattr(function, option.name)
+            inner += value if type(value) is tuple else [value]
     else:
         return [function]
-    return [
-        part
-        for value in held
-        if callable(value) or (hasattr(value, "encode") and not isinstance(value, str))
-        for part in user_code(value)
-    ]
+    parts = []
+    for value in inner:
+        is_tokenizer = hasattr(value, "encode") and not isinstance(value, str)
+        if callable(value) or is_tokenizer:
+            parts += user_code(value)
+    return parts

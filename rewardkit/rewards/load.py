@@ -96,9 +96,9 @@ def _module(place: str) -> ModuleType:
             f"there is no module {place!r} to import; for a file write its path with "
             ".py"
         )
-    known = gallery_names()
+    names = gallery_names()
     raise RewardError(
-        f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
+        f"the gallery has no {name!r}; it has {names}{did_you_mean(name, names)}"
     )
 
 
@@ -113,11 +113,10 @@ def gallery_names() -> list[str]:
 def run_file(path: Path) -> ModuleType:
     """Run a file and return its module; its folder is importable while it runs."""
     path = path.resolve()
-    for helper in (
-        _HELPERS & _beside(path).keys()
-    ):  # which an earlier run imported: it may have changed
+    # modules that an earlier run imported may have changed
+    for helper in _HELPERS & _beside(path).keys():
         del sys.modules[helper]
-    known = _beside(path)
+    imported = _beside(path)
     importlib.invalidate_caches()
     sys.path.insert(0, str(path.parent))
     # bytecode of modules beside it would take two edits of one second for one
@@ -131,7 +130,7 @@ def run_file(path: Path) -> ModuleType:
         sys.path.remove(str(path.parent))
         sys.dont_write_bytecode = writes
         helpers = {
-            name: file for name, file in _beside(path).items() if name not in known
+            name: file for name, file in _beside(path).items() if name not in imported
         }
         _HELPERS.update(helpers)  # of a run that failed, too
     texts = (file.read_bytes() for file in helpers.values())
@@ -154,8 +153,8 @@ def run_text(file: str, text: str) -> ModuleType:
     return sys.modules.get(name) or _run(name, place, text, content)
 
 
-def _name(stem: str, what: bytes) -> str:
-    return f"{FILE_MODULE}{stem}_{hashlib.sha256(what).hexdigest()[:8]}"
+def _name(stem: str, content: bytes) -> str:
+    return f"{FILE_MODULE}{stem}_{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def _run(name: str, place: str, text: str | bytes, content: bytes) -> ModuleType:
@@ -208,19 +207,17 @@ def _beside(path: Path) -> dict[str, Path]:
 
 
 def failed(place: str, error: BaseException) -> str:
-    """One sentence on an error in the user's code: file, line, what."""
+    """Return one sentence on an error in the user's code: file, line, what."""
     if isinstance(error, SyntaxError):
         return (
             f"{error.filename or place}:{error.lineno}: "
             f"{type(error).__name__}: {error.msg}"
         )
     ends = (place, place.replace(".", "/") + ".py")
-    own = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename.endswith(ends)
-    ]
-    where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
+    where = place
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename.endswith(ends):
+            where = f"{frame.filename}:{frame.lineno}"
     text = str(error) if isinstance(error, InputError) else describe_error(error)
     return f"{where}: {' '.join(text.split())}"
 
@@ -228,12 +225,12 @@ def failed(place: str, error: BaseException) -> str:
 def hides_module(path: Path) -> bool:
     """Return whether a file here would be imported in place of another module."""
     try:
-        found = importlib.util.find_spec(path.stem)
-    except (
-        ImportError,
-        ValueError,
-    ) as error:  # a.b.py, where there is no a; __main__, which has none
-        return isinstance(error, ValueError)
-    return found is not None and not (
-        found.has_location and Path(str(found.origin)).resolve() == path.resolve()
-    )
+        spec = importlib.util.find_spec(path.stem)
+    except ImportError:  # a.b.py, where there is no a
+        return False
+    except ValueError:  # __main__, which has none
+        return True
+    if spec is None:
+        return False
+    is_itself = Path(str(spec.origin)).resolve() == path.resolve()
+    return not (spec.has_location and is_itself)

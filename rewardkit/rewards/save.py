@@ -56,18 +56,18 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
                 "gives differs from it"
             )
 
-    text = Writer(path.parent, taken={"reward"}).file(reward)
+    text = Writer(path.parent, reserved={"reward"}).file(reward)
     write_module(path, text, f"the file for reward {reward.name!r}", check)
     return path
 
 
 def write_module(
-    path: Path, text: str, what: str, check: Callable[[ModuleType], None]
+    path: Path, text: str, label: str, check: Callable[[ModuleType], None]
 ) -> None:
     """Write a Python file after it has run, and `check` has seen its module."""
 
     def write(temporary: Path) -> None:
-        with run_beside(temporary, text, what) as module:
+        with run_beside(temporary, text, label) as module:
             check(module)
         temporary.write_text(text, encoding="utf-8")
 
@@ -76,16 +76,15 @@ def write_module(
 
 
 @contextmanager
-def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
+def run_beside(temporary: Path, text: str, label: str) -> Iterator[ModuleType]:
     """Run a text as a file beside `temporary`, and remove the file after the block.
 
-    RewardError, which calls the file `what`: it does not run.
+    RewardError, which calls the file `label`: it does not run.
     """
     if _TRYING.get():  # a script that was copied into the file writes it again
         raise RewardError(
             "the file has a copy of this script, which would write it again; write it "
-            "under if __name__ == "
-            "'__main__':"
+            "under if __name__ == '__main__':"
         )
     trial = temporary.with_name(
         f"{temporary.name.strip('.').replace('.', '_')}_trial.py"
@@ -96,12 +95,10 @@ def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
         try:
             module = run_file(trial)
         except RewardError as error:
-            reason = (
-                describe_error(error.__cause__)
-                if error.__cause__ is not None
-                else str(error)
-            )
-            raise RewardError(f"{what} does not run: {reason}") from error
+            reason = str(error)
+            if error.__cause__ is not None:
+                reason = describe_error(error.__cause__)
+            raise RewardError(f"{label} does not run: {reason}") from error
         yield module
     finally:
         _TRYING.reset(trying)
@@ -111,15 +108,15 @@ def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
                 del sys.modules[name]
 
 
-WHENCE = (
+ORIGINS = (
     r'"(?:sources|transform_sources|fingerprints)": {[^}]*}|"origin": "(?:[^"\\]|\\.)*"'
 )
-"""What a record says of the files that functions are from."""
+"""Entries of a record about the files that functions are from."""
 
 
 def _definition(reward: Reward) -> str:
     """Return a definition as text, without the files that its functions are in."""
-    text = re.sub(WHENCE, "", json.dumps(reward.record(), sort_keys=True, default=str))
+    text = re.sub(ORIGINS, "", json.dumps(reward.record(), sort_keys=True, default=str))
     return re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text)
 
 
@@ -127,35 +124,33 @@ class Writer:
     """Writes rewards as expressions, and collects the code that these need.
 
     A user's file is copied whole: as it is, at the top, or, where it has names that are
-    `taken` or may have no public functions there (`private`), as the text of a module
-    of its own.
+    `reserved` or may have no public functions there (`private`), as the text of a
+    module of its own.
     """
 
     def __init__(
-        self, folder: Path, *, taken: Collection[str] = (), private: bool = False
+        self, folder: Path, *, reserved: Collection[str] = (), private: bool = False
     ) -> None:
         self.folder = folder
         self.private = private
         self.imports = {"import rewardkit as rk"}
         self.top = ""  # the file that stands at the top
         self.bound: Mapping[str, Any] = {}  # what it has under its names
-        self.texts: list[
-            str
-        ] = []  # of cells, and statements that make modules of further files
+        # of cells, and statements that make modules of further files
+        self.texts: list[str] = []
         self.beside: set[str] = set()  # modules in its folder that it needs
-        self.prefixes: dict[
-            str, str
-        ] = {}  # a module or text -> what stands before its names: "", "_mine."
-        self.names: dict[str, Any] = {
-            name: object() for name in taken
-        }  # name -> what stands under it
+        # a module or text -> the prefix of its names, such as "" or "_mine."
+        self.prefixes: dict[str, str] = {}
+        # name -> the object that it stands for
+        self.names: dict[str, Any] = {name: object() for name in reserved}
         self.names |= {"rk": rewardkit, "partial": functools.partial}
 
     def file(self, reward: Reward) -> str:
         """Return the text of the file that gives the reward."""
         body = self.reward(reward)
         about = f"Reward {reward.name!r}"
-        about = about if about.isprintable() else "A reward"
+        if not about.isprintable():
+            about = "A reward"
         return f"# {about}, saved by rewardkit.\n\n{self.head}\n\n\nreward = {body}\n"
 
     @property
@@ -177,24 +172,20 @@ class Writer:
 
     def reward(self, reward: Reward) -> str:
         """Return the expression for a reward, or the name that the copied file has."""
-        text = expression(reward, self.own)
-        there = {
-            name: value
-            for name, value in self.bound.items()
-            if isinstance(value, Reward)
-        }
-        for name, value in there.items():
-            if _definition(value) == _definition(reward):
+        text = expression(reward, self.write_object)
+        for name, value in self.bound.items():
+            is_reward = isinstance(value, Reward)
+            if is_reward and _definition(value) == _definition(reward):
                 return name
         if "partial(" in text:
             self.imports.add("from functools import partial")
         return text
 
-    def own(self, value: Any, owner: str) -> str:
+    def write_object(self, value: Any, owner: str) -> str:
         """Return the expression for a user's object, and take its code over."""
         named = getattr(value, "__qualname__", "") or name_at_the_top(value)
         if not named and is_like_new(value):
-            return f"{self.own(type(value), owner)}()"
+            return f"{self.write_object(type(value), owner)}()"
         name, source = source_of(value, owner, self.folder)
         key = source.module or source.text
         if key not in self.prefixes:
@@ -215,32 +206,28 @@ class Writer:
         )
         if not (source.module or clash or self.private or (source.file and self.top)):
             self.names |= source.names
-            self.top, self.bound = (
-                (source.text, source.names) if source.file else (self.top, self.bound)
-            )
-            self.texts += [] if source.file else [source.text]
+            if source.file:
+                self.top, self.bound = source.text, source.names
+            else:
+                self.texts.append(source.text)
             return ""
-        own = source.module.rpartition(".")[2] or f"_{Path(source.file or 'cell').stem}"
-        own = re.sub(r"\W", "_", own)
+        file = source.file or "cell.py"
+        alias = source.module.rpartition(".")[2] or f"_{Path(file).stem}"
+        alias = re.sub(r"\W", "_", alias)
         module = sys.modules.get(source.module, source)
-        while self.names.setdefault(own, module) is not module:
-            own = f"_{own}"
-        if source.module:
-            self.imports.add(
-                f"import {source.module}"
-                + (f" as {own}" if own != source.module else "")
-            )
+        while self.names.setdefault(alias, module) is not module:
+            alias = f"_{alias}"
+        if source.module == alias:
+            self.imports.add(f"import {alias}")
+        elif source.module:
+            self.imports.add(f"import {source.module} as {alias}")
         else:
             self.imports.add("from rewardkit.rewards.load import run_text as _run_text")
-            text = (
-                source.text
-                if source.file
-                else f"import rewardkit as rk\n\n\n{source.text}"
-            )
-            self.texts.append(
-                f"{own} = _run_text({source.file or 'cell.py'!r}, {_literal(text)})"
-            )
-        return f"{own}."
+            text = source.text
+            if not source.file:
+                text = f"import rewardkit as rk\n\n\n{text}"
+            self.texts.append(f"{alias} = _run_text({file!r}, {_literal(text)})")
+        return f"{alias}."
 
 
 def is_like_new(value: Any) -> bool:

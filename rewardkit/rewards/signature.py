@@ -69,15 +69,13 @@ class Call:
         named = [
             p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         ]
-        known = [p.name for p in named]
-        if unknown := [parameter for parameter in columns if parameter not in known]:
-            raise RewardError(
-                (
-                    f"{owner}: columns= names the parameter {unknown[0]!r}; the "
-                    f"function has {known}"
+        names = [p.name for p in named]
+        for name in columns:
+            if name not in names:
+                raise RewardError(
+                    f"{owner}: columns= names the parameter {name!r}; the "
+                    f"function has {names}{did_you_mean(name, names)}"
                 )
-                + did_you_mean(unknown[0], known)
-            )
         positional: list[str] = []
         keywords: dict[str, str] = {}
         for place, p in enumerate(named):
@@ -104,8 +102,10 @@ class Call:
     @property
     def reads(self) -> tuple[str, ...]:
         """Those of `asks_for` that the function reads: a trainer's may ignore some."""
-        told = getattr(self.function, "reads", None)
-        return tuple(column for column in self.asks_for if told is None or told(column))
+        reads = getattr(self.function, "reads", None)
+        if reads is None:
+            return self.asks_for
+        return tuple(filter(reads, self.asks_for))
 
     @property
     def is_async(self) -> bool:
@@ -114,7 +114,7 @@ class Call:
 
 
 def is_async(function: Any) -> bool:
-    """Whether what a function returns has to be awaited.
+    """Return whether what a function returns has to be awaited.
 
     An object that calls another may say so itself, by an attribute `is_async`.
     """
@@ -125,18 +125,18 @@ def is_async(function: Any) -> bool:
     )
 
 
-def check_name(name: Any, what: str) -> None:
+def check_name(name: Any, owner: str) -> None:
     """Raise a RewardError unless `name` can be a parameter name."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise RewardError(
-            f"{what} {name!r}: a name must be a Python identifier (letters, digits, "
+            f"{owner} {name!r}: a name must be a Python identifier (letters, digits, "
             "_; no keyword), so that "
             "others can ask for it"
         )
 
 
 def read_gate(gate: Gate | None, owner: str) -> Call | None:
-    """How a gate is asked whether it is open; ``None`` where there is none."""
+    """Return how a gate is called, None where there is none."""
     if gate is None:
         return None
     owner = f"the gate of {owner}"

@@ -61,9 +61,8 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
             text=_statement(value, name, owner) + "\n", names={name: value}
         )
     path, unset = Path(str(module.__file__)), object()
-    if (folder := folder.resolve()) != path.parent and (
-        beside := imports_beside(text, path.parent)
-    ):
+    beside = imports_beside(text, path.parent)
+    if beside and folder.resolve() != path.parent:
         raise RewardError(
             f"{owner!r} uses {name!r}, whose file imports {beside[0]!r} from beside "
             "itself; write the new "
@@ -86,34 +85,28 @@ def names_bound(text: str) -> list[str]:
 def name_at_the_top(value: Any) -> str:
     """Return the name of an object at the top of its file, "" where it has none."""
     made_in = getattr(value, "__module__", None) or type(value).__module__
-    names = (
-        vars(sys.modules[made_in])
-        if made_in in sys.modules and made_in != "__main__"
-        else {}
-    )
-    own = getattr(value, "__qualname__", "")
-    if names.get(own) is value:
-        return str(own)
-    return next(
-        (name for name, item in names.items() if item is value and name.isidentifier()),
-        "",
-    )
+    if made_in not in sys.modules or made_in == "__main__":
+        return ""
+    names = vars(sys.modules[made_in])
+    qualified = getattr(value, "__qualname__", "")
+    if names.get(qualified) is value:
+        return str(qualified)
+    for name, member in names.items():
+        if member is value and name.isidentifier():
+            return str(name)
+    return ""
 
 
 def _file_text(module: ModuleType | None, value: Any) -> str | None:
     """Return the text of the file that made a module; None for a notebook's cells."""
-    content, file = (
-        getattr(module, MODULE_SOURCE, None),
-        getattr(module, "__file__", None),
-    )
+    content = getattr(module, MODULE_SOURCE, None)
+    file = getattr(module, "__file__", None)
     try:
-        if (
-            content is None
-            and file is not None
-            and inspect.getsourcefile(value) == file
-        ):
+        if content is None and file and inspect.getsourcefile(value) == file:
             content = Path(file).read_bytes()
-        return decode_source(content) if content is not None else None
+        if content is None:
+            return None
+        return decode_source(content)
     except (OSError, TypeError, SyntaxError, UnicodeDecodeError):
         return None
 
@@ -127,9 +120,9 @@ def _statement(value: Any, name: str, owner: str) -> str:
             f"{owner!r} uses {name!r}, whose source cannot be read; put it into a "
             "file and load that"
         ) from None
-    needs = _names_from_around(text) or ["names of the function around it"] * bool(
-        getattr(value, "__closure__", None)
-    )
+    needs = _names_from_around(text)
+    if not needs and getattr(value, "__closure__", None):
+        needs = ["names of the function around it"]
     if needs:
         raise RewardError(
             f"{owner!r} uses {name!r}, which needs {needs}; put it into a file with "

@@ -109,7 +109,7 @@ def export(
         plan = replace(plan, reward=reward_alone)
     code = write_code(target, plan, path)
     writer = Writer(
-        path.parent, taken={"_reward", *names_bound(code.code)}, private=code.private
+        path.parent, reserved={"_reward", *names_bound(code.code)}, private=code.private
     )
     body = writer.reward(plan.reward)
     writer.imports.update(code.imports)

@@ -22,21 +22,21 @@ from contextlib import redirect_stderr, redirect_stdout
 from types import ModuleType
 from typing import Any, BinaryIO
 
-HEADER = struct.Struct("!Q")
+FRAME_LENGTH = struct.Struct("!Q")
 
 
 def write_frame(stream: BinaryIO, frame: Any) -> None:
     """Write one frame and send it off."""
     content = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
-    stream.write(HEADER.pack(len(content)) + content)
+    stream.write(FRAME_LENGTH.pack(len(content)) + content)
     stream.flush()
 
 
 def read_frames(stream: BinaryIO) -> Iterator[Any]:
     """Frames as they come, until the other side has gone."""
-    while len(header := stream.read(HEADER.size)) == HEADER.size:
-        content = stream.read(HEADER.unpack(header)[0])
-        if len(content) == HEADER.unpack(header)[0]:
+    while len(header := stream.read(FRAME_LENGTH.size)) == FRAME_LENGTH.size:
+        content = stream.read(FRAME_LENGTH.unpack(header)[0])
+        if len(content) == FRAME_LENGTH.unpack(header)[0]:
             yield pickle.loads(content)
 
 
@@ -137,21 +137,18 @@ def _arriving(stream: BinaryIO) -> Iterator[Any]:
 
 def main() -> None:
     """Serve on standard input and output; what C code prints goes to standard error."""
-    asked, told = os.dup(0), os.dup(1)
-    answers = os.fdopen(
-        told, "wb", closefd=False
-    )  # only the end of the process is the end of its answers
+    input_end, output_end = os.dup(0), os.dup(1)
+    # only the end of the process is the end of its answers
+    answers = os.fdopen(output_end, "wb", closefd=False)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.close(nothing)
-    if hasattr(
-        os, "register_at_fork"
-    ):  # a process that a call forks must not hold our end open
-        os.register_at_fork(
-            after_in_child=lambda: os.closerange(min(asked, told), max(asked, told) + 1)
-        )
-    requests = _arriving(os.fdopen(asked, "rb"))
+    # a process that a call forks must not hold our end open
+    if hasattr(os, "register_at_fork"):
+        first, last = sorted((input_end, output_end))
+        os.register_at_fork(after_in_child=lambda: os.closerange(first, last + 1))
+    requests = _arriving(os.fdopen(input_end, "rb"))
     sys.path[:] = next(requests)
     serve(requests, answers)
 
