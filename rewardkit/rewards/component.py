@@ -13,7 +13,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import describe, sources_seen
 from rewardkit.rewards.signature import Call, check_name, read_gate
 
-KINDS = {False: "row", True: "batch", "group": "batch by group"}
+COMPONENT_KINDS = {False: "row", True: "batch", "group": "batch by group"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,8 @@ class Component:
 
     def __post_init__(self) -> None:
         check_name(self.name, "component")
-        if not (
-            self.batch or self.group
-        ):  # some functions can only be called for several rows
+        # some functions can only be called for several rows
+        if not (self.batch or self.group):
             together = getattr(self.function, "together", "")
             object.__setattr__(self, "group", together == "group")
             object.__setattr__(self, "batch", together == "all")
@@ -84,7 +83,7 @@ class Component:
                 f"range={low_high!r} is not (low, high) with low below high; "
                 "use None for unbounded"
             )
-        if self.batch not in tuple(KINDS):
+        if self.batch not in tuple(COMPONENT_KINDS):
             yield f"batch={self.batch!r} is not known; use True, False or 'group'"
         if weight < 0 and getattr(self.function, "negative", False):
             yield (
@@ -108,8 +107,10 @@ class Component:
 
     @property
     def calls(self) -> list[Call]:
-        """That of its function, and of its gate where there is one."""
-        return [self.call, *([self.gate_call] if self.gate_call else [])]
+        """The call of its function, and that of its gate where there is one."""
+        if self.gate_call is None:
+            return [self.call]
+        return [self.call, self.gate_call]
 
     @property
     def asks_for(self) -> tuple[str, ...]:
@@ -118,31 +119,29 @@ class Component:
 
     def scoring_record(self) -> dict[str, Any]:
         """Return what decides its scores, as plain data."""
+        limits = None
+        if self.range:
+            limits = [end if math.isfinite(end) else str(end) for end in self.range]
         return {
             "name": self.name,
             "function": describe(self.function),
             "asks_for": list(self.asks_for),
             "gate": describe(self.gate) if self.gate else None,
             "columns": dict(self.columns or {}),
-            "range": [low if math.isfinite(low) else str(low) for low in self.range]
-            if self.range
-            else None,
-            "kind": "group" if self.group else KINDS[self.batch],
+            "range": limits,
+            "kind": "group" if self.group else COMPONENT_KINDS[self.batch],
         }
 
     def paying_record(self) -> dict[str, Any]:
         """Return what it is paid and why, as plain data."""
-        partial = {"expects_partial": True} if self.expects_partial else {}
-        return {
-            "weight": self.weight,
-            "why": self.why,
-            "primary": self.primary,
-            **partial,
-        }
+        record = {"weight": self.weight, "why": self.why, "primary": self.primary}
+        if self.expects_partial:
+            record["expects_partial"] = True
+        return record
 
 
 def _is_range(value: Any) -> bool:
-    """Whether a value is (low, high), two numbers that rise."""
+    """Return whether a value is (low, high), two numbers that rise."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         return False
     return all(isinstance(end, int | float) for end in value) and value[0] < value[1]

@@ -29,8 +29,10 @@ WIDTH = 90
 """Of a line; what is longer has a line an item."""
 
 
-def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> str:
-    """Return the expression that gives a value; `own` writes what is a user's own.
+def expression(
+    value: Any, write_object: Callable[[Any, str], str], owner: str = ""
+) -> str:
+    """Return the expression that gives a value; `write_object` writes a user's objects.
 
     >>> half = functools.partial(verify.numbers_equal, absolute=np.float64(0.5))
     >>> expression(half, lambda *_: "?")
@@ -38,7 +40,7 @@ def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> s
     """
 
     def write(item: Any, owner: str = owner) -> str:
-        return expression(item, own, owner)
+        return expression(item, write_object, owner)
 
     for write_kind in (_write_ours, _write_container):
         text = write_kind(value, write)
@@ -50,7 +52,7 @@ def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> s
         return repr(value)
     if isinstance(value, float):  # neither infinity nor NaN has a literal
         return f'float("{value}")'
-    return own(value, owner)
+    return write_object(value, owner)
 
 
 def _write_ours(value: Any, write: Callable[..., str]) -> str | None:
@@ -94,7 +96,7 @@ def _write_container(value: Any, write: Callable[..., str]) -> str | None:
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a value is what it prints as."""
+    """Return whether a value is what it prints as."""
     try:
         return bool(ast.literal_eval(repr(value)) == value)
     except CAUGHT:

@@ -65,9 +65,9 @@ class Plan:
         owners = self.part_of_row[rows]
         parts = []
         for place, part in enumerate(self.parts):
-            own = np.flatnonzero(owners == place)
-            if len(own) or self.reward.routed_by is None:
-                parts.append(replace(part, rows=own))
+            part_rows = np.flatnonzero(owners == place)
+            if len(part_rows) or self.reward.routed_by is None:
+                parts.append(replace(part, rows=part_rows))
         return Plan(self.reward, len(rows), tuple(parts))
 
 
@@ -76,8 +76,8 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
 
     Raises:
         RewardError: a column is asked for that is not there, or has the name of a
-            field or component; the
-            reward was read from a run record, so that its functions are not at hand.
+            field or component; the reward was read from a run record, so that its
+            functions are not at hand.
     """
     if not reward.can_run:
         raise RewardError(
@@ -113,15 +113,15 @@ def transformed(reward: Reward, rewards: Floats, groups: Rows) -> Floats:
     """Return rewards after the transform of a reward without a route; NaN stays NaN."""
     if reward.transform is None:
         return rewards
-    own = f"reward {reward.name!r}: its transform"
+    label = f"reward {reward.name!r}: its transform"
     try:
         out = np.asarray(reward.transform(rewards.copy(), groups), dtype=float)
     except InputError:
         raise
     except CAUGHT as error:
-        raise RewardError(f"{own} failed with {describe_error(error)}") from error
+        raise RewardError(f"{label} failed with {describe_error(error)}") from error
     if out.shape != rewards.shape:
         raise RewardError(
-            f"{own} returned shape {out.shape} for {len(rewards)} rewards"
+            f"{label} returned shape {out.shape} for {len(rewards)} rewards"
         )
     return out

@@ -129,8 +129,7 @@ class Reward(HasPage):
                 if column in later:
                     yield (
                         f": {call.owner} asks for {column!r}, which is not declared "
-                        "before it; move it up or "
-                        "ask for another"
+                        "before it; move it up or ask for another"
                     )
 
     # --- what it is made of
@@ -196,14 +195,15 @@ class Reward(HasPage):
         if declared := [item.name for item in self.components if item.primary]:
             return tuple(declared)
         truths = {name for name in TRUTHS if name not in self.fields}
-        paid = [item for item in self.components if item.weight > 0]
-        reading = [item.name for item in paid if truths & set(item.call.reads)]
-        if not reading:
-            for name, call in self.field_calls.items():
-                truths |= {name} if truths & set(call.reads) else set()
-            reading = [item.name for item in paid if truths & set(item.call.reads)]
-            reading = reading if len(reading) < len(paid) else []
-        return tuple(reading)
+        positive = [item for item in self.components if item.weight > 0]
+        task = [item.name for item in positive if truths & set(item.call.reads)]
+        if task:
+            return tuple(task)
+        for name, call in self.field_calls.items():
+            if truths & set(call.reads):
+                truths.add(name)
+        task = [item.name for item in positive if truths & set(item.call.reads)]
+        return tuple(task) if len(task) < len(positive) else ()
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -284,8 +284,7 @@ class Reward(HasPage):
         if name in kinds and name in available:
             raise RewardError(
                 f"reward {self.name!r}: {name!r} is a {kinds[name]} and also a column "
-                "of the "
-                f"rollouts; rename the {kinds[name]}"
+                f"of the rollouts; rename the {kinds[name]}"
             )
         if name not in (*available, *kinds, ROLLOUT):
             beside = f", and the reward defines {sorted(kinds)}" if kinds else ""
@@ -303,9 +302,8 @@ class Reward(HasPage):
         for name in weights:
             if name not in self.names:
                 raise RewardError(
-                    f"there is no component {name!r} to weigh; reward "
-                    f"{self.name!r} has "
-                    f"{list(self.names)}{did_you_mean(name, self.names)}"
+                    f"there is no component {name!r} to weigh; reward {self.name!r} "
+                    f"has {list(self.names)}{did_you_mean(name, self.names)}"
                 )
 
         def weighed(inner: Reward) -> Reward:
@@ -322,9 +320,8 @@ class Reward(HasPage):
 
         Group components abstain. RewardError: a column is missing.
         """
-        from rewardkit.scoring.result import (
-            result_of,
-        )  # the one step up: a definition that can be called
+        # the one step up: a definition that can be called
+        from rewardkit.scoring.result import result_of
 
         return result_of(self, columns)
 

@@ -14,6 +14,7 @@ lost, with loky the 14 behind it too. pebble starts no worker where a script has
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import queue
@@ -73,17 +74,17 @@ class Lost:
     error: Exception
 
 
-def pickled(value: Any, what: str = "it") -> bytes:
+def pickled(value: Any, label: str = "it") -> bytes:
     """Pack a value to be sent; CannotSend: it cannot be."""
     try:
-        if isinstance(value, tuple) and _PLAIN.issuperset(map(type, value)):
+        if isinstance(value, tuple) and PLAIN_TYPES.issuperset(map(type, value)):
             return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return cast(bytes, cloudpickle.dumps(value))
     except Exception as error:  # whatever an object raises when it is pickled
-        raise CannotSend(f"{what} cannot be pickled: {error}") from error
+        raise CannotSend(f"{label} cannot be pickled: {error}") from error
 
 
-_PLAIN = {str, int, float, bool, type(None)}
+PLAIN_TYPES = {str, int, float, bool, type(None)}
 
 
 @contextmanager
@@ -121,10 +122,12 @@ def _sendable(
         for name, m in used
         if MODULE_SOURCE in vars(m)
     ]
-    own = [(name, m) for name, m in used if MODULE_SOURCE not in vars(m)]
-    if hidden := [
-        m for name, m in own if PathFinder.find_spec(name.partition(".")[0]) is None
-    ]:
+    hidden = []
+    for name, module in used:
+        is_file = MODULE_SOURCE in vars(module)
+        if not is_file and PathFinder.find_spec(name.partition(".")[0]) is None:
+            hidden.append(module)
+    if hidden:
         with by_value(hidden):
             content = pickled(function)
     return content, files
@@ -136,10 +139,9 @@ class _Process:
 
     popen: subprocess.Popen[bytes]
     inbox: queue.SimpleQueue[tuple[_Process, tuple[Any, ...] | None]]
-    known: set[int] = field(default_factory=set)  # keys of the functions it was sent
-    pending: deque[int] = field(
-        default_factory=deque
-    )  # calls it was sent and has not answered, in order
+    functions: set[int] = field(default_factory=set)  # keys of those it was sent
+    # calls it was sent and has not answered, in order
+    pending: deque[int] = field(default_factory=deque)
     since: float = 0.0  # when it last gave a sign of life
     starting: bool = True
 
@@ -160,9 +162,8 @@ class _Process:
 
     def end(self) -> None:
         """Kill it with the processes that it started; it may have ended already."""
-        if (
-            self.popen.returncode is None
-        ):  # until it is waited for, its number is not given to another
+        # until it is waited for, its number is not given to another
+        if self.popen.returncode is None:
             try:
                 os.killpg(self.popen.pid, signal.SIGKILL)
             except (AttributeError, OSError):
@@ -195,9 +196,8 @@ class Workers:
         self._lock = threading.Lock()
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes: list[_Process] = []
-        self._functions: dict[
-            int, tuple[Callable[..., Any], Any]
-        ] = {}  # by their ids, with what is sent
+        # by their ids, with their packed form
+        self._functions: dict[int, tuple[Callable[..., Any], Any]] = {}
         self._extra, self._failed_starts = 0.0, 0
         self._pid = os.getpid()
         weakref.finalize(self, _end, self._processes, self._pid)
@@ -247,13 +247,12 @@ class Workers:
         while waiting or any(process.pending for process in self._processes):
             yield from self._employ(key, waiting, calls, chunk)
             now = time.monotonic()
-            left = [
+            waits = [
                 p.since + self._limit(p) - now for p in self._processes if p.pending
             ]
-            try:  # until the first worker is late
-                process, answer = self._inbox.get(
-                    timeout=max(0.01, min(left, default=0.01))
-                )
+            first_wait = max(0.01, min(waits, default=0.01))
+            try:
+                process, answer = self._inbox.get(timeout=first_wait)
             except queue.Empty:
                 yield from self._late(waiting)
                 continue
@@ -276,28 +275,27 @@ class Workers:
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]], chunk: int
     ) -> Iterator[tuple[int, Lost]]:
         """Give every idle worker something to do, and start those that are missing."""
-        wanted = sum(bool(process.pending) for process in self._processes) + -(
-            -len(waiting) // chunk
-        )
+        busy = sum(bool(process.pending) for process in self._processes)
+        wanted = busy + math.ceil(len(waiting) / chunk)
         while len(self._processes) < min(self.count, wanted):
             self._processes.append(_start(self._inbox))
-        share = min(chunk, -(-len(waiting) // len(self._processes)))
+        share = min(chunk, math.ceil(len(waiting) / len(self._processes)))
         for process in self._processes:
             if process.pending or not waiting:
                 continue
-            if key not in process.known:
-                process.known.add(key)
+            if key not in process.functions:
+                process.functions.add(key)
                 process.starting = True
                 process.send(("load", key, *self._functions[key][1]))
-            some: list[tuple[int, bytes]] = []
+            packed: list[tuple[int, bytes]] = []
             for index in [waiting.popleft() for _ in range(min(share, len(waiting)))]:
                 try:
-                    some.append((index, pickled(tuple(calls[index]), "an argument")))
+                    packed.append((index, pickled(tuple(calls[index]), "an argument")))
                 except CannotSend as error:
                     yield index, Lost(error)
-            process.pending.extend(index for index, _ in some)
+            process.pending.extend(index for index, _ in packed)
             process.since = time.monotonic()
-            process.send(("run", key, some, self._cpu))
+            process.send(("run", key, packed, self._cpu))
 
     @property
     def _cpu(self) -> float:
@@ -371,9 +369,8 @@ def _value(kind: str, packed: bytes) -> Any:
         value = pickle.loads(packed)
     except KeyboardInterrupt:
         raise
-    except (
-        BaseException
-    ) as error:  # a class that is only known over there, or what an object does instead
+    # a class that is only known over there, or what an object does instead
+    except BaseException as error:
         return Lost(CannotSend(f"{type(error).__name__}: {error}"))
     if kind == "returned":
         return value
