@@ -226,11 +226,10 @@ class Finding:
     def _add_subject(self, text: str) -> str:
         """Add the component and the data source that a finding of a probe is about."""
         names = self.evidence.get("components") or []
-        if not names and self.component:
-            names = [self.component]
-        if names:
-            noun = "Components" if len(names) > 1 else "Component"
-            text += f" {noun}: {most(names, NAMED)}."
+        if len(names) > 1:
+            text += f" Components: {most(names, NAMED)}."
+        elif names or self.component:
+            text += f" Component: {names[0] if names else self.component}."
         if self.part:
             text += f" Data source: {self.part}."
         return text
@@ -285,16 +284,20 @@ class Finding:
         """Return what tells it from other findings of its code."""
         if self.code == "exploit":
             return str(self.evidence.get("says", ""))
-        if self.code not in ("raises", "always_errors"):
-            return ""
         reason = self.evidence.get("reason")
-        return reason.error if isinstance(reason, Reason) else ""
+        if self.code in ("raises", "always_errors") and isinstance(reason, Reason):
+            return reason.error
+        return ""
 
     @property
     def cases(self) -> list[dict[str, Any]]:
         """Return the cases for a case file."""
-        cases = [example.case(self.sentence) for example in self.examples]
-        return [case for case in cases if case is not None]
+        cases = []
+        for example in self.examples:
+            case = example.case(self.sentence)
+            if case is not None:
+                cases.append(case)
+        return cases
 
     def record(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -452,7 +455,9 @@ def percent(share: float) -> str:
         return "0 %"
     if abs(value) < 0.05:
         return "under 0.1 %"
-    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.1f} %"
+    if abs(value) >= 10:
+        return f"{value:.0f} %"
+    return f"{value:.1f} %"
 
 
 def with_interval(evidence: Mapping[str, Any]) -> str:

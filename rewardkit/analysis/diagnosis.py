@@ -127,9 +127,10 @@ class Diagnosis(HasPage):
         groups, which group advantages never see, ``dead_groups`` the share of groups
         whose siblings all got the same score.
         """
-        return pd.DataFrame(
-            [component_row(view, name) for view in self.views for name in view.names]
-        )
+        rows = []
+        for view in self.views:
+            rows += [component_row(view, name) for name in view.names]
+        return pd.DataFrame(rows)
 
     @cached_property
     def group_signal(self) -> pd.DataFrame:

@@ -59,7 +59,9 @@ def name_codes(findings: Iterable[Any]) -> str:
     """List the codes of findings, with how often each occurs more than once."""
     names = []
     for code, count in Counter(finding.code for finding in findings).items():
-        names.append(code if count == 1 else f"{code} ({count})")
+        if count > 1:
+            code = f"{code} ({count})"
+        names.append(code)
     return ", ".join(names)
 
 
@@ -96,10 +98,13 @@ def diagnosis_page(
     blocks.append(_folded_findings("more warning", warnings[MOST_IN_FULL:]))
     blocks.append(_folded_findings("note", notes))
     blocks += [More("", [_components(view)]) for view in views]
+    foot = ""
+    if others:
+        foot = f"Also: {others}. All: diagnosis.text(verbose=True)."
     return Page(
         f"{one_line(name)}: {verdict}. {_counts(findings)}.",
         blocks,
-        foot=f"Also: {others}. All: diagnosis.text(verbose=True)." if others else "",
+        foot=foot,
     )
 
 
@@ -149,8 +154,8 @@ def _components(view: View) -> Table:
         "share of the advantage",
         "signs that change without it",
     )
-    subject = f"Components of {view.part}" if view.part else "Components"
-    caption = f"{subject}: weights declared and effective"
+    of_part = f" of {view.part}" if view.part else ""
+    caption = f"Components{of_part}: weights declared and effective"
     is_open = len(rows) <= OPEN_COMPONENTS
     return Table(caption, header, rows, header[1:], is_open, most=len(rows))
 

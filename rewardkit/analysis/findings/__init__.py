@@ -83,7 +83,9 @@ def finding(
         severity = "info"
     if answers is None:
         answers = row.get("answers", ())
-    ids = () if reading is None else view.ids(reading)
+    ids: tuple[Any, ...] = ()
+    if reading is not None:
+        ids = view.ids(reading)
     return Finding(
         code, severity, component, evidence, n, limit, ids, tuple(answers), view.part
     )

@@ -240,7 +240,11 @@ def _dominant(
     `subtracted`; shown is the share itself.
     """
     shares, mass = view.group_shares[name], view.group_mass
-    is_planned = view.by_design(name)
+    options: dict[str, Any] = {"severity": "warn", "why": ""}
+    if view.by_design(name):
+        options = {"severity": "info", "why": view.components[name].why, "answers": ()}
+    elif "weak" in evidence:
+        options["severity"] = "info"
     measured = share(view, shares * mass, mass)
     low, high = measured["interval"]
     measured["interval"] = (low, min(high, max(1.0, measured["value"])))
@@ -252,11 +256,9 @@ def _dominant(
         **measured,
         compared=share(view, (shares - subtracted) * mass, mass),
         limit=limit,
-        severity="info" if is_planned or "weak" in evidence else "warn",
         reading=np.abs(within(view.paid[name], view.groups)) > 0,
-        answers=() if is_planned else None,
         declared=view.declared_weights[name],
-        why=view.components[name].why if is_planned else "",
+        **options,
         **evidence,
     )
 
