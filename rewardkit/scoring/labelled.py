@@ -61,17 +61,17 @@ def _columns(cases: LabelledCases) -> Columns:
         raise CasesError(
             f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}"
         )
-    read = SourceRows.joined(
+    rows = SourceRows.joined(
         read_files(
             resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases,
             {},
         )
     )
-    for place in read.rejected:
+    for place in rows.rejected:
         raise CasesError(f"case at {place.place}: {place.reason}")
-    if not read.places:
+    if not rows.places:
         raise CasesError("there are no cases; give one a line, each with a label")
-    return read.columns
+    return rows.columns
 
 
 def _labels(cells: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:

@@ -53,7 +53,7 @@ class Earlier:
     opens: bool = True
 
     def of_part(self, label: str) -> Reuse | None:
-        """Return what can be taken for a part of the plan, None where it is new."""
+        """Return what can be reused for a part of the plan, None where it is new."""
         for part in self.outcomes.plan.parts:
             if part.label == label:
                 return Reuse(part.reward, part.rows, self)
@@ -124,13 +124,13 @@ class Reuse:
             rows_before: Rows = self.rows[was_called[self.rows]]
             if not (is_same.all() and np.array_equal(rows, rows_before)):
                 return rows
-        is_taken = is_same & was_called[rows]
-        taken = rows[is_taken]
-        outcome.put(taken, before.at(taken))
+        is_reused = is_same & was_called[rows]
+        reused_rows = rows[is_reused]
+        outcome.put(reused_rows, before.at(reused_rows))
         if not self.earlier.opens:
-            outcome.mark(rows[is_same & ~is_taken], ABSTAINED, UNSCORED)
-            is_taken = is_same
-        others: Rows = rows[~is_taken]
+            outcome.mark(rows[is_same & ~is_reused], ABSTAINED, UNSCORED)
+            is_reused = is_same
+        others: Rows = rows[~is_reused]
         return others
 
     def compare_scores(self, name: str, outcome: Outcome) -> None:
@@ -148,9 +148,9 @@ class Reuse:
         if gate != self.before.gate:
             return rows
         is_same = self._find_same(self._asked_by(gate, call), rows)
-        taken = rows[is_same]
-        values = self.earlier.outcomes.gate[taken]
-        decisions.status[taken] = np.select(
+        reused_rows = rows[is_same]
+        values = self.earlier.outcomes.gate[reused_rows]
+        decisions.status[reused_rows] = np.select(
             [values == 1, values == 0], [SCORED, GATED], ABSTAINED
         )
         return rows[~is_same]
@@ -188,9 +188,9 @@ class Reuse:
             elif reason.is_undecided_gate:
                 undecided[row] = reason
         is_same &= ~is_unknown[rows]
-        taken = rows[is_same]
-        decisions.status[taken] = np.where(is_gated[taken], GATED, SCORED)
-        for row in undecided.keys() & set(taken.tolist()):
+        reused_rows = rows[is_same]
+        decisions.status[reused_rows] = np.where(is_gated[reused_rows], GATED, SCORED)
+        for row in undecided.keys() & set(reused_rows.tolist()):
             reason = undecided[row]
             if reason.passed_by:
                 passed = replace(reason, passed_by=reason.passed_by[1:])
