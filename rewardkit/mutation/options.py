@@ -12,8 +12,8 @@ from typing import Any
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.primitive import Primitive
-from rewardkit.rewards.expression import expression
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
+from rewardkit.rewards.source import expression
 
 LIMIT_FACTORS = (0.7, 1.3)
 """Factors of a changed limit. Our choice: less is taste, any case notices more."""

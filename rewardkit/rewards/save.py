@@ -15,11 +15,16 @@ from typing import Any
 
 import rewardkit
 from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
-from rewardkit.rewards.expression import expression
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.rewards.source import Source, imports_beside, name_at_the_top, source_of
+from rewardkit.rewards.source import (
+    Source,
+    expression,
+    imports_beside,
+    name_at_the_top,
+    source_of,
+)
 from rewardkit.rollouts.paths import write_whole
 
 _TRYING: ContextVar[bool] = ContextVar("trying", default=False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.rewards.expression import expression
+from rewardkit.rewards.source import expression
 from rewardkit.rollouts.paths import GALLERY_PREFIX
 
 QUOTED = re.compile(r"""'((?:[^'"\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
