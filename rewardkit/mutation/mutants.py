@@ -18,7 +18,6 @@ from rewardkit.mutation.results import Judged, MutantResult, Verdict
 from rewardkit.mutation.rows import (
     MOST_DIFFERENCES,
     TrialRows,
-    case_columns,
     make_rows,
     propose_cases,
 )
@@ -37,7 +36,7 @@ from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, CaseSource, Expected
-from rewardkit.scoring.check import cases_for
+from rewardkit.scoring.check import cases_for, columns_of
 from rewardkit.scoring.deadlines import CannotLimit
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 from rewardkit.scoring.printed import caught_prints
@@ -163,7 +162,7 @@ def _try_mutants(
 ) -> MutantResult:
     """Judge all mutants of a reward on the cases, then on the rollouts."""
     result = MutantResult(reward.name, cases=len(cases), rollouts=len(order))
-    columns = case_columns(cases)
+    columns = columns_of(cases)
     try:
         original = outcomes_of(reward, columns, memory)
     except BudgetOver as error:

@@ -17,6 +17,7 @@ from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import ROLLOUT, Columns, Floats, Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
+from rewardkit.scoring.check import columns_of
 from rewardkit.scoring.outcomes import ERROR, Outcomes
 
 CLEAR_DIFFERENCE = 2 * TOLERANCE
@@ -76,12 +77,6 @@ class TrialRows:
         return Difference(*self.labels[row], *rewards, self.completion(row))
 
 
-def case_columns(cases: Sequence[Case]) -> dict[str, list[Any]]:
-    """Return the columns of cases; None where a case does not have one."""
-    names = dict.fromkeys(name for case in cases for name in case.columns)
-    return {name: [case.columns.get(name) for case in cases] for name in names}
-
-
 def make_rows(
     reward: Reward,
     cases: Sequence[Case],
@@ -103,7 +98,7 @@ def make_rows(
         memory: Holds the budget and the calls made so far.
     """
     ids, logged = _rollouts_in_time(reward, rollouts, order, memory)
-    from_cases = case_columns(cases)
+    from_cases = columns_of(cases)
     blank = [None] * len(cases)
     columns: dict[str, list[Any]] = {}
     for name in logged or from_cases:

@@ -2,7 +2,7 @@
 
 A call is the same where its function is, and each of its arguments. It is then not made
 again: its score, its reason or the decision of its gate is taken from before. This
-serves rewards that differ in one place: other gates, other fields, mutants.
+serves rewards that differ in one place: other gates, fields or functions.
 """
 
 from __future__ import annotations
