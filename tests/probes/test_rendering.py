@@ -182,7 +182,7 @@ EARNED = [
         "earns 1, a right answer 1, a wrong one 0; case one; truth '42'\n",
     ),
     (
-        {"reward": 0.25, "said": "0.25, before 0.75"},
+        {"code": "hidden_state", "reward": 0.25, "said": "0.25, before 0.75"},
         f" earns 0.25, before 0.75; {ONE_OF}",
     ),
     (
@@ -200,9 +200,9 @@ EARNED = [
 
 @pytest.mark.parametrize(("options", "told"), EARNED)
 def test_what_an_example_says_and_earned_is_told_once(options, told):
-    result = with_findings(
-        finding(examples=(example(**{"completion": "x", **options}),))
-    )
+    options = {"code": "longer", "completion": "x", **options}
+    code = options.pop("code")
+    result = with_findings(finding(code, examples=(example(**options),)))
     assert told in repr(result)
     assert (
         not told.startswith("|")
