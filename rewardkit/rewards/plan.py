@@ -66,7 +66,7 @@ class Plan:
         parts = []
         for place, part in enumerate(self.parts):
             part_rows = np.flatnonzero(owners == place)
-            if len(part_rows) or self.reward.routed_by is None:
+            if len(part_rows) or not self.reward.routed_by:
                 parts.append(replace(part, rows=part_rows))
         return Plan(self.reward, len(rows), tuple(parts))
 
