@@ -352,13 +352,8 @@ def products(aggregation):
 
 @pytest.mark.parametrize("aggregation", ["product", "minimum"])
 def test_of_a_product_nothing_is_suggested_that_moves_no_advantage(aggregation):
-    diagnosis = rk.diagnose(products(aggregation))
-    advice = rk.suggest(diagnosis)
-    for item in advice.changes:
-        after = rk.diagnose(item.scores).views[0].advantages
-        assert (
-            np.abs(np.nan_to_num(after - diagnosis.views[0].advantages)).max() > 1e-6
-        ), item.code
+    advice = rk.suggest(rk.diagnose(products(aggregation)))
+    assert advice.changes == ()
     said = f"left out, as no advantage changes, as the reward is a {aggregation}: partial credit for 'correct'"
     assert any(note.startswith(said) for note in advice.notes)
     assert not [row for row in advice.normalization if row.code.endswith("_components")]
