@@ -211,7 +211,7 @@ def verdicts_text(summary: Mapping[str, Any]) -> str:
     not_judged = summary.get("not_judged")
     if not_judged:
         reason = max(not_judged, key=lambda reason: not_judged[reason])
-        words = " ".join(reason.split())[:LONGEST_REASON]
+        words = " ".join(reason.split())[:LONGEST_VERDICT_REASON]
         often = "most often " if len(not_judged) > 1 else ""
         count = sum(not_judged.values())
         details.append(f"{count:,} not judged ({often}{words})")
@@ -219,7 +219,7 @@ def verdicts_text(summary: Mapping[str, Any]) -> str:
     return f"{sentence}: {', '.join(details)}" if details else sentence
 
 
-LONGEST_REASON = 100
+LONGEST_VERDICT_REASON = 100
 """Characters of a reason in a summary."""
 
 
