@@ -100,17 +100,18 @@ class Forecast(HasPage):
 
     @cached_property
     def moved(self) -> dict[str, Curve]:
-        """The figures, the reward aside, whose best of the largest n differs from a sibling at random.
+        """Return the curves of figures that picking the best of the largest n changes.
 
-        By a tenth or more, and by more than chance.
+        The 95 % interval of the change leaves out 0, and the change is more than a
+        tenth of a random sibling's value. Without "reward" and "characters".
         """
-        return {
-            name: curve
-            for name, curve in self.best_of.curves.items()
-            if name not in ("reward", "characters")
-            and (curve.change_low[-1] > 0 or curve.change_high[-1] < 0)
-            and abs(curve.change[-1]) > MOVES * abs(curve.random[-1])
-        }
+        curves = {}
+        for name, curve in self.best_of.curves.items():
+            is_sure = curve.change_low[-1] > 0 or curve.change_high[-1] < 0
+            is_large = abs(curve.change[-1]) > MOVES * abs(curve.random[-1])
+            if name not in ("reward", "characters") and is_sure and is_large:
+                curves[name] = curve
+        return curves
 
     @property
     def verdict(self) -> str:
@@ -377,7 +378,11 @@ def _of_label(scores: Scores, label: Floats) -> list[str]:
 
 
 def _same(score: Floats, label: Floats) -> bool:
-    """Whether two columns say the same where both do: equal numbers, or a score of two values and its top."""
+    """Return whether a score only repeats the label, so that it confirms nothing.
+
+    On the rows that have both, the two are equal; or the score has at most two values
+    and is at its maximum on exactly the rows where the label is at its own.
+    """
     both = ~(np.isnan(score) | np.isnan(label))
     if not both.any():
         return False

@@ -131,7 +131,12 @@ class Comparing(ModelJudge):
         return wins / count, {**verdict, "reason": "\n".join(reasons), "raw": raw}
 
     def instructions(self, presentation: str, answer: str) -> str:
-        """Return the task of the model: what it sees, the rubric, and how to answer."""
+        """Write the model's instructions: what it is shown, the rubric, how to answer.
+
+        Args:
+            presentation: Sentences that say how the completions are shown.
+            answer: The JSON keys to give after 'reason'; ends the text.
+        """
         return (
             "You compare completions that a language model gave to one prompt. "
             f"{presentation} The order in which they stand says nothing of them.\n\n"

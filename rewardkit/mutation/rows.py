@@ -86,15 +86,19 @@ def make_rows(
     order: Sequence[int],
     memory: Memory,
 ) -> TrialRows:
-    """Score the rollouts there is time for, and put them before the cases.
+    """Score as many rollouts as time allows, and the cases, as rows in that order.
+
+    Keep the cases alone where the budget ends. Rows that are `allowed` may become
+    proposed cases: not those that fail or raise, and none where over half the cases
+    fail or a column cannot stand in a case.
 
     Args:
         reward: The original reward.
         cases: The cases, which it gives `of_cases`.
         of_cases: What the reward gives for each case.
-        failing: Places of the cases that fail already.
+        failing: Positions of the cases that fail already.
         rollouts: The user's rollouts, if any.
-        order: Places of the rollouts to try, the first first.
+        order: Positions of the rollouts, in the order in which to try them.
         memory: Holds the budget and the calls made so far.
     """
     ids, logged = _rollouts_in_time(reward, rollouts, order, memory)

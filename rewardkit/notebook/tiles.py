@@ -193,7 +193,11 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
 
 
 def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
-    """Say what becomes of task or label in the best siblings."""
+    """Show how the label changes from a random sibling to the best of n by reward.
+
+    Without a label, how the primary component's score does. The grade also depends on
+    the findings of shortcuts.
+    """
     findings = [item for item in diagnosis.findings if item.code in SHORTCUTS]
     best_of = forecast.best_of
     if len(best_of) < 2:

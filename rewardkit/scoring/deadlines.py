@@ -78,7 +78,7 @@ def cannot_limit(functions: Sequence[Any]) -> str | None:
 
 
 def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
-    """Make the calls, under a limit if there is one and the function needs it."""
+    """Make the calls, under the limit, if any, where the function has user code."""
     if not calls.count:
         return []
     if limit and limit.needed(calls.function):

@@ -276,7 +276,7 @@ def find_tasks(rollouts: Rollouts) -> list[Task]:
 
 
 def find_task(name: str, rollouts: Rollouts) -> Task:
-    """Return what these rollouts show."""
+    """Measure what the rollouts of one data source ("" for all) show of its task."""
     rows = list(rollouts)
     prompts = [prompt_text(row.get("prompt")) for row in rows]
     truth = find_truth(rows, prompts)

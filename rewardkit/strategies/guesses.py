@@ -84,7 +84,10 @@ def empty_object(subject: Subject) -> Iterator[str]:
 
 
 def _empty_values(value: Any) -> Any:
-    """Return an object with its keys and empty values; of other types an empty one."""
+    """Replace each value of an object by its type's empty one: {"a": 3} -> {"a": 0}.
+
+    Nested objects become {}. A value of another type becomes that type's empty one.
+    """
     if isinstance(value, dict):
         return {key: type(inner)() for key, inner in value.items()}
     return type(value)()

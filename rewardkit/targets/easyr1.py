@@ -35,7 +35,11 @@ class Function(Adapter):
         return [_input(rollout)], {}
 
     def result(self, answer: Any, rollout: Any) -> Any:
-        """Return the dict. ValueError: it is something else, or lacks what is paid."""
+        """Return the function's dict, in plain values.
+
+        Raises:
+            ValueError: it is no dict, or has no "overall", which EasyR1 pays.
+        """
         scores = plain_values(answer)
         if not isinstance(scores, Mapping) or "overall" not in scores:
             raise ValueError(

@@ -49,7 +49,7 @@ class Scorer(Adapter):
 
     @property
     def called(self) -> Any:
-        """The scorer, made once in a process."""
+        """Return the scorer: the function itself, or what it makes (cached)."""
         if _takes_state_and_target(self.function):
             return self.function
         return make_object(self.function)

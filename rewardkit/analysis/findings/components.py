@@ -50,7 +50,10 @@ def lost_rows(
 
 
 def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
-    """Return the rows without a score of a component, by code."""
+    """Return the rows in which a component has no score, by the code of their finding.
+
+    Its own infinite scores are left out: `not_finite` reports them.
+    """
     status = view.status[name]
     errors = np.flatnonzero(status == ERROR)
     reasons = read_reasons(view.reasons[name][errors])

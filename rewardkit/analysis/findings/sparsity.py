@@ -108,6 +108,11 @@ def _ends_of_range(
 
 
 def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Finding:
+    """Find that a component is mostly at its minimum; `at_low` marks those rows.
+
+    The severity is high where the primary component is at its minimum throughout many
+    of the groups of two or more.
+    """
     scores, stats = view.scores[name], view.group_stats(view.scores[name])
     several = stats.count > 1
     all_low = (stats.high == view.span(name)[0]) & several

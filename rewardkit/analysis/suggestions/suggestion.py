@@ -186,7 +186,11 @@ class Suggestions(HasPage):
         return Page(self._caption(bool(useful)), first_blocks, foot=foot)
 
     def _caption(self, useful: bool) -> str:
-        """What the order of the changes means: with a label it is a ranking, without one it is none."""
+        """Say how many changes the label ranks, and why the others are unranked.
+
+        Args:
+            useful: Whether there is a change to suggest; if not, say only that.
+        """
         judged = [bool(item.verdict) for item in self.changes]
         if not useful:
             return "No change of the reward to suggest."

@@ -146,7 +146,7 @@ class Workbench:
         self._panels[place].refresh()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the panel, and for a page without a kernel its picture."""
+        """Return the widgets' bundle, with the figures as HTML for a still page."""
         bundle = self.panel._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**data, "text/html": still(live(self._bench))}, metadata

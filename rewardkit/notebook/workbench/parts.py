@@ -102,12 +102,17 @@ class Message:
         """Say that something is wrong; read out at once."""
         self._put(text, "alert", "\N{WARNING SIGN} ")
 
-    def attempt(self, act: Callable[[], str], refused: str = "") -> None:
-        """Do something and say what it says of it; where it cannot be done, why."""
+    def attempt(self, act: Callable[[], str], error_prefix: str = "") -> None:
+        """Run `act` and show the text it returns; show an InputError as a warning.
+
+        Args:
+            act: Does the work and returns the text.
+            error_prefix: Stands before the error's message, such as "Not saved: ".
+        """
         try:
             self.tell(act())
         except InputError as error:
-            self.warn(f"{refused}{error}")
+            self.warn(f"{error_prefix}{error}")
 
     def clear(self) -> None:
         """Say nothing."""

@@ -252,7 +252,7 @@ def _is_long_enough(part: tuple[str, ...]) -> bool:
 
 
 def _repeated_share(name: str, parts: list[tuple[str, ...]]) -> float:
-    """Return the share of the parts that stood there before, and note their number."""
+    """Return the share of parts equal to an earlier one, and note how many are."""
     if not parts:
         return 0.0
     distinct = len(set(parts))

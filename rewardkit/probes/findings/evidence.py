@@ -266,9 +266,15 @@ class Observed:
         component: str | None = None,
         **evidence: Any,
     ) -> Finding:
-        """Make a finding of this part; of several components it names the first.
+        """Make a finding on this part; name the component unless there is only one.
 
-        A reward with one component has findings that name none.
+        Args:
+            code: Its code in `findings.toml`.
+            n: How much was tried.
+            count: How much of that shows the finding; None where that is no share.
+            components: Those at fault, of which the first is named.
+            component: Named where `components` are not given.
+            **evidence: What the sentence needs.
         """
         if len(self.reward.all_components) > 1:
             if components is not None:
