@@ -1,4 +1,4 @@
-"""forecast(): what a reward would select for before anything is trained, against the KL that it costs."""
+"""forecast(): what a reward would select for, against the KL that it costs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ LIMITS = (
     "diagnosis, too",
 )
 BETAS = tuple(np.geomspace(10, 0.04, 20).tolist())
-"""In standard deviations within groups: from hardly any tilt to nearly the best sibling alone. Our choice."""
+"""In standard deviations within groups: from hardly any tilt to nearly the best
+sibling alone. Our choice."""
 SHIFT = 0.05
 """Change of the share of picks with a figure from which it is said. Our choice."""
 MOVES = 0.1
@@ -63,11 +64,12 @@ SHOWN = 8  # rows of figures, and half as many notes, in the text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(HasPage):
-    """What a reward selects for: `best_of` (the main view) and `tilted`, with their `limits`.
+    """What a reward selects for: `best_of`, the main view, and `tilted`.
 
-    The figures are "reward", "label", "score/<component>", "words" and "characters" of the completion, and
-    the columns that were asked for by their names. `tied` is the share of the groups of several in which all
-    siblings earn the same, where nothing is selected. `notes` say what is left out, and why.
+    The figures are "reward", "label", "score/<component>", "words" and "characters" of
+    the completion, and the columns that were asked for by their names. `tied` is the
+    share of the groups of several in which all siblings earn the same, where nothing is
+    selected. `notes` say what is left out, and why.
     """
 
     scores: Scores = field(repr=False)
@@ -115,7 +117,7 @@ class Forecast(HasPage):
 
     @property
     def verdict(self) -> str:
-        """What moves in the best of the largest n, in a phrase; where there is no choice, why."""
+        """Say what moves in the best of the largest n, or why there is no choice."""
         if len(self.best_of) < 2:
             return next(iter(self.notes), "there is nothing to choose from")
         told = [
@@ -130,7 +132,7 @@ class Forecast(HasPage):
         )
 
     def called(self, name: str) -> str:
-        """The name of a figure as a person reads it."""
+        """Return the name of a figure as a person reads it."""
         return (
             f"label {self.label!r}" if name == "label" else name.removeprefix("score/")
         )
@@ -222,7 +224,7 @@ class Forecast(HasPage):
 
 
 def _last(curve: Curve) -> str:
-    """The last value of a curve, with its interval."""
+    """Write the last value of a curve, with its interval."""
     low, high, known = curve.low[-1], curve.high[-1], curve.known[-1]
     around = f" ({low:.3g} to {high:.3g})" if np.isfinite(low) else ""
     have = f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
@@ -246,15 +248,17 @@ def forecast(
     training: Any = None,
     seed: int = 0,
 ) -> Forecast:
-    """What the reward would select for among the siblings that were logged, per nat of KL.
+    """Forecast what a reward would select for among logged siblings, per nat of KL.
 
-    Of a diagnosis its scores, label, settings and seed are taken. `label` is a column of numbers or booleans that is trusted, `columns` further ones to follow. `training`
-    as `Training.of` takes it: where it scales groups the tilt has beta times the standard deviation of each
-    group, else one beta for all. Intervals are a bootstrap over prompts, seeded. A row without a finite
-    reward is never picked, and n counts the siblings that have one. A figure that is missing in some rows is
-    the mean over the picks that have it, pooled over groups: right where it is missing at random, and
-    `Curve.known` shows whether selection moves towards rows that have it. InputError: no Scores, no such
-    column, one that holds texts.
+    Of a diagnosis its scores, label, settings and seed are taken. `label` is a column
+    of numbers or booleans that is trusted, `columns` further ones to follow. `training`
+    as `Training.of` takes it: where it scales groups the tilt has beta times the
+    standard deviation of each group, else one beta for all. Intervals are a bootstrap
+    over prompts, seeded. A row without a finite reward is never picked, and n counts
+    the siblings that have one. A figure that is missing in some rows is the mean over
+    the picks that have it, pooled over groups: right where it is missing at random, and
+    `Curve.known` shows whether selection moves towards rows that have it. InputError:
+    no Scores, no such column, one that holds texts.
 
     >>> import rewardkit as rk
     >>> rows = [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("4", "5", "5", "5")]
@@ -291,7 +295,7 @@ def forecast(
 
 
 def _betas(stats: GroupStats, training: Training) -> Floats:
-    """From no tilt on: `BETAS` in standard deviations within groups, and the one that training has."""
+    """Return the betas from no tilt on: `BETAS`, scaled, and the one of training."""
     freedom = np.maximum(stats.count - 1, 0).sum()
     spread = float(np.sqrt(stats.squares.sum() / max(freedom, 1)))
     unit = (
@@ -306,7 +310,7 @@ def _betas(stats: GroupStats, training: Training) -> Floats:
 def _figures(
     scores: Scores, rewards: Floats, label: str | None, columns: list[str]
 ) -> tuple[dict[str, Floats], list[str]]:
-    """What is followed, by name, (rows,) each and NaN where missing; and what must be said of it."""
+    """Return the figures by name, (rows,), NaN where missing, and notes on them."""
     for name in columns:
         if name in ("words", "characters") or (name == "label" and label != name):
             raise InputError(
@@ -338,7 +342,7 @@ def _figures(
 
 
 def _numbers(scores: Scores, name: str, kind: str) -> Floats:
-    """A column as numbers, NaN where missing."""
+    """Return a column as numbers, NaN where missing."""
     if name not in scores.table:
         known = [str(column) for column in scores.table.columns]
         raise InputError(
@@ -392,7 +396,7 @@ def _same(score: Floats, label: Floats) -> bool:
 
 
 def _of_selection(best: Selection, tied: float) -> list[str]:
-    """What cannot be selected, and what must be known to read the curves."""
+    """Say what cannot be selected, and what one must know to read the curves."""
     if len(best) == 0:
         return ["no row of these scores has a reward, so there is nothing to forecast"]
     if len(best) == 1:

@@ -1,4 +1,4 @@
-"""Effects: the figures of a reward before and after a change, and their paired difference, with intervals."""
+"""Effects: figures before and after a change, and their paired difference."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Effect(PlainRecord):
-    """One figure `before` and `after` a change and the `difference`, each with its 95 % interval.
+    """One figure before and after a change, and the difference, with 95 % intervals.
 
-    The `figure` is "zero_std" (share of the groups of two or more in which no advantage differs from 0),
-    "label_auc" (share of the sibling pairs with different labels that the reward orders as the label does,
-    ties half), "label_best" (mean label of the sibling that the reward puts first, ties averaged, which is
-    the forecast of the best of as many as there are), "missing" (share of the rows without a reward) or
-    "effective_weight" of a `component`. The difference is paired: both sides are drawn from the same prompts;
-    those of the label hold for all the changes that were tried together (Bonferroni). NaN where it cannot be
-    computed. `prompts` is how many it was measured on, `held_out` whether those are others than the change
-    was fitted on.
+    The `figure` is "zero_std" (share of the groups of two or more in which no advantage
+    differs from 0), "label_auc" (share of the sibling pairs with different labels that
+    the reward orders as the label does, ties half), "label_best" (mean label of the
+    sibling that the reward puts first, ties averaged, which is the forecast of the best
+    of as many as there are), "missing" (share of the rows without a reward) or
+    "effective_weight" of a `component`. The difference is paired: both sides are drawn
+    from the same prompts; those of the label hold for all the changes that were tried
+    together (Bonferroni). NaN where it cannot be computed. `prompts` is how many it was
+    measured on, `held_out` whether those are others than the change was fitted on.
     """
 
     figure: str
@@ -80,7 +81,7 @@ class Effect(PlainRecord):
 
     @property
     def told(self) -> bool:
-        """Whether it is worth a line: every figure is, but an effective weight that hardly moves."""
+        """Return whether it is worth a line: not so an effective weight that hardly moves."""
         return self.figure != "effective_weight" or abs(self.difference) >= SHOWN
 
 
@@ -92,9 +93,10 @@ def points(share: float) -> str:
 def effects(
     before: View, after: View, *, tests: int = 1, held_out: bool = False
 ) -> tuple[Effect, ...]:
-    """What a change does to the groups' signal, the order of the label and the effective weights.
+    """Measure a change: the groups' signal, the label's order, effective weights.
 
-    `after` is a view of the same rows. `tests`: so many changes are compared by the label.
+    `after` is a view of the same rows. `tests`: so many changes are compared by the
+    label.
     """
     sides = (before, after)
     rows, owner = before.bootstrap.prompts, before.owner
@@ -137,7 +139,7 @@ def _paired(
     tests: int = 1,
     component: str | None = None,
 ) -> Effect:
-    """The effect on a ratio of sums: what stands above and below it before, and after."""
+    """Return the effect on a ratio of sums, of numerators and denominators by group."""
     sums = [item.astype(float) for side in sides for item in side]
     totals = [float(item.sum()) for item in sums]
     before, after = (
@@ -160,7 +162,7 @@ def _paired(
 
 
 def share_in_tied_groups(before: View, after: View) -> float:
-    """Share of the |advantage| that was added which falls in groups that had none; 0 where none was added."""
+    """Return the share of added |advantage| in groups that had none; 0 if none was."""
     grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(
         np.nan_to_num(before.advantages)
     )
@@ -173,9 +175,10 @@ def share_in_tied_groups(before: View, after: View) -> float:
 
 
 def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """By group the sibling pairs that are ordered as the label has it, and all it tells apart.
+    """Count by group the sibling pairs ordered as the label does, and all pairs.
 
-    Of rows that have a reward both before and after. GDPO's order is that of its advantages.
+    Of rows that have a reward both before and after. GDPO's order is that of its
+    advantages.
     """
     assert view.context.label is not None
     return concordance(
@@ -184,7 +187,7 @@ def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
 
 def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """By group the mean label of the siblings that are put first, and 1 where that is known.
+    """Return by group the mean label of the first siblings, and 1 where it is known.
 
     Of groups of two or more that have a reward both before and after.
     """
@@ -203,7 +206,7 @@ def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 def order_of(
     view: View, names: Sequence[str], tests: int = 1
 ) -> tuple[float, Interval]:
-    """The share of sibling pairs with different labels that these components together order as it does.
+    """Return the share of sibling pairs that these components order as the label does.
 
     Of what they pay; ties count half, so that noise has 0.5.
     """
@@ -221,7 +224,8 @@ def order_of(
 def certain(difference: float, interval: Interval, tests: int) -> bool:
     """Whether a difference is none that noise has by luck.
 
-    Its interval, one of so many `tests`, leaves out 0, and it is `ERRORS` standard errors from it.
+    Its interval, one of so many `tests`, leaves out 0, and it is `ERRORS` standard
+    errors from it.
     """
     low, high = interval
     error = (high - low) / 2 / NormalDist().inv_cdf(1 - 0.025 / tests)
@@ -229,7 +233,7 @@ def certain(difference: float, interval: Interval, tests: int) -> bool:
 
 
 def view_of(scores: Scores, like: View) -> View:
-    """The view of other scores of the same rows, with the same groups, prompts, label and settings."""
+    """Return the view of other scores of the same rows, under the same settings."""
     names, table = scores.reward.names, scores.table
     gate = (
         table["gate/reward"].to_numpy(dtype=float)
@@ -250,7 +254,7 @@ def view_of(scores: Scores, like: View) -> View:
 
 
 def halves(view: View, scores: Scores) -> tuple[View, View]:
-    """Views of two halves of the prompts, drawn by its seed: one to fit on, the other to measure on."""
+    """Return views of two random halves of the prompts, to fit and to measure on."""
     total, seed = view.bootstrap.total, view.bootstrap.seed
     drawn = np.random.default_rng([seed, total]).permutation(total)[: total // 2]
     first = np.isin(view.bootstrap.prompts, drawn)

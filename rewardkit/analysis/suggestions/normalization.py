@@ -1,4 +1,4 @@
-"""What the usual normalizations of a reward would do to the advantages, measured on the rollouts."""
+"""What the usual normalizations of a reward would do to the advantages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rewardkit.primitives.weights import Transform, min_max, rank, standardise
 from rewardkit.rewards.training import Training
 
 NO_EFFECT = 0.005
-"""Share of the advantage that moves; less is rounding and the 1e-4 in the denominators. Our choice."""
+"""Share of the advantage that moves; less is rounding. Our choice."""
 CLIP = 3.0
 CLIPPED = f"clip at {CLIP:g} sigma and standardise over the batch"
 TRANSFORMS: dict[str, tuple[str, Transform]] = {
@@ -65,13 +65,15 @@ FIGURES = {
 class Normalization(PlainRecord):
     """One way to normalise and what it does to the advantages.
 
-    `line` makes it: code, or settings of the trainer that the diagnosis is for; "" where there are none.
-    `changed` is the share of the absolute advantage, before and after, that differs, both sides scaled to the
-    same size (an optimiser's step size takes up a common factor); `sign_changes` the share of the rows with
-    an advantage on both sides whose sign turns; `top_decile` the share of the absolute advantage in the tenth
-    of the groups that holds most; `small_groups` the share in groups whose reward varies less than a tenth of
-    the usual group; `sample_size` the effective sample size as a share of the rows; `zero_std` the share of
-    groups without a signal. `works`: whether it changes anything.
+    `line` makes it: code, or settings of the trainer that the diagnosis is for; ""
+    where there are none. `changed` is the share of the absolute advantage, before and
+    after, that differs, both sides scaled to the same size (an optimiser's step size
+    takes up a common factor); `sign_changes` the share of the rows with an advantage on
+    both sides whose sign turns; `top_decile` the share of the absolute advantage in the
+    tenth of the groups that holds most; `small_groups` the share in groups whose reward
+    varies less than a tenth of the usual group; `sample_size` the effective sample size
+    as a share of the rows; `zero_std` the share of groups without a signal. `works`:
+    whether it changes anything.
     """
 
     code: str
@@ -95,9 +97,10 @@ class Normalization(PlainRecord):
 
 
 def normalizations(view: View) -> list[Normalization]:
-    """The table of normalizations under the view's own advantage scaling, first the reward as it is.
+    """Return the table of normalizations, first the reward as it is.
 
-    Empty where no reward is judged. None of them gives a group of tied sums a signal, which `zero_std` shows.
+    Empty where no reward is judged. None of them gives a group of tied sums a signal,
+    which `zero_std` shows.
     """
     if np.isnan(view.rewards).all():
         return []
@@ -113,7 +116,7 @@ def normalizations(view: View) -> list[Normalization]:
 
 
 def _by_component(view: View) -> Iterator[Normalization]:
-    """Maps of each component before summing; none for what is no sum.
+    """Return maps of each component before summing; none for what is no sum.
 
     Over the batch min-max is a change of weights, and its line says so.
     """
@@ -166,9 +169,10 @@ def _by_setting(view: View) -> Iterator[Normalization]:
 
 
 def _setting(view: View, other: Training) -> str:
-    """The settings of the view's trainer that give the advantages of `other`; "" where it has none.
+    """Return the trainer's settings that give the advantages of `other`, or "".
 
-    verl's are those of its command line. Of a trainer that is not known here, what rewardkit calls them.
+    verl's are those of its command line. Of a trainer that is not known here, what
+    rewardkit calls them.
     """
     if view.training.trainer == "verl":
         keys, weights = (
@@ -235,7 +239,7 @@ def _measure(
 
 
 def _effect(found: Normalization, view: View, cut: str) -> str:
-    """What a way does, in words; `cut` says what its clip cuts. Where signs change, that is an effect."""
+    """Say what a normalization does; `cut` says what its clip cuts."""
     if found.works:
         turned = (
             f", and the sign of {percent(found.sign_changes)} of the rows"
@@ -252,7 +256,7 @@ def _effect(found: Normalization, view: View, cut: str) -> str:
 
 
 def _cut(transform: Transform, **scores: Floats) -> str:
-    """A word on the values that a clip over the batch cuts from above, the rare successes; "" without any."""
+    """Say how many rare successes a clip over the batch cuts from above, or ""."""
     said = []
     for what, values in scores.items():
         known = values[~np.isnan(values)]

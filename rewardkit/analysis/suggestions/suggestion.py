@@ -1,4 +1,4 @@
-"""What suggest() returns: changes of the reward with what they measure, normalizations, and notes."""
+"""What suggest() returns: measured changes, normalizations, and notes."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ SHOWN = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suggestion(HasPage, PlainRecord):
-    """A change of the reward: code that makes it, and what it measures `before` and `after` here.
+    """A change of the reward: the code that makes it, and what it measures here.
 
-    `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`), ``scores.`` or
-    ``reward.``; a component goes to the end of the reward's. In it `reward` is, for a route, the one of
-    `part`. `effects` are the figures with their intervals and their paired difference. With a trusted label
-    `verdict` says whether the change "improves" or "harms" the order of siblings with different labels for
-    certain (by three standard errors, as well as by its interval), or is "unclear", and `rank` numbers those
-    that improve it from 1; without one both are empty. `answers` is the code of the worst finding that it
-    answers, `outcome` what becomes of that. `examples` are rows to read where another way to read or compare
-    the answer moves their score. `scores` are those with the change made (of its part only, for a
+    `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`),
+    ``scores.`` or ``reward.``; a component goes to the end of the reward's. In it
+    `reward` is, for a route, the one of `part`. `effects` are the figures with their
+    intervals and their paired difference. With a trusted label `verdict` says whether
+    the change "improves" or "harms" the order of siblings with different labels for
+    certain (by three standard errors, as well as by its interval), or is "unclear", and
+    `rank` numbers those that improve it from 1; without one both are empty. `answers`
+    is the code of the worst finding that it answers, `outcome` what becomes of that.
+    `examples` are rows to read where another way to read or compare the answer moves
+    their score. `scores` are those with the change made (of its part only, for a
     route), to diagnose or compare.
     """
 
@@ -81,18 +83,20 @@ class Suggestion(HasPage, PlainRecord):
         return _where(self) + describe_change(self.code, self.component)
 
     def apply(self, to: Changed) -> Changed:
-        """The Reward, or Scores, with the change made: scored anew, the one gives the other.
+        """Return a Reward, or Scores, with the change made.
 
-        In a route the reward of `part` is changed. InputError: neither of them, or one without what is
-        changed. RewardError: Scores of a reward that was read from a record, where something has to be run.
+        In a route the reward of `part` is changed. InputError: neither of them, or one
+        without what is changed. RewardError: Scores of a reward that was read from a
+        record, where something has to be run.
         """
         made: Changed = applied(self.change, to, self.part)
         return made
 
     def page(self, *, path: str = "") -> Page:
-        """Return what is changed and why, the line that makes it, and its effects with examples.
+        """Return the change and why, the line that makes it, and its effects.
 
-        For a terminal `path` names the scores, and a command that tries the change stands for its line.
+        For a terminal `path` names the scores, and a command that tries the change
+        stands for its line.
         """
         rank = (
             f"{self.rank}. "
@@ -116,10 +120,11 @@ class Suggestion(HasPage, PlainRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suggestions(HasPage):
-    """`changes` of the reward, the `normalization` table, and `notes` on what was left out or does not help.
+    """Changes of a reward, the table of normalizations, and what was left out.
 
-    With a trusted label the changes that make the reward order siblings more like it come first, those that
-    make it worse last. Without one they are unranked: nothing here knows which completions are better.
+    With a trusted label the changes that make the reward order siblings more like it
+    come first, those that make it worse last. Without one they are unranked: nothing
+    here knows which completions are better.
     """
 
     changes: tuple[Suggestion, ...]
@@ -132,7 +137,7 @@ class Suggestions(HasPage):
         return pd.DataFrame([row.record() for row in self.normalization])
 
     def record(self) -> list[dict[str, Any]]:
-        """All as plain data: changes, then normalizations as changes from the first row, "as_is"."""
+        """Return all as plain data; normalizations as changes from the row "as_is"."""
         changes = [{"kind": "change", **item.record()} for item in self.changes]
         base: dict[str, dict[str, float]] = {}
         for row in self.normalization:
@@ -157,7 +162,7 @@ class Suggestions(HasPage):
         return changes
 
     def page(self, *, path: str = "") -> Page:
-        """Return the first change in full; the others, the notes and normalizations are `More`.
+        """Return the first change in full; the rest is `More`.
 
         `path` as of a change.
         """
@@ -210,7 +215,7 @@ def _where(item: Suggestion | Normalization) -> str:
 
 
 def _effects(effects: Sequence[Effect]) -> Block:
-    """A row an effect, but for effective weights that hardly move; a line where nothing moves."""
+    """Return a row an effect that is worth one; a line where nothing moves."""
     if not any(item.difference for item in effects):
         still = [item for item in effects if item.figure != "effective_weight"]
         return f"Nothing of this changes: {', '.join(f'{item.what} {percent(item.before)}' for item in still)}"
@@ -258,7 +263,7 @@ def _cell(name: str, value: Any) -> str | UserText:
 def normalization_blocks(
     rows: Sequence[Normalization], *, is_open: bool = False, has_lines: bool = True
 ) -> list[Block]:
-    """Return a table of the normalizations that change something, and why others do not.
+    """Return the normalizations that change something, and why others do not.
 
     `has_lines`: with the line of Python that makes each.
     """
@@ -282,7 +287,7 @@ def normalization_blocks(
 
 
 def _without_effect(rows: Sequence[Normalization]) -> list[str]:
-    """The normalizations that change nothing, a line a reason."""
+    """Return the normalizations that change nothing, a line a reason."""
     without: dict[str, list[str]] = {}
     for row in rows:
         if not row.works and row.code != "as_is":
