@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.answers import accepted
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted, percent
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.load import hides_module
@@ -109,6 +109,11 @@ def start(
     ...     print(started.stubs, sorted(path.name for path in Path(folder).iterdir()))
     20 ['sums.ipynb', 'sums.py', 'sums_cases.jsonl']
     """
+    if not isinstance(log, str | Path):
+        raise InputError(
+            f"start takes the path of a log, not {preview(log)}: the notebook that it "
+            "writes reads the log anew; save it first"
+        )
     folder = Path(folder)
     reward = folder / f"{name}.py"
     cases = folder / f"{name}_cases.jsonl"

@@ -226,3 +226,9 @@ def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(
     cases.write_text("\n".join(map(json.dumps, listed)))
     _, error = executed("task.ipynb")
     assert "expected 0.77" in str(error)
+
+
+def test_a_log_in_memory_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(rk.InputError, match="start takes the path of a log, not"):
+        rk.start("sums", rk.load_rollouts([{"completion": "4"}]), tmp_path / "new")
+    assert not list(tmp_path.iterdir())
