@@ -6,7 +6,7 @@ it into the scored table. Moved gates, suggestions and the workbench go through 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,13 +16,18 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import Call
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.printed import caught_prints
-from rewardkit.scoring.reuse import UNSCORED, Earlier, cannot_call, has_same_function
-from rewardkit.scoring.score import read_columns, result_columns
+from rewardkit.scoring.reuse import (
+    UNSCORED,
+    Earlier,
+    asked_by,
+    cannot_call,
+    has_same_function,
+)
+from rewardkit.scoring.score import outcome_columns, read_columns
 from rewardkit.scoring.scores import Scores
 
 COLUMN_PREFIXES = (
@@ -81,7 +86,7 @@ def moved_by(
         if cause is not None:
             moved.run.add(name)
             reasons.append(f"{name!r} asks for the score of {cause!r}")
-        asked = _asked_by(item.gate, item.gate_call, reward.names[:place])
+        asked = asked_by(item.gate, item.gate_call, reward.names[:place])
         cause = moved.first_of(asked)
         if item.gate and cause is not None:
             moved.gated.add(name)
@@ -97,7 +102,7 @@ def moved_by(
             )
     cause = None
     if reward.gate and "" not in moved.gated:
-        asked = _asked_by(reward.gate, reward.gate_call, reward.names)
+        asked = asked_by(reward.gate, reward.gate_call, reward.names)
         cause = moved.first_of(asked)
     if reward.gate and cause is not None:
         verb = f"asks for {cause!r}"
@@ -107,15 +112,6 @@ def moved_by(
         # it may close other rows now, for every component
         moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
     return moved._replace(why=reasons[0] if reasons else "")
-
-
-def _asked_by(
-    gate: Gate | None, call: Call | None, earlier: Sequence[str]
-) -> Sequence[str]:
-    """Return what a gate asks for; a recorded predicate may ask for all `earlier`."""
-    if gate is None or call is None:
-        return ()
-    return earlier if isinstance(gate.on, Recorded) else call.asks_for
 
 
 def replace_gates(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
@@ -211,16 +207,10 @@ def _replace_columns(
     table: pd.DataFrame, outcomes: Outcomes, names: Collection[str]
 ) -> pd.DataFrame:
     """Return a scored table with new columns of these fields and components, or ""."""
-    result = result_columns(outcomes, outcomes.rewards, outcomes.rewards)
-    failed = [f"failed/{name}" for name in names]
-    replaced = table.drop(columns=failed, errors="ignore")
-    columns = {}
-    for name in names:
-        for prefix in COLUMN_PREFIXES:
-            column = f"{prefix}/{name}"
-            if column in result:
-                columns[column] = result[column]
-    replaced = replaced.assign(**columns)
+    columns = outcome_columns(outcomes, names)
+    written = [f"{prefix}/{name}" for name in names for prefix in COLUMN_PREFIXES]
+    stale = [column for column in written if column not in columns]
+    replaced = table.drop(columns=stale, errors="ignore").assign(**columns)
     if "" in names:
         replaced["gate/reward"] = outcomes.gate
     return replaced

@@ -147,7 +147,7 @@ class Reuse:
         """Write what the unchanged gate on the reward said; return the other rows."""
         if gate != self.before.gate:
             return rows
-        is_same = self._find_same(self._asked_by(gate, call), rows)
+        is_same = self._find_same(asked_by(gate, call, self.same), rows)
         reused_rows = rows[is_same]
         values = self.earlier.outcomes.gate[reused_rows]
         decisions.status[reused_rows] = np.select(
@@ -175,7 +175,7 @@ class Reuse:
         if item_before is None or item_before.gate != gate:
             return rows
         before = self.earlier.outcomes.components[item.name]
-        asked = [*self._asked_by(gate, call), *item.asks_for]
+        asked = [*asked_by(gate, call, self.same), *item.asks_for]
         is_same = self._find_same(asked, rows)
         is_gated = before.status == GATED
         is_unknown = np.zeros(len(is_gated), dtype=bool)
@@ -205,10 +205,6 @@ class Reuse:
                 return item
         return None
 
-    def _asked_by(self, gate: Gate, call: Call) -> Iterable[str]:
-        """Return what a gate asks for; a recorded predicate may ask for anything."""
-        return self.same if isinstance(gate.on, Recorded) else call.asks_for
-
     def _find_same(self, names: Iterable[str], rows: Rows) -> Flags:
         """Mark the rows in which these fields and scores are all as before, (rows,)."""
         is_same = np.ones(len(rows), dtype=bool)
@@ -216,6 +212,15 @@ class Reuse:
             if name in self.same:
                 is_same &= self.same[name][rows]
         return is_same
+
+
+def asked_by(
+    gate: Gate | None, call: Call | None, earlier: Iterable[str]
+) -> Iterable[str]:
+    """Return what a gate asks for; a recorded predicate may ask for all `earlier`."""
+    if gate is None or call is None:
+        return ()
+    return earlier if isinstance(gate.on, Recorded) else call.asks_for
 
 
 def has_same_function(item: Component, other: Component) -> bool:

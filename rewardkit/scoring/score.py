@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -158,30 +158,39 @@ def _make_scores(
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)
     logged = rollouts.table.reset_index(drop=True)
-    table = pd.concat([logged, result_columns(outcomes, raw, final)], axis=1)
+    table = pd.concat([logged, _result_columns(outcomes, raw, final)], axis=1)
     return Scores(table, outcomes.plan.reward, replace(rollouts, table=logged), run)
 
 
-def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
-    """Return what a scored table has beside the rollouts, see `Scores`."""
+def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> dict[str, Any]:
+    """Return the columns of these fields and components, see `Scores`."""
+    rows = len(outcomes.gate)
     columns: dict[str, Any] = {}
     for name, values in outcomes.fields.items():
+        if name not in names:
+            continue
         columns[f"field/{name}"] = as_column(values)
         if outcomes.failed.get(name):
-            texts, records = reason_columns(outcomes.failed[name], len(raw))
+            texts, records = reason_columns(outcomes.failed[name], rows)
             columns[f"failed/{name}"], columns[f"reason/{name}"] = texts, records
     for name, outcome in outcomes.components.items():
+        if name not in names:
+            continue
         columns[f"score/{name}"] = outcome.scores
         columns[f"status/{name}"] = status_column(outcome.status)
-        texts, records = reason_columns(outcome.reasons, len(raw))
+        texts, records = reason_columns(outcome.reasons, rows)
         columns[f"error/{name}"], columns[f"reason/{name}"] = texts, records
         if outcome.verdicts:
-            verdicts = [outcome.verdicts.get(row) for row in range(len(raw))]
-            costs = [
-                outcome.verdicts.get(row, {}).get("cost") for row in range(len(raw))
-            ]
+            verdicts = [outcome.verdicts.get(row) for row in range(rows)]
+            costs = [outcome.verdicts.get(row, {}).get("cost") for row in range(rows)]
             columns[f"verdict/{name}"] = as_column(verdicts)
             columns[f"cost/{name}"] = np.array(costs, dtype=float)
+    return columns
+
+
+def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
+    """Return what a scored table has beside the rollouts, see `Scores`."""
+    columns = outcome_columns(outcomes, {*outcomes.fields, *outcomes.components})
     notes = outcomes.notes or []
     for name in dict.fromkeys(name for noted in notes for name in noted):
         columns[f"note/{name}"] = as_column([noted.get(name) for noted in notes])

@@ -8,6 +8,7 @@ import pytest
 import rewardkit as rk
 from rewardkit.rewards.plan import bind
 from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.rescore import rescore
 from rewardkit.scoring.reuse import UNSCORED, Earlier, content_of
 
 CALLS = []
@@ -115,3 +116,15 @@ def test_values_are_told_apart_by_content_or_else_by_their_place():
     values = ["1", 1, 1.0, True, [1], [1.0], (1,), object(), object()]
     assert len({content_of(value) for value in values}) == len(values)
     assert content_of([1, "a"]) == content_of([1, "a"])
+
+
+def test_a_field_that_fails_no_more_leaves_no_reason_behind_in_the_table():
+    def fails(completion):
+        raise ValueError("no size")
+
+    rows = [{"completion": text} for text in ("a", "ccc")]
+    old, new = (rk.Reward("r", {"size": field}, [LONG]) for field in (fails, size))
+    scores, _ = rescore(rk.score(old, rows), new)
+    assert scores.reasons("size") == [None, None]
+    assert scores.table.columns.tolist() == rk.score(new, rows).table.columns.tolist()
+    assert scores.score("long").tolist() == [0.0, 1.0]
