@@ -12,10 +12,10 @@ from pandas.api.types import is_number
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.errors import InputError, preview
-from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.blocks import Block, Facts, Quote, Table
 from rewardkit.html.cards import USER_COLUMNS
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import Page
+from rewardkit.html.pages import More, Page
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
@@ -26,6 +26,38 @@ GROUP_SIZES = (2, 4, 8, 16, 32)  # as trainers have them
 MOST_TABLE_ROWS = 200
 MOST_EXTRACTIONS = 6  # completions on which extractors are compared
 LONGEST_QUOTE = 1000  # characters of a completion that is shown to be read
+GLOSSARIES = (
+    {
+        "zero_std": "share of the groups without a signal: all siblings earn the same",
+        "none_right": "share of the groups in which no completion scores above the "
+        "lowest score of the primary component",
+        "top_decile": "share of the absolute advantage in the tenth of the groups that "
+        "holds most",
+        "sample_size": "how many rows of equal advantage would be worth as much, as a "
+        "share of all rows",
+        "merged_vectors": "share of the combinations of scores that get the same "
+        "advantage as another one",
+    },
+    {
+        "groups": "those with so many rewards; for a fit, those with two or more",
+        "batches": "how many a trainer samples for a full one, where it drops groups "
+        "without a signal (DAPO)",
+        "how": "exact: counted in the groups; fitted: from a fit over prompts, left "
+        "out where that would be a guess",
+    },
+    {
+        "effective_weight": "share of the squared advantage",
+        "sign_influence": "share of the advantages whose sign turns without it",
+        "at_minimum": "share of the scores at the lower end of the declared range, or "
+        "at the lowest score",
+        "at_maximum": "the same at the upper end",
+        "between": "share of the variance between groups, which group advantages never "
+        "see",
+        "dead_groups": "share of the groups whose siblings all get the same score",
+        "tied_pairs": "share of the pairs of siblings that get the same score",
+    },
+)
+"""What the columns of a table of ours say, for a table that has all of them."""
 
 
 # --- figures as data frames
@@ -83,7 +115,8 @@ def _table_by_part(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def show(table: pd.DataFrame | Sequence[Case], title: str = "") -> Page:
     """Show a table with short numbers, or its completions to be read one by one.
 
-    Texts of rollouts are escaped, cut, and hidden in a redacted notebook.
+    Texts of rollouts are escaped, cut, and hidden in a redacted notebook. What the
+    columns of a table of a diagnosis say stands below it, folded.
 
     Args:
         table: A DataFrame, such as `diagnosis.components` or `diagnosis.highest(8)`;
@@ -102,7 +135,7 @@ def show(table: pd.DataFrame | Sequence[Case], title: str = "") -> Page:
             return Page(f"{title}: none" if title else "none")
         if "completion" in table.columns:
             return Page(title, _quote_completions(table))
-        return Page(title, [_table_of_figures(table)])
+        return Page(title, [_table_of_figures(table), *_explain_columns(table)])
     if isinstance(table, Sequence) and all(isinstance(row, Case) for row in table):
         return Page(f"{title}: {len(table)}", [_table_of_cases(table)])
     raise InputError(f"show takes a DataFrame or a list of cases, not {preview(table)}")
@@ -115,6 +148,14 @@ def _table_of_figures(table: pd.DataFrame) -> Table:
     for row in table.itertuples(index=False):
         rows.append(list(map(_format_value, header, row)))
     return Table("", header, rows, numeric, most=MOST_TABLE_ROWS)
+
+
+def _explain_columns(table: pd.DataFrame) -> list[Block]:
+    blocks: list[Block] = []
+    for glossary in GLOSSARIES:
+        if set(glossary) <= set(table.columns):
+            blocks.append(More("What its columns say", [Facts([*glossary.items()])]))
+    return blocks
 
 
 def _table_of_cases(cases: Sequence[Case]) -> Table:

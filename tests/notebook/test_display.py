@@ -57,6 +57,7 @@ def everything(reward, rollouts):
 
 def test_hostile_text_is_shown_as_text(hostile, reward):
     page = everything(reward, hostile)
+    assert page.count("What its columns say") == 1  # of the components
     assert "&lt;script&gt;" in page
     assert [tag for tag in ("<script", "<img", "\u202e") if tag in page] == []
     page.encode("utf-8")  # a lone surrogate would fail here
@@ -94,9 +95,9 @@ def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_wher
 
 
 def test_a_table_has_short_numbers_and_one_without_rows_says_so():
-    frame = pd.DataFrame({"mean_reward": [1.0], "mean_right_answer": [1 / 3]})
+    frame = pd.DataFrame({"mean_reward": [1.0], "between": [1 / 3]})
     page = show(frame, "groups")._repr_html_()
-    assert ">mean_reward<" in page and ">0.333<" in page
+    assert ">mean_reward<" in page and ">0.333<" in page and "columns say" not in page
     assert "<table" not in show(frame[:0], "groups")._repr_html_()
     assert "Groups: none" in show(frame[:0], "groups")._repr_html_()
     with pytest.raises(

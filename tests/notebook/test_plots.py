@@ -60,11 +60,11 @@ OF_A_DIAGNOSIS = (
 def drawn_of(scores):
     """Every plot of the module, of these scores."""
     found = rk.diagnose(scores)
-    of_views = [draw(view) for view in found.views for draw in OF_A_VIEW.values()]
     return [
         *(draw(found) for draw in OF_A_DIAGNOSIS),
         *plots.component_histograms(found),
-        *of_views,
+        *plots.all_group_pictures(found),
+        *plots.all_effective_weights(found),
     ]
 
 

@@ -12,6 +12,8 @@ from rewardkit.notebook.plots.curves import (
     over_steps,
 )
 from rewardkit.notebook.plots.scores import (
+    all_effective_weights,
+    all_group_pictures,
     component_histograms,
     distribution,
     effective_weights,
@@ -20,6 +22,8 @@ from rewardkit.notebook.plots.scores import (
 )
 
 __all__ = [
+    "all_effective_weights",
+    "all_group_pictures",
     "all_over_steps",
     "component_histograms",
     "distribution",

@@ -172,6 +172,11 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     return canvas.finished(ax, title, x=axis, y="reward", key=True)
 
 
+def all_group_pictures(diagnosis: Diagnosis) -> list[Axes]:
+    """Draw `group_picture` of each part of the reward."""
+    return [group_picture(view) for view in diagnosis.views]
+
+
 def _describe_signal(dead: int, several: int) -> str:
     """Say how many groups have no signal, of those that could have one."""
     if not several:
@@ -270,6 +275,11 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
     if len(names) < len(view.names):
         axis += f" ({len(view.names) - len(names)} of weight 0 not shown)"
     return canvas.finished(ax, canvas.of_part(view.part, title), x=axis)
+
+
+def all_effective_weights(diagnosis: Diagnosis) -> list[Axes]:
+    """Draw `effective_weights` of each part of the reward."""
+    return [effective_weights(view) for view in diagnosis.views]
 
 
 def _draw_share_bars(
