@@ -1,17 +1,27 @@
-"""Filters: which completions are suspected, by their form, a pattern or a predicate."""
+"""Filters: which completions are suspected, by their form, a pattern or a predicate.
+
+The form of a completion is what stands where, not which words or answer. It is read as
+signs: tags, fences, LaTeX commands and punctuation are themselves, a number is
+‹number›, a lone capital letter (an option) ‹letter›, words in a row are one ‹words›,
+and what comes three times or more in a row is one sign, `…` and what is repeated. The
+form is the set of its signs, of pairs of neighbours, and of what stands between two
+tags, lines or fences.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import regex as engine
-from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics import Floats
+from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.primitives.messages import as_list, assistant_text
@@ -22,14 +32,24 @@ from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import answers_of, time_limit
 from rewardkit.scoring.scores import Scores
-from rewardkit.suspects.likeness import (
-    LEAST_LIKENESS,
-    LEAST_RARE_SHARE,
-    measure_likeness,
-)
 
 PATTERN_SECONDS = 1.0
 """Time for a pattern in one completion, as in `rk.extract.pattern`."""
+LEAST_LIKENESS = 0.48
+"""Likeness from which a completion is like another one.
+
+Our choice: planted copies are above it.
+"""
+LEAST_WEIGHED_SHARE = 1 / 30
+"""Share of the completions below which a rarer feature weighs no more. Our choice."""
+LONG_PLACE = 8
+"""Signs between two tags from which only counts that it is long. Our choice."""
+LONGEST_READ = 4_000
+"""Characters of a completion that are read, half from either end. Our choice."""
+MOST_TRAITS = 3
+"""Traits that are reported. Our choice."""
+LEAST_RARE_SHARE = 0.2
+"""Share of the completions below which a trait is rare. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +60,7 @@ class Suspects:
     `spans` by rollout_id. `notes` say what to be careful with.
     """
 
-    mask: NDArray[np.bool_]
+    mask: Mask
     description: str
     likeness: Floats | None = None
     traits: tuple[tuple[str, float], ...] = ()
@@ -104,20 +124,20 @@ def filter_by_form(scores: Scores, like: Hashable, alike: float | None) -> Suspe
         )
     row = names.index(str(like))
     texts = _policy_texts(scores)
-    likeness = measure_likeness(texts[row], texts)
-    notes: tuple[str, ...] = ()
-    if not likeness.traits:
-        notes = (
+    likeness, traits = measure_likeness(texts[row], texts)
+    notes = []
+    if not traits:
+        notes.append(
             f"Nothing of the form of {ids[row]!r} is rare: {100 * LEAST_RARE_SHARE:g} "
             "% or more of the completions have each part of it. Filter by a pattern or "
-            "a predicate instead.",
+            "a predicate instead."
         )
     return Suspects(
-        likeness.values >= least,
+        likeness >= least,
         f"have the form of {ids[row]!r} (likeness {least:g} or more)",
-        likeness.values,
-        likeness.traits,
-        notes=notes,
+        likeness,
+        tuple(traits),
+        notes=tuple(notes),
     )
 
 
@@ -160,15 +180,14 @@ def filter_by_pattern(scores: Scores, pattern: Any) -> Suspects:
 def _compile_pattern(pattern: Any) -> engine.Pattern[str]:
     if isinstance(pattern, engine.Pattern):
         return pattern
-    text = pattern
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
         flags = ""
         for flag in "aimsx":
             if pattern.flags & re.RegexFlag[flag.upper()]:
                 flags += flag
-        text = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+        pattern = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
     try:
-        return compiled(text)
+        return compiled(pattern)
     except ValueError as error:
         raise InputError(f"{error}; give a regular expression") from None
 
@@ -246,3 +265,130 @@ def _policy_texts(scores: Scores) -> list[str]:
         if text is not None:
             texts[row] = text
     return texts
+
+
+# --- likeness of form
+
+_SIGN_PATTERN = re.compile(
+    r"""(?P<tag></?[A-Za-z][\w-]{0,30}+)[^<>\n]{0,60}+>
+      | (?P<fence>`{3,}+|~{3,}+)
+      | (?P<kept>\\[A-Za-z]{1,20}+)
+      | (?P<number>\d++(?:[.,]\d++)*+)
+      | (?P<letter>(?<!\w)[A-HJ-Z](?!\w))
+      | (?P<word>\w++(?:['\u2019-]\w++)*+)
+      | (?P<line>\n\s*+)
+      | (?P<other>[^\w\s])""",
+    re.VERBOSE,
+)
+_TAG_EDGE = re.compile(r"(<[A-Za-z][\w-]{0,30}+[^<>\n]{0,60}+>)\s++|(?<!\s)\s++(?=</)")
+_REPEATED = engine.compile(r"(?<!\S)((?:\S+ ){1,8}?)\1{2,}")  # re gives no group here
+_NO_BREAK = "\u00a0"
+_ELLIPSIS = "\u2026"
+_WORDS_SIGN, _NEWLINE_SIGN = "\u2039words\u203a", "\u2039newline\u203a"
+_SIGNS_BY_KIND = {
+    "number": "\u2039number\u203a",
+    "letter": "\u2039letter\u203a",
+    "fence": "```",
+    "word": _WORDS_SIGN,
+    "line": _NEWLINE_SIGN,
+}
+
+
+def measure_likeness(
+    completion: str, others: Sequence[str]
+) -> tuple[Floats, list[tuple[str, float]]]:
+    """Measure how much each of `others`, `completion` among them, is like it.
+
+    The likeness is the share of its features that another one has, each weighted by how
+    rare it is: the third power of the log of one over the share of completions that
+    have it. Features that it alone has count once in all. So what all have makes no
+    likeness, and a rare form does, whatever its answer.
+
+    Returns:
+        The likeness of each of `others`, from 0 to 1, and the rarest features of
+        `completion`, each with the share of `others` that have it, where that is below
+        `LEAST_RARE_SHARE`.
+
+    >>> plain = [f"<think>{n} + 1.</think><answer>{n + 1}</answer>" for n in range(30)]
+    >>> empty = [f"<think></think><answer>{n}</answer>" for n in range(3)]
+    >>> likeness, _ = measure_likeness(empty[0], plain + empty)
+    >>> (likeness >= LEAST_LIKENESS).nonzero()[0]
+    array([30, 31, 32])
+    """
+    features, total = read_form(completion), len(others)
+    shared = {text: features & read_form(text) for text in dict.fromkeys(others)}
+    counts: Counter[str] = Counter()
+    for text in others:
+        counts.update(shared[text])
+    weights = {}
+    weight_alone, weights_shared = 0.0, []
+    for name in features:
+        rows = max(counts[name], total * LEAST_WEIGHED_SHARE, 1)
+        weights[name] = math.log((total + 1) / rows) ** 3
+        if counts[name] > 1:
+            weights_shared.append(weights[name])
+        else:
+            weight_alone = weights[name]
+    weight = math.fsum([weight_alone, *weights_shared])
+    likeness = {}
+    for text, names in shared.items():
+        weight_here = math.fsum(weights[name] for name in names)
+        likeness[text] = min(1.0, weight_here / weight)
+    traits = []
+    rarest = sorted(features, key=lambda name: (counts[name], len(name), name))
+    for name in rarest[:MOST_TRAITS]:
+        share = counts[name] / total
+        if share < LEAST_RARE_SHARE:
+            traits.append((name, share))
+    return np.array([likeness[text] for text in others]), traits
+
+
+def read_form(completion: str) -> frozenset[str]:
+    """Read the features of a completion's form.
+
+    >>> max(read_form("<answer>4 or 5</answer>"), key=len)
+    'between <answer> and </answer>: ‹number› ‹words› ‹number›'
+    """
+    if len(completion) > LONGEST_READ:
+        half = LONGEST_READ // 2
+        completion = completion[:half] + completion[-half:]
+    line = "".join(f"{sign} " for sign in _read_signs(completion))
+    signs = ["^", *_REPEATED.sub(_as_one_sign, line).split(" ")[:-1], "$"]
+    pairs = map(" ".join, pairwise(signs))
+    return frozenset([*signs, *pairs, *_read_places(signs)])
+
+
+def _as_one_sign(match: engine.Match[str]) -> str:
+    return f"{_ELLIPSIS}{match[1].strip().replace(' ', _NO_BREAK)} "
+
+
+def _read_signs(text: str) -> list[str]:
+    """Read the signs of a text; a line break at the inner side of a tag is none."""
+    signs = ["^"]
+    for match in _SIGN_PATTERN.finditer(_TAG_EDGE.sub(r"\1", text.strip())):
+        kind = str(match.lastgroup)
+        sign = _SIGNS_BY_KIND.get(kind, match[0])
+        if kind == "tag":
+            sign = f"{match['tag'].lower()}>"
+        if sign != _WORDS_SIGN or signs[-1] != _WORDS_SIGN:
+            signs.append(sign)
+    return signs[1:]
+
+
+def _read_places(signs: Sequence[str]) -> Iterator[str]:
+    """Yield what stands between two tags, fences, line breaks or ends."""
+    start = signs[0]
+    between: list[str] = []
+    for sign in signs[1:]:
+        is_tag = len(sign) > 2 and sign.startswith("<")
+        if not is_tag and sign not in (_NEWLINE_SIGN, "$", "```"):
+            between.append(sign)
+            continue
+        content = " ".join(between) or "nothing"
+        if any(inner.startswith(_ELLIPSIS) and len(inner) > 1 for inner in between):
+            content = "repetition"
+        elif len(between) > LONG_PLACE:
+            content = "long"
+        yield f"between {start} and {sign}: {content}"
+        start = sign
+        between = []

@@ -1,12 +1,16 @@
-"""Patched: what another reward gives suspects and right completions."""
+"""Patched: what another reward gives suspects and right completions.
+
+What is right comes from the label, else from the ground truth, full marks of the
+component that is the task, or the advantage.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -14,20 +18,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.before_after import BeforeAfter
-from rewardkit.analysis.statistics import Floats
-from rewardkit.analysis.view import ROUNDING
+from rewardkit.analysis.before_after import BeforeAfter, Undiagnosed, before_after
+from rewardkit.analysis.context import numbers, truths
+from rewardkit.analysis.matching import match_rows
+from rewardkit.analysis.parts import make_views, only_finite
+from rewardkit.analysis.statistics import Floats, Mask
+from rewardkit.analysis.view import ROUNDING, View
+from rewardkit.answers import states_truth
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
-from rewardkit.suspects.rightness import Rightness
 
-Mask = NDArray[np.bool_]
-
+LEAST_READ_SHARE = 0.5
+"""Share of the completions with an answer to compare with the truth. Our choice."""
 LARGEST_FALL = 0.1
 """A completion loses that beats a share of the wrong ones smaller by more than this.
 
@@ -97,7 +105,8 @@ class Patched:
                 f"{self.rows + self.not_tried:,} completions: {self.why_not_tried}. "
                 "Raise the limit, or make it quicker."
             )
-        if unjudged := self.rows - self.judged:
+        unjudged = self.rows - self.judged
+        if unjudged:
             why = f" (most often: {self.why_not})" if self.why_not else ""
             sentences.append(
                 f"{name} does not judge {unjudged:,} of "
@@ -151,43 +160,55 @@ class Patched:
 
     def record(self) -> dict[str, Any]:
         """Return the figures as plain data, without the record of all changes."""
-        plain = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if not isinstance(value, BeforeAfter | None):
-                is_table = isinstance(value, pd.DataFrame)
-                plain[item.name] = to_records(value) if is_table else value
+        plain = {
+            **vars(self),
+            "lost": to_records(self.lost),
+            "lost_suspects": to_records(self.lost_suspects),
+        }
+        del plain["changes"], plain["suspect_changes"]
         return plain
 
 
 def measure_patch(
-    changes: BeforeAfter,
-    rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+    scores: Scores,
+    views: Sequence[View],
+    patched: Scores,
     suspects: Mask,
     right: Rightness,
+    *,
     why_not_tried: str = "",
+    seed: int = 0,
 ) -> Patched:
     """Measure what a patched reward does to suspects and to right completions.
 
     Args:
-        changes: What it changed.
-        rows: Positions of its rows in the scores before and after.
+        scores: The scores before.
+        views: Their views.
+        patched: The scores after; rows are matched by `rollout_id`.
         suspects: Which rows of the scores before are suspected.
         right: Which of these are right.
         why_not_tried: Why rows are missing after; "" where none are.
+        seed: Of the bootstrap.
     """
-    scores, patched = changes.a.scores, changes.b.scores
-    before, after = changes.both("reward")
-    gain_before, gain_after = (
-        np.nan_to_num(values) for values in changes.both("advantage")
+    patched = only_finite(patched)
+    matched = match_rows(scores, patched)
+    changes = before_after(
+        Undiagnosed(scores, tuple(views)),
+        Undiagnosed(
+            patched, make_views(patched, training=views[0].training, seed=seed)
+        ),
+        matched,
+        seed=seed,
     )
-    earned, earns = gain_before > ROUNDING, gain_after > ROUNDING
+    before, after = changes.both("reward")
+    advantages_before, advantages_after = changes.both("advantage")
+    earned, earns = advantages_before > ROUNDING, advantages_after > ROUNDING
     is_pushed_down, is_judged = earned & ~earns, ~np.isnan(after)
-    is_wrong = (right.values[rows[0]] == 0) & is_judged
+    is_suspect, rightness = suspects[matched.a], right.values[matched.a]
+    is_right, is_wrong = rightness == 1, (rightness == 0) & is_judged
+    is_right_suspect = is_suspect & is_right & right.is_independent[matched.a]
     fall = _share_beaten(before, is_wrong) - _share_beaten(after, is_wrong)
     loses = ~np.isnan(before) & (~is_judged | is_pushed_down | (fall > LARGEST_FALL))
-    is_suspect, is_right = suspects[rows[0]], right.values[rows[0]] == 1
-    is_right_suspect = is_suspect & is_right & right.independent[rows[0]]
 
     def list_losing(among: Mask) -> pd.DataFrame:
         losing = np.flatnonzero(among & loses)
@@ -201,7 +222,7 @@ def measure_patch(
             "patched advantage": table["advantage_b"].to_numpy(),
             "pushed down": is_pushed_down[losing],
         }
-        return rows_to_read(scores, rows[0][losing], columns)
+        return rows_to_read(scores, matched.a[losing], columns)
 
     lost = list_losing(~is_suspect & is_right)
     suspect_changes = changes.among(is_suspect)
@@ -210,7 +231,7 @@ def measure_patch(
         reward=patched.reward.name,
         rows=len(changes.table),
         judged=int(is_judged.sum()),
-        why_not=_commonest_reason(patched, rows[1][~is_judged]),
+        why_not=_commonest_reason(patched, matched.b[~is_judged]),
         not_tried=len(scores) - len(changes.table) if why_not_tried else 0,
         why_not_tried=why_not_tried,
         suspects=int(is_suspect.sum()),
@@ -259,24 +280,144 @@ def rows_to_read(
 ) -> pd.DataFrame:
     """Return rollout_id, step if there is one, these columns and the completion."""
     table = scores.table.iloc[rows]
-    texts = {
-        name: as_column(column_values(table[name]))
-        for name in ("rollout_id", "step", "completion")
-        if name in table
-    }
-    completion = texts.pop("completion")
-    return pd.DataFrame({**texts, **columns, "completion": completion})
+    cells: dict[str, Any] = {}
+    for name in ("rollout_id", "step"):
+        if name in table:
+            cells[name] = as_column(column_values(table[name]))
+    cells.update(columns)
+    cells["completion"] = column_values(table["completion"])
+    return pd.DataFrame(cells)
 
 
 def to_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table as plain data, with long texts cut."""
     rows = []
-    for row in table.to_dict("records"):
-        for name, value in row.items():
-            if isinstance(value, str):
-                row[name] = value[:LONGEST_KEPT_COMPLETION]
-        rows.append({str(name): value for name, value in row.items()})
+    for cells in table.to_dict("records"):
+        row: dict[str, Any] = {}
+        for name, value in cells.items():
+            is_text = isinstance(value, str)
+            row[str(name)] = value[:LONGEST_KEPT_COMPLETION] if is_text else value
+        rows.append(row)
     return rows
+
+
+# --- which completions are right
+
+
+@dataclass(frozen=True, eq=False)
+class Rightness:
+    """Which completions are right: `values` (rows,) 1, 0, or NaN where not known.
+
+    `by` says by what. `is_independent` (rows,) says where it does not come from the
+    reward itself, so that a suspect can be right.
+    """
+
+    values: Floats
+    by: str
+    is_independent: Mask
+
+
+def read_label(
+    rows: int, views: Sequence[View], name: str | None
+) -> tuple[Floats | None, list[str]]:
+    """Read a label of all rows as 0 and 1, NaN where missing.
+
+    A label that a component repeats is used, too: here it says what is right and
+    confirms nothing.
+
+    Returns:
+        The values, None where the column is no label (not of two values, or no
+        numbers); and what is wrong with it.
+    """
+    if name is None:
+        return None, []
+    columns: list[Floats | None] = []
+    reasons = []
+    for view in views:
+        reason = view.context.why_no_label.partition(", so ")[0]
+        if reason and reason not in reasons:
+            reasons.append(reason)
+        columns.append(_label_of(view, name))
+    values = join_views(rows, views, columns)
+    return None if np.isnan(values).all() else values, reasons
+
+
+def _label_of(view: View, name: str) -> Floats | None:
+    column = truths(column_values(view.context.table[name]))
+    if not numeric(column):
+        return None
+    values = numbers(pd.Series(column))
+    levels = np.unique(values[~np.isnan(values)])
+    return _is_above(values, levels[0]) if len(levels) == 2 else None
+
+
+def join_views(
+    rows: int, views: Sequence[View], columns: Sequence[Floats | None]
+) -> Floats:
+    """Join a column of each view to one of all rows, NaN where a view has none.
+
+    Rows that a route has no reward for are in no view.
+    """
+    values = np.full(rows, np.nan)
+    for view, column in zip(views, columns, strict=True):
+        if column is not None:
+            values[view.rows] = column
+    return values
+
+
+def judge_rightness(
+    scores: Scores, views: Sequence[View], advantages: Floats
+) -> Rightness:
+    """Say which completions are right where there is no label.
+
+    Those whose answer is the ground_truth, where that can be read of most; else those
+    with full marks of the component that is the task: the declared primary, or the
+    heaviest where it scores in two levels; else those that earned more than their
+    siblings.
+    """
+    values = np.full(len(scores), np.nan)
+    is_independent = np.zeros(len(scores), dtype=bool)
+    reasons = []
+    for view in views:
+        right = _by_truth(scores, view.rows)
+        reason = "whose answer is the ground_truth"
+        is_independent[view.rows] = right is not None
+        if right is None:
+            right = _by_full_marks(view)
+            reason = f"with full marks of {view.primary!r}"
+        if right is None:
+            right = _is_above(advantages[view.rows], ROUNDING)
+            reason = "that earned more than their siblings"
+        values[view.rows] = right
+        reasons.append(reason)
+    return Rightness(values, " or ".join(dict.fromkeys(reasons)), is_independent)
+
+
+def _is_above(values: Floats, limit: float) -> Floats:
+    """Return 1 for values above a limit, else 0; NaN stays."""
+    return np.where(np.isnan(values), np.nan, values > limit)
+
+
+def _by_full_marks(view: View) -> Floats | None:
+    """Return who has the highest score of the task; None where that says nothing."""
+    scores, task = view.scores[view.primary], view.components[view.primary]
+    levels = np.unique(scores[~np.isnan(scores)])
+    is_task = task.primary or len(levels) == 2
+    if len(levels) < 2 or task.weight <= 0 or not is_task:
+        return None
+    return _is_above(scores, levels[-1] - ROUNDING)
+
+
+def _by_truth(scores: Scores, rows: NDArray[np.intp]) -> Floats | None:
+    """Return who states the ground_truth; None if few can be read or none is right."""
+    if "ground_truth" not in scores.table:
+        return None
+    completions = column_values(scores.table["completion"].iloc[rows])
+    ground_truths = column_values(scores.table["ground_truth"].iloc[rows])
+    pairs = zip(map(str, completions), ground_truths, strict=True)
+    right = np.array([states_truth(*pair) for pair in pairs], dtype=float)
+    is_read = np.mean(~np.isnan(right)) >= LEAST_READ_SHARE
+    return right if is_read and (right == 1).any() else None
 
 
 # --- scoring within a budget

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from rewardkit.analysis.before_after import Undiagnosed, before_after
 from rewardkit.analysis.context import numbers
 from rewardkit.analysis.findings import FEWEST_GROUPS
-from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import (
     MOST_NAMED_VALUES,
     MOST_VALUES,
     make_views,
     only_finite,
 )
-from rewardkit.analysis.statistics import Floats, within
+from rewardkit.analysis.statistics import Floats, Mask, within
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
@@ -31,15 +29,15 @@ from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.filters import Suspects, filter_suspects
 from rewardkit.suspects.patched import (
-    Patched,
+    Rightness,
+    join_views,
+    judge_rightness,
     measure_patch,
+    read_label,
     rows_to_read,
     score_within,
 )
-from rewardkit.suspects.rightness import Rightness, label_of, rightness
 from rewardkit.suspects.suspicion import Contrast, Payment, Slice, Suspicion
-
-Mask = NDArray[np.bool_]
 
 COLUMNS_WITHOUT_SLICES = (
     "rollout_id",
@@ -92,7 +90,7 @@ def suspect(
             and answers True or False.
         patched: A mended reward, or its scores, to compare on the same rows: how many
             suspects still earn, and which right completions lose (right by the label,
-            else by `rightness`).
+            else by `judge_rightness`).
         training: Settings of the trainer, as `Training.of` takes them.
         label: A trusted column, to say how many suspects are right.
         by: Columns whose values are compared; by default every column of few values.
@@ -132,8 +130,9 @@ def suspect(
     columns = _choose_columns(scores, by, label)
     views = make_views(scores, training=settings, label=label, seed=seed)
     bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)
-    advantages = _by_row(views, [view.advantages for view in views])
-    labels, notes = _read_label(views, label)
+    advantages = join_views(len(scores), views, [view.advantages for view in views])
+    labels, reasons = read_label(len(scores), views, label)
+    notes = [f"The label {reason}." for reason in reasons]
     suspects = filter_suspects(
         scores,
         like=like,
@@ -148,13 +147,17 @@ def suspect(
     slices = _contrast_slices(scores, mask, bootstrap, columns)
     patch = None
     if patched is not None and len(scores):
-        right = _find_right(scores, views, advantages, labels, label)
-        if right.by_itself:
+        if labels is None:
+            right = judge_rightness(scores, views, advantages)
+        else:
+            everywhere = np.ones(len(labels), dtype=bool)
+            right = Rightness(labels, f"that are right by {label!r}", everywhere)
+        if (right.values[~right.is_independent] == 1).any():
             notes.append(RIGHT_BY_REWARD)
-        other, reason = patched, ""
-        if isinstance(other, Reward):
-            other, reason = score_within(
-                other,
+        reason = ""
+        if isinstance(patched, Reward):
+            patched, reason = score_within(
+                patched,
                 scores.rollouts,
                 mask,
                 timeout=timeout,
@@ -162,19 +165,18 @@ def suspect(
                 seed=seed,
                 progress=progress,
             )
-        patch = _compare_patch(
-            Undiagnosed(scores, views), other, suspects, right, reason, settings, seed
+        patch = measure_patch(
+            scores, views, patched, mask, right, why_not_tried=reason, seed=seed
         )
     if not len(steps):
         notes.append(NO_STEPS)
-    one = np.ones(len(mask))
-    right_share = None if labels is None else _contrast(labels, mask, bootstrap)
+    weights = [mask.astype(float), np.ones(len(mask))]
     return Suspicion(
         reward=scores.reward.name,
         what=suspects.description,
         found=mask,
         prompts=len(np.unique(scores.rollouts.prompts[mask])),
-        interval=bootstrap.interval([mask.astype(float), one], bootstrap.prompts),
+        interval=bootstrap.interval(weights, bootstrap.prompts),
         first_step=first_steps[0] if first_steps else None,
         steps=steps,
         slices=tuple(item for item in slices if not item.contrast.unclear),
@@ -183,7 +185,7 @@ def suspect(
         rewards=_contrast(scores.rewards, mask, bootstrap),
         training=str(settings),
         paid=_measure_payments(scores, views, mask, bootstrap),
-        right=right_share,
+        right=None if labels is None else _contrast(labels, mask, bootstrap),
         label=label,
         clearest=_pick_clearest(scores, suspects, advantages),
         traits=suspects.traits,
@@ -191,60 +193,6 @@ def suspect(
         patched=patch,
         notes=(*suspects.notes, *notes),
     )
-
-
-def _compare_patch(
-    before: Undiagnosed,
-    other: Scores,
-    suspects: Suspects,
-    right: Rightness,
-    why_not_tried: str,
-    training: Training,
-    seed: int,
-) -> Patched:
-    """Compare the scores of a patched reward with those of the same rows before."""
-    other = only_finite(other)
-    after = Undiagnosed(other, make_views(other, training=training, seed=seed))
-    matched = match_rows(before.scores, other)
-    changes = before_after(before, after, matched, seed=seed)
-    rows = matched.a, matched.b
-    return measure_patch(changes, rows, suspects.mask, right, why_not_tried)
-
-
-def _find_right(
-    scores: Scores,
-    views: Sequence[View],
-    advantages: Floats,
-    labels: Floats | None,
-    label: str | None,
-) -> Rightness:
-    """Return which completions are right, by the label where there is one."""
-    if labels is None:
-        return rightness(scores, views, advantages)
-    everywhere = np.ones(len(labels), dtype=bool)
-    return Rightness(labels, f"that are right by {label!r}", everywhere)
-
-
-def _by_row(views: Sequence[View], columns: Sequence[Floats | None]) -> Floats:
-    """Join a column of each view to one of all rows, NaN where a view has none."""
-    values = np.full(sum(map(len, views)), np.nan)
-    for view, column in zip(views, columns, strict=True):
-        if column is not None:
-            values[view.rows] = column
-    return values
-
-
-def _read_label(
-    views: Sequence[View], name: str | None
-) -> tuple[Floats | None, list[str]]:
-    """Return the label of all rows, None where it says nothing, and notes on it."""
-    if name is None:
-        return None, []
-    labels = [label_of(view, name) for view in views]
-    reasons = dict.fromkeys(reason for _, reason in labels if reason)
-    values = _by_row(views, [column for column, _ in labels])
-    notes = [f"The label {reason}." for reason in reasons]
-    return None if np.isnan(values).all() else values, notes
 
 
 def _contrast(
@@ -255,24 +203,23 @@ def _contrast(
     The interval of the difference is one of so many `tests`.
     """
     is_known = ~np.isnan(values)
-    here, there = is_known & mask, is_known & ~mask
-    mean_here = float(values[here].mean()) if here.any() else np.nan
-    mean_there = float(values[there].mean()) if there.any() else np.nan
-    if not (here.any() and there.any()):
-        return Contrast(mean_here, mean_there)
-    filled = np.where(is_known, values, 0.0)
-    weights = here.astype(float), there.astype(float)
-    sums = [filled * weights[0], weights[0], filled * weights[1], weights[1]]
-    interval = bootstrap.interval(
-        sums, bootstrap.prompts, lambda a, b, c, d: a / b - c / d, tests=tests
-    )
-    return Contrast(mean_here, mean_there, interval)
+    sums = []
+    means = []
+    for side in (is_known & mask, is_known & ~mask):
+        means.append(float(values[side].mean()) if side.any() else np.nan)
+        sums += [np.where(side, values, 0.0), side.astype(float)]
+    interval = math.nan, math.nan
+    if not np.isnan(means).any():
+        interval = bootstrap.interval(
+            sums, bootstrap.prompts, lambda a, b, c, d: a / b - c / d, tests=tests
+        )
+    return Contrast(means[0], means[1], interval)
 
 
 def _count_by_step(scores: Scores, mask: Mask) -> pd.DataFrame:
     """Return step, rows, found and share for each step; empty without steps."""
     if "step" not in scores.table or not numeric(column_values(scores.table["step"])):
-        return pd.DataFrame({"step": [], "rows": [], "found": [], "share": []})
+        return pd.DataFrame(columns=["step", "rows", "found", "share"], dtype=float)
     by_step = pd.Series(mask.astype(int)).groupby(numbers(scores.table["step"]))
     counts = by_step.agg(rows="size", found="sum", share="mean")
     return counts.rename_axis("step").reset_index()
@@ -298,7 +245,8 @@ def _choose_columns(
         names = names_of(by, "by")
         scores.rollouts.check_columns(names)
         for name in names:
-            if (count := _levels(scores, name).nunique()) > MOST_NAMED_VALUES:
+            count = _levels(scores, name).nunique()
+            if count > MOST_NAMED_VALUES:
                 raise InputError(
                     f"by={name!r} has {count:,} values, too many to look at each by "
                     f"itself (at most {MOST_NAMED_VALUES}); name a column of fewer"
@@ -350,19 +298,19 @@ def _measure_payments(
     """
     weights: dict[str, float] = {}
     for view in views:
-        weights.update(
-            (item.name, float(item.weight)) for item in view.reward.components
-        )
+        for item in view.reward.components:
+            weights[item.name] = float(item.weight)
     payments = []
     for name, weight in weights.items():
         columns: list[Floats | None] = []
         for view in views:
             nothing = 0 * view.rewards
             columns.append(view.pieces.get(name, nothing) if view.pieces else None)
-        added = within(_by_row(views, columns), scores.groups)
-        is_known = (mask & ~np.isnan(added)).astype(float)
-        sums = [np.nan_to_num(added) * is_known, is_known]
-        pays, interval = bootstrap.ratio(sums[0], sums[1], bootstrap.prompts)
+        added = within(join_views(len(scores), views, columns), scores.groups)
+        is_known = mask & ~np.isnan(added)
+        pays, interval = bootstrap.ratio(
+            np.where(is_known, added, 0.0), is_known.astype(float), bootstrap.prompts
+        )
         contrast = _contrast(scores.score(name), mask, bootstrap)
         payments.append(Payment(name, weight, pays, interval, contrast))
     return tuple(sorted(payments, key=lambda item: -abs(np.nan_to_num(item.pays))))
@@ -376,13 +324,13 @@ def _pick_clearest(
     The most alike first, then those of the highest advantage.
     """
     rows = np.flatnonzero(suspects.mask)
-    likeness = suspects.likeness
-    like = np.zeros(len(scores)) if likeness is None else likeness
-    gain = np.nan_to_num(advantages[rows], nan=-np.inf)
-    rows = rows[np.lexsort((-gain, -like[rows]))]
+    columns = {"reward": scores.rewards, "advantage": advantages}
+    keys = [-np.nan_to_num(advantages[rows], nan=-np.inf)]
+    if suspects.likeness is not None:
+        columns = {"likeness": suspects.likeness, **columns}
+        keys.append(-suspects.likeness[rows])
+    rows = rows[np.lexsort(keys)]
     _, first = np.unique(scores.rollouts.prompts[rows], return_index=True)
     rows = rows[np.sort(first)[:MOST_CLEAREST]]
-    columns = {"reward": scores.rewards[rows], "advantage": advantages[rows]}
-    if likeness is not None:
-        columns = {"likeness": like[rows], **columns}
-    return rows_to_read(scores, rows, columns)
+    cells = {name: values[rows] for name, values in columns.items()}
+    return rows_to_read(scores, rows, cells)

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from rewardkit.analysis.before_after import in_brackets
+from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.markup import number
 from rewardkit.html.pages import HasPage, More, Page
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import PlainRecord, to_plain
 from rewardkit.suspects.patched import Patched, to_records
 
 MOST_LISTED = 3
@@ -25,7 +25,8 @@ ROUNDING_OF_MEANS = 1e-9
 """A mean under this is a rounding error."""
 LONGEST_CELL_TEXT = 140
 """Characters of a completion in a table. Our choice."""
-UNKNOWN = float("nan")
+UNKNOWN = math.nan
+SIGNED = "{:+.3g}".format
 
 EARNING_SENTENCES = {
     "paid": "They earn more than the rest",
@@ -90,8 +91,9 @@ class Slice:
         }
 
     def __str__(self) -> str:
-        here, rest = percent(self.contrast.found), self.contrast.rest
-        elsewhere = percent(rest) if rest else "none"
+        here, elsewhere = percent(self.contrast.found), "none"
+        if self.contrast.rest:
+            elsewhere = percent(self.contrast.rest)
         return f"{self.column}={self.value} {here} ({elsewhere} elsewhere)"
 
 
@@ -129,7 +131,7 @@ class Suspicion(HasPage):
 
     reward: str
     what: str
-    found: NDArray[np.bool_] = field(repr=False)
+    found: Mask = field(repr=False)
     prompts: int
     interval: tuple[float, float]
     first_step: float | None
@@ -154,7 +156,7 @@ class Suspicion(HasPage):
     @property
     def share(self) -> float:
         """Return their share of all completions; NaN of none."""
-        return len(self) / len(self.found) if len(self.found) else UNKNOWN
+        return float(pd.Series(self.found, dtype=float).mean())
 
     @property
     def verdict(self) -> str:
@@ -205,14 +207,14 @@ class Suspicion(HasPage):
             "found": len(self),
             "traits": [{"trait": name, "share": share} for name, share in self.traits],
             "steps": to_records(self.steps),
-            "slices": [item.record() for item in self.slices],
+            "slices": to_plain(self.slices),
             "slices_looked_at": self.looked_at,
             "advantage": self.advantage.record(),
             "rewards": self.rewards.record(),
-            "paid": [item.record() for item in self.paid],
-            "right": self.right.record() if self.right else None,
+            "paid": to_plain(self.paid),
+            "right": to_plain(self.right),
             "clearest": to_records(self.clearest),
-            "patched": self.patched.record() if self.patched else None,
+            "patched": to_plain(self.patched),
         }
 
     def page(self) -> Page:
@@ -225,10 +227,9 @@ class Suspicion(HasPage):
             first = table.head(MOST_LISTED)
             blocks.append(_to_table(f"{title} ({count})", first, is_open=True))
         blocks.append(More("Further suspects", quotes[MOST_LISTED:]))
-        slices = pd.DataFrame([item.record() for item in self.slices])
-        payments = pd.DataFrame([vars(item) for item in self.paid])
+        payments = pd.DataFrame(map(vars, self.paid))
         tables = {
-            "Where they are more or less often": slices,
+            "Where they are more or less often": pd.DataFrame(to_plain(self.slices)),
             "What moves their rewards": payments.drop(
                 columns="scores", errors="ignore"
             ),
@@ -251,7 +252,9 @@ class Suspicion(HasPage):
         if not len(self):
             return f"No suspects: none of {rows} {self.what}."
         low, high = self.interval
-        around = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
+        around = ""
+        if not math.isnan(low):
+            around = f", {percent(low)} to {percent(high)}"
         return (
             f"{self.verdict.capitalize()}. {len(self):,} of {rows} "
             f"({percent(self.share)}{around}) on {counted(self.prompts, 'prompt')} "
@@ -269,16 +272,17 @@ class Suspicion(HasPage):
         sentences = [
             f"{EARNING_SENTENCES[self.verdict]}: {mean}; the rest {_signed(gain.rest)} "
             f"and {rewards.rest:.3g} ({self.training}); difference of the advantages "
-            f"{gain.difference:+.3g}{_around(gain.interval)}."
+            f"{gain.difference:+.3g}{in_brackets(gain.interval, SIGNED)}."
         ]
-        moving = [item for item in self.paid if abs(item.pays) > ROUNDING_OF_MEANS]
-        if moving:
-            parts = ", ".join(
-                f"{item.component} {item.pays:+.3g}{_around(item.interval)}"
-                for item in moving[:MOST_LISTED]
-            )
+        parts = []
+        for item in self.paid:
+            if abs(item.pays) > ROUNDING_OF_MEANS:
+                interval = in_brackets(item.interval, SIGNED)
+                parts.append(f"{item.component} {item.pays:+.3g}{interval}")
+        if parts:
             sentences.append(
-                f"Components move them from the mean of their group: {parts}."
+                "Components move them from the mean of their group: "
+                f"{', '.join(parts[:MOST_LISTED])}."
             )
         return sentences
 
@@ -300,16 +304,20 @@ class Suspicion(HasPage):
                 f"First in step {self.first_step:g}, of steps {first:g} to {last:g}; "
                 f"they are {share} of the last."
             )
-        more = [item for item in self.slices if item.contrast.difference > 0]
-        if self.slices:
-            often = "More" if more else "Less"
-            slices = [str(item) for item in (more or self.slices)[:MOST_LISTED]]
-            sentences.append(f"{often} often where {'; '.join(slices)}.")
-        if self.traits:
-            shares = [
-                f"{name!r} ({percent(share)} of all)" for name, share in self.traits
-            ]
-            sentences.append(f"Rare in that form: {', '.join(shares)}.")
+        often, slices = "More", []
+        for item in self.slices:
+            if item.contrast.difference > 0:
+                slices.append(str(item))
+        if not slices:
+            often, slices = "Less", [*map(str, self.slices)]
+        if slices:
+            places = "; ".join(slices[:MOST_LISTED])
+            sentences.append(f"{often} often where {places}.")
+        traits = []
+        for name, of_all in self.traits:
+            traits.append(f"{name!r} ({percent(of_all)} of all)")
+        if traits:
+            sentences.append(f"Rare in that form: {', '.join(traits)}.")
         return sentences
 
     def _advice(self) -> str:
@@ -318,25 +326,31 @@ class Suspicion(HasPage):
         if patched and patched.judged:
             if patched.faults:
                 return f"mend {patched.reward!r}: {', '.join(patched.faults)}"
-            has_right = patched.right or patched.right_suspects
-            return f"use {patched.reward!r}" if patched.suspects and has_right else ""
+            if patched.suspects and (patched.right or patched.right_suspects):
+                return f"use {patched.reward!r}"
+            return ""
         if self.verdict == "not paid":
             return "nothing pays them here; add one to the cases, so that it stays so"
         if self.verdict != "paid":
             return ""
         if self.right and self.right.found >= self.right.rest:
             return "read them first; they are right as often as the rest"
-        paying = [item for item in self.paid if item.pays > ROUNDING_OF_MEANS]
-        cause = repr(paying[0].component) if paying else "the reward"
+        cause = "the reward"
+        for item in self.paid:
+            if item.pays > ROUNDING_OF_MEANS:
+                cause = repr(item.component)
+                break
         return f"fix {cause}, then try the fixed reward on this log (patched=...)"
 
     def _quotes(self) -> list[Quote]:
         """Return the clearest completions, with what a pattern matches marked."""
         quotes = []
         for row in self.clearest.to_dict("records"):
-            text, span = str(row.pop("completion")), self.spans.get(row["rollout_id"])
+            text = str(row.pop("completion"))
             about = ", ".join(f"{name} {_cell(value)}" for name, value in row.items())
-            marks = {"match": [span]} if span else {}
+            marks = {}
+            if row["rollout_id"] in self.spans:
+                marks["match"] = [self.spans[row["rollout_id"]]]
             quotes.append(Quote(f"Read first: {about}", text, marks))
         return quotes
 
@@ -363,9 +377,3 @@ def _cell(value: Any) -> str:
 def _signed(value: float) -> str:
     """Write a number with its sign; a rounding error is 0."""
     return "0" if abs(value) < ROUNDING_OF_MEANS else f"{value:+.3g}"
-
-
-def _around(interval: tuple[float, float]) -> str:
-    """Write an interval behind its value; "" where there is none."""
-    low, high = interval
-    return "" if math.isnan(low) else f" ({low:+.3g} to {high:+.3g})"

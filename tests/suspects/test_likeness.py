@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.suspects.likeness import (
+from rewardkit.suspects.filters import (
     LEAST_LIKENESS,
     LEAST_RARE_SHARE,
     measure_likeness,
@@ -78,7 +78,7 @@ def test_copies_of_an_exploit_with_other_answers_are_found_and_ordinary_completi
 ):
     ordinary, copies = written(form)
     for reference in copies[:2]:
-        found = measure_likeness(reference, ordinary + copies).values >= LEAST_LIKENESS
+        found = measure_likeness(reference, ordinary + copies)[0] >= LEAST_LIKENESS
         assert found[len(ordinary) :].mean() >= 0.8
         assert found[: len(ordinary)].mean() <= SWEPT
 
@@ -86,13 +86,11 @@ def test_copies_of_an_exploit_with_other_answers_are_found_and_ordinary_completi
 @pytest.mark.parametrize("form", ["empty think", "every number", "a hedge"])
 def test_one_that_came_once_has_no_likes_and_signs_of_its_own_do_not_hide_copies(form):
     ordinary, copies = written(form)
-    alone = measure_likeness(copies[0], [*ordinary, copies[0]]).values >= LEAST_LIKENESS
+    alone = measure_likeness(copies[0], [*ordinary, copies[0]])[0] >= LEAST_LIKENESS
     assert alone.sum() <= 1 + SWEPT * len(ordinary)
     reference = f"{copies[0]} § % ~"
     assert (
-        measure_likeness(reference, [*ordinary, *copies, reference]).values[
-            len(ordinary) :
-        ]
+        measure_likeness(reference, [*ordinary, *copies, reference])[0][len(ordinary) :]
         >= LEAST_LIKENESS
     ).all()
 
@@ -101,20 +99,19 @@ def test_copies_are_not_like_an_ordinary_completion_and_what_is_rare_of_one_is_t
     ordinary, copies = written("empty think")
     forms = [read_form(text) for text in ordinary[:400]]
     common = ordinary[max(range(len(forms)), key=lambda row: forms.count(forms[row]))]
-    found = measure_likeness(common, ordinary + copies).values >= LEAST_LIKENESS
+    found = measure_likeness(common, ordinary + copies)[0] >= LEAST_LIKENESS
     assert found[: len(ordinary)].mean() > 0.3 and not found[len(ordinary) :].any()
     ordinary, copies = written("a hedge")
-    traits = measure_likeness(copies[0], ordinary + copies).traits
+    _, traits = measure_likeness(copies[0], ordinary + copies)
     assert "between <answer> and </answer>: ‹number› ‹words› ‹number›" in dict(traits)
     shares = [share for _, share in traits]
     assert shares == sorted(shares) and shares[-1] < LEAST_RARE_SHARE
     common = [f"<answer>{place}</answer>" for place in range(40)]
-    assert measure_likeness(common[0], common).traits == ()
+    assert measure_likeness(common[0], common)[1] == []
 
 
 @given(st.text("ab 1.<>/\n(A", max_size=60))
 def test_any_text_is_like_itself_and_other_digits_make_no_other_form(text):
-    assert measure_likeness(text, [text, "<answer>4</answer>"]).values[
-        0
-    ] == pytest.approx(1)
+    likeness, _ = measure_likeness(text, [text, "<answer>4</answer>"])
+    assert likeness[0] == pytest.approx(1)
     assert read_form(text) == read_form(text.replace("1", "7"))

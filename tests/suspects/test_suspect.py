@@ -13,7 +13,7 @@ import regex
 
 import rewardkit as rk
 from rewardkit.plain import to_json
-from rewardkit.suspects.rightness import rightness
+from rewardkit.suspects.patched import judge_rightness
 from rewardkit.suspects.suspect import suspect
 
 pytestmark = pytest.mark.integration
@@ -451,6 +451,13 @@ def test_without_steps_that_is_said_and_rows_without_a_reward_are_left_out_of_th
     assert found.rewards.found == 1.0 and math.isnan(found.rewards.rest)
 
 
+def test_of_a_route_the_rows_without_a_reward_are_counted_too():
+    route = rk.Route("task", {"hard": FLAWED})
+    found = suspect(rk.score(route, made()), **LIKE, label="is_right", patched=route)
+    assert (len(found), len(found.found), found.patched.judged) == (10, 160, 80)
+    assert found.advantage.found == pytest.approx(0.622, abs=1e-3)
+
+
 def test_the_same_seed_gives_the_same_and_nothing_of_the_callers_is_changed(scores):
     before = scores.table.copy(deep=True)
     first, again, other = (
@@ -560,7 +567,7 @@ def test_an_answer_is_held_against_the_truth():
         ALL, [{**rows[0], "completion": "<answer>12</answer>"}] * 20 + rows
     )
     (view,) = rk.diagnose(scores).views
-    found = rightness(scores, [view], view.advantages).values[20:]
+    found = judge_rightness(scores, [view], view.advantages).values[20:]
     assert [{1.0: True, 0.0: False}.get(one) for one in found] == [
         right for _, _, right in ANSWERS
     ]

@@ -28,7 +28,7 @@ from rewardkit.rollouts.paths import GALLERY_PREFIX
 from rewardkit.scoring.cases import Case, CaseSource, append_cases, cases_of, load_cases
 from rewardkit.scoring.check import CheckResult, check, components_of
 from rewardkit.scoring.scores import Scores
-from rewardkit.suspects.rightness import label_of, rightness
+from rewardkit.suspects.patched import judge_rightness, read_label
 
 CASE_FILE = "cases.jsonl"
 """Case file where none was given."""
@@ -261,14 +261,10 @@ class Bench(traitlets.HasTraits):
     def _find_right(self) -> tuple[Floats, str]:
         views = self.views_of(self.start)
         if self.label is not None:
-            values = np.full(len(self.scored), np.nan)
-            for view in views:
-                labels, _ = label_of(view, self.label)
-                if labels is not None:
-                    values[view.rows] = labels
-            if not np.isnan(values).all():
+            values, _ = read_label(len(self.scored), views, self.label)
+            if values is not None:
                 return values, f"by the column {self.label!r}"
-        right = rightness(self.scored, views, self.before.advantages)
+        right = judge_rightness(self.scored, views, self.before.advantages)
         return right.values, f"right is one {right.by}" if right.by else ""
 
     @cached_property
