@@ -16,7 +16,7 @@ import pandas as pd
 from bench import in_turn
 
 import rewardkit as rk
-from rewardkit.rewards.plan import add_up
+from rewardkit.rewards.route import add_up
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import status_column
 

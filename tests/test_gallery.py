@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.rewards.plan import bind
+from rewardkit.rewards.route import bind
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR
 

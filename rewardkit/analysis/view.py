@@ -28,8 +28,8 @@ from rewardkit.analysis.statistics import (
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import Correlations, correlations
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import add_up, transformed
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import add_up, transformed
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.outcomes import GATED
 

@@ -17,8 +17,8 @@ from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.primitives.primitive import whole_number
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Floats, Reward, Rows
+from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import Columns
 from rewardkit.scoring.cases import Case, CaseSource, cases_of
 from rewardkit.scoring.evaluate import evaluate

@@ -18,9 +18,9 @@ from rewardkit.mutation.options import option_changes, scaled
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.probes.contract.constants import codes_in, names_in
+from rewardkit.rewards.component import is_async
 from rewardkit.rewards.fingerprint import describe, user_code
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import is_async
 
 OPPOSITES = (
     (ast.Eq, ast.NotEq),

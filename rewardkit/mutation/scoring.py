@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rewardkit.mutation.code import Changed
 from rewardkit.reasons import Reason
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Columns, Floats, Reward
+from rewardkit.rewards.route import bind
 from rewardkit.scoring.calls import Calls, answered, concurrency
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate

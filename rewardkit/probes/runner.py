@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate

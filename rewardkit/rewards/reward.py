@@ -15,9 +15,8 @@ from rewardkit.html import cards
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import check_weights
-from rewardkit.rewards.component import Component
+from rewardkit.rewards.component import Call, Component, check_name, read_gate
 from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
-from rewardkit.rewards.signature import Call, check_name, read_gate
 from rewardkit.rollouts.columns import ALIASES
 
 if TYPE_CHECKING:
@@ -84,10 +83,11 @@ class Reward(HasPage):
         yield from self._type_problems()
         yield from self._name_problems()
         yield from self._order_problems()
-        weights = np.array([item.weight for item in self.components], dtype=float)
         try:
             check_weights(
-                weights, aggregation=self.aggregation, on_missing=self.on_missing
+                np.array(list(self.weights.values())),
+                aggregation=self.aggregation,
+                on_missing=self.on_missing,
             )
         except ValueError as error:
             yield f": {error}"
@@ -150,9 +150,12 @@ class Reward(HasPage):
     @cached_property
     def calls(self) -> list[tuple[str, Call]]:
         """Name and call of each field, component and gate; "" names the last gate."""
-        steps = [*self.field_calls.items()]
-        steps += [(item.name, call) for item in self.components for call in item.calls]
-        return steps if self.gate_call is None else [*steps, ("", self.gate_call)]
+        steps = list(self.field_calls.items())
+        for item in self.components:
+            steps += [(item.name, call) for call in item.calls]
+        if self.gate_call is not None:
+            steps.append(("", self.gate_call))
+        return steps
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,35 +195,46 @@ class Reward(HasPage):
     @property
     def _named_task(self) -> tuple[str, ...]:
         """The components declared primary, else those that read the ground truth."""
-        if declared := [item.name for item in self.components if item.primary]:
+        declared = [item.name for item in self.components if item.primary]
+        if declared:
             return tuple(declared)
-        truths = {name for name in TRUTHS if name not in self.fields}
-        positive = [item for item in self.components if item.weight > 0]
-        task = [item.name for item in positive if truths & set(item.call.reads)]
+        truths = set(TRUTHS) - self.fields.keys()
+        task = self._paid_readers_of(truths)
         if task:
-            return tuple(task)
+            return task
         for name, call in self.field_calls.items():
-            if truths & set(call.reads):
+            if not truths.isdisjoint(call.reads):
                 truths.add(name)
-        task = [item.name for item in positive if truths & set(item.call.reads)]
-        return tuple(task) if len(task) < len(positive) else ()
+        task = self._paid_readers_of(truths)
+        has_others = len(task) < sum(item.weight > 0 for item in self.components)
+        return task if has_others else ()
+
+    def _paid_readers_of(self, columns: set[str]) -> tuple[str, ...]:
+        names = []
+        for item in self.components:
+            if item.weight > 0 and not columns.isdisjoint(item.call.reads):
+                names.append(item.name)
+        return tuple(names)
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
         """Names of the rollout columns that it asks for, in their order."""
-        defined = {*self.fields, *self.names}
-        names = [name for _, call in self.calls for name in call.asks_for]
-        return tuple(dict.fromkeys(name for name in names if name not in defined))
+        needs: dict[str, None] = {}
+        for _, call in self.calls:
+            for name in call.asks_for:
+                if name not in self.fields and name not in self.names:
+                    needs[name] = None
+        return tuple(needs)
 
     @property
     def functions(self) -> list[Any]:
         """The functions and gates that decide its scores."""
-        functions = [
-            *self.fields.values(),
-            *(item.function for item in self.components),
-        ]
-        gates = [*(item.gate for item in self.components), self.gate]
-        return [*functions, *(gate for gate in gates if gate is not None)]
+        functions: list[Any] = list(self.fields.values())
+        gates = []
+        for item in self.components:
+            functions.append(item.function)
+            gates.append(item.gate)
+        return [*functions, *filter(None, [*gates, self.gate])]
 
     @property
     def is_async(self) -> bool:
@@ -248,7 +262,10 @@ class Reward(HasPage):
     @property
     def all_components(self) -> list[Component]:
         """The components of all branches; a name may stand there several times."""
-        return [item for branch in self.branches for item in branch.components]
+        components: list[Component] = []
+        for branch in self.branches:
+            components += branch.components
+        return components
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """Split `rows` rows by the reward that each gets.
@@ -307,11 +324,11 @@ class Reward(HasPage):
                 )
 
         def weighed(inner: Reward) -> Reward:
-            items = [
-                replace(item, weight=weights.get(item.name, item.weight))
-                for item in inner.components
-            ]
-            return replace(inner, components=items)
+            components = []
+            for item in inner.components:
+                weight = weights.get(item.name, item.weight)
+                components.append(replace(item, weight=weight))
+            return replace(inner, components=components)
 
         return self.map(weighed)
 
@@ -337,23 +354,30 @@ class Reward(HasPage):
 
         What a run record keeps, with the fingerprints *scoring* and *reward*.
         """
+        gate = transform = None
+        if self.gate is not None:
+            gate = describe(self.gate)
+        if self.transform is not None:
+            transform = describe(self.transform)
         hashes = self.recorded or {
             "sources": sources(self.functions),
-            "transform_sources": sources([self.transform] if self.transform else []),
+            "transform_sources": sources(filter(None, [self.transform])),
         }
+        scored = [item.scoring_record() for item in self.components]
+        components = []
+        for item, record in zip(self.components, scored, strict=True):
+            components.append(record | item.paying_record())
         scoring = {
-            "fields": {
-                name: describe(function) for name, function in self.fields.items()
-            },
-            "components": [item.scoring_record() for item in self.components],
-            "gate": describe(self.gate) if self.gate else None,
+            "fields": {name: describe(self.fields[name]) for name in self.fields},
+            "components": scored,
+            "gate": gate,
             "sources": hashes["sources"],
         }
         paying = {
             "weights": self.weights,
             "aggregation": self.aggregation,
             "on_missing": self.on_missing,
-            "transform": describe(self.transform) if self.transform else None,
+            "transform": transform,
             "transform_sources": hashes["transform_sources"],
         }
         return {
@@ -362,10 +386,7 @@ class Reward(HasPage):
             "origin": self.origin,
             **scoring,
             **paying,
-            "components": [
-                {**item.scoring_record(), **item.paying_record()}
-                for item in self.components
-            ],
+            "components": components,
             "fingerprints": {
                 "scoring": fingerprint(scoring),
                 "reward": fingerprint({**scoring, **paying}),

@@ -1,21 +1,20 @@
-"""Route: a reward for each value of a column."""
+"""Routes and plans: which reward judges which rows, and how their scores add up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error
+from rewardkit.primitives.weights import aggregate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import fingerprint
-from rewardkit.rewards.reward import Columns, Part, Reward
-
-NO_REWARD: Any = object()
-"""Stands for the values of the routing column that no reward is for."""
+from rewardkit.rewards.reward import Columns, Floats, Part, Reward, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +56,18 @@ class RoutedReward(Reward):
     @cached_property
     def needs(self) -> tuple[str, ...]:
         """Names of the rollout columns that the route and its branches ask for."""
-        names = [name for branch in self.branches for name in branch.needs]
-        return tuple(dict.fromkeys([self.column, *names]))
+        names = [self.column]
+        for branch in self.branches:
+            names += branch.needs
+        return tuple(dict.fromkeys(names))
 
     @property
     def functions(self) -> list[Any]:
         """What decides its scores: the functions and gates of all branches."""
-        return [item for branch in self.branches for item in branch.functions]
+        functions: list[Any] = []
+        for branch in self.branches:
+            functions += branch.functions
+        return functions
 
     @property
     def is_async(self) -> bool:
@@ -77,17 +81,17 @@ class RoutedReward(Reward):
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """Split the rows by their value of the routing column, see `Reward.parts`."""
-        places: dict[Any, list[int]] = {value: [] for value in self.rewards}
-        places[NO_REWARD] = []
+        rows_of: dict[Any, list[int]] = {value: [] for value in self.rewards}
+        others = []
         for row, value in enumerate(columns[self.column]):
-            is_known = isinstance(value, Hashable) and value in self.rewards
-            places[value if is_known else NO_REWARD].append(row)
-        others = places.pop(NO_REWARD)
-        parts = [
-            Part(str(value), self.rewards[value], np.array(rows))
-            for value, rows in places.items()
-            if rows
-        ]
+            if isinstance(value, Hashable) and value in self.rewards:
+                rows_of[value].append(row)
+            else:
+                others.append(row)
+        parts = []
+        for value, reward in self.rewards.items():
+            if rows_of[value]:
+                parts.append(Part(str(value), reward, np.array(rows_of[value])))
         if others and self.default is not None:
             parts.append(Part("default", self.default, np.array(others)))
         return parts
@@ -95,7 +99,9 @@ class RoutedReward(Reward):
     def map(self, change: Callable[[Reward], Reward]) -> Reward:
         """Return the route with `change` made to each of its branches."""
         rewards = {value: change(reward) for value, reward in self.rewards.items()}
-        default = None if self.default is None else change(self.default)
+        default = self.default
+        if default is not None:
+            default = change(default)
         return Route(self.column, rewards, default, name=self.name)
 
     def map_part(self, label: str, change: Callable[[Reward], Reward]) -> Reward:
@@ -121,25 +127,24 @@ class RoutedReward(Reward):
 
     def record(self) -> dict[str, Any]:
         """Return the definition as plain data, with its two fingerprints."""
-        rewards = [
-            {"value": value, "reward": reward.record()}
-            for value, reward in self.rewards.items()
-        ]
-        default = None if self.default is None else self.default.record()
-
-        def prints(kind: str) -> str:
-            values = [
-                [item["value"], item["reward"]["fingerprints"][kind]]  # type: ignore[index]
-                for item in rewards
-            ]
-            return fingerprint(
-                [self.column, values, default and default["fingerprints"][kind]]
-            )
-
+        records = {value: reward.record() for value, reward in self.rewards.items()}
+        default = None
+        if self.default is not None:
+            default = self.default.record()
+        fingerprints = {}
+        for kind in ("scoring", "reward"):
+            values = []
+            for value, record in records.items():
+                values.append([value, record["fingerprints"][kind]])
+            other = default and default["fingerprints"][kind]
+            fingerprints[kind] = fingerprint([self.column, values, other])
+        rewards = []
+        for value, record in records.items():
+            rewards.append({"value": value, "reward": record})
         return {
             "name": self.name,
             "route": {"column": self.column, "rewards": rewards, "default": default},
-            "fingerprints": {kind: prints(kind) for kind in ("scoring", "reward")},
+            "fingerprints": fingerprints,
         }
 
 
@@ -185,4 +190,121 @@ def Route(
 
 
 def _branches(rewards: Mapping[str, Reward], default: Reward | None) -> list[Reward]:
-    return [*rewards.values()] if default is None else [*rewards.values(), default]
+    branches = list(rewards.values())
+    if default is not None:
+        branches.append(default)
+    return branches
+
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A reward bound to columns that are all there, and the rows of each part."""
+
+    reward: Reward
+    rows: int
+    parts: tuple[Part, ...]
+
+    def combine(
+        self, scores: Mapping[str, Floats], gated: Mapping[str, Flags], gate: Floats
+    ) -> Floats:
+        """Reward of each row before the transform; NaN where it is not judged.
+
+        `scores` by component, NaN where missing; `gated`: which of those a closed gate
+        kept from running; `gate`: 1 where the gate on the whole reward is open, 0
+        closed, NaN unknown.
+        """
+        total = np.full(self.rows, np.nan)
+        for part in self.parts:
+            total[part.rows] = add_up(
+                part.reward,
+                {name: scores[name][part.rows] for name in part.reward.names},
+                {name: gated[name][part.rows] for name in part.reward.names},
+                gate[part.rows],
+            )
+        return total
+
+    def transform(self, rewards: Floats, groups: Rows) -> Floats:
+        """Return the rewards after each part's transform; NaN stays NaN."""
+        out = rewards.copy()
+        for part in self.parts:
+            out[part.rows] = transformed(
+                part.reward, rewards[part.rows], groups[part.rows]
+            )
+        return out
+
+    @cached_property
+    def part_of_row(self) -> Rows:
+        """Index of the part that judges each row, (rows,); -1 where none does."""
+        owners = np.full(self.rows, -1, dtype=np.intp)
+        for place, part in enumerate(self.parts):
+            owners[part.rows] = place
+        return owners
+
+    def take(self, rows: Rows) -> Plan:
+        """Return the plan of these rows alone, in their order."""
+        owners = self.part_of_row[rows]
+        parts = []
+        for place, part in enumerate(self.parts):
+            part_rows = np.flatnonzero(owners == place)
+            if len(part_rows) or not self.reward.routed_by:
+                parts.append(replace(part, rows=part_rows))
+        return Plan(self.reward, len(rows), tuple(parts))
+
+
+def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
+    """Make the plan of a reward for these columns, lists of `rows` values.
+
+    Raises:
+        RewardError: a column is asked for that is not there, or has the name of a
+            field or component; the reward was read from a run record, so that its
+            functions are not at hand.
+    """
+    if not reward.can_run:
+        raise RewardError(
+            f"reward {reward.name!r} was read from a run record and cannot be run; "
+            "load the reward itself"
+        )
+    reward.check_columns(list(columns))
+    count = len(next(iter(columns.values()), ())) if rows is None else rows
+    return Plan(reward, count, tuple(reward.parts(columns, count)))
+
+
+def add_up(
+    reward: Reward,
+    scores: Mapping[str, Floats],
+    gated: Mapping[str, Flags],
+    gate: Floats,
+) -> Floats:
+    """Combine the scores of a reward without a route, before its transform."""
+    total = aggregate(
+        np.column_stack([scores[name] for name in reward.names]),  # (rows, components)
+        np.column_stack([gated[name] for name in reward.names]),
+        np.array(list(reward.weights.values())),
+        aggregation=reward.aggregation,
+        on_missing=reward.on_missing,
+    )
+    total[gate == 0] = 0.0
+    if reward.on_missing == "nan":
+        total[np.isnan(gate)] = np.nan
+    return total
+
+
+def transformed(reward: Reward, rewards: Floats, groups: Rows) -> Floats:
+    """Return rewards after the transform of a reward without a route; NaN stays NaN."""
+    if reward.transform is None:
+        return rewards
+    label = f"reward {reward.name!r}: its transform"
+    try:
+        out = np.asarray(reward.transform(rewards.copy(), groups), dtype=float)
+    except InputError:
+        raise
+    except CAUGHT as error:
+        raise RewardError(f"{label} failed with {describe_error(error)}") from error
+    if out.shape != rewards.shape:
+        raise RewardError(
+            f"{label} returned shape {out.shape} for {len(rewards)} rewards"
+        )
+    return out

@@ -15,9 +15,9 @@ from typing import Any
 
 import rewardkit
 from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
+from rewardkit.rewards.component import parameters
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import parameters
 from rewardkit.rewards.source import (
     Source,
     expression,

@@ -33,7 +33,7 @@ import numpy as np
 from rewardkit.errors import CAUGHT, NotJudged, error_text, preview
 from rewardkit.primitives.notes import listen
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.signature import Call
+from rewardkit.rewards.component import Call
 
 CONCURRENT_CALLS = 16
 """Calls of one async component at a time. Our choice: about what an endpoint takes."""

@@ -19,8 +19,8 @@ from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import PlainRecord, to_plain
 from rewardkit.primitives.messages import turns_before
 from rewardkit.reasons import Reason
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward, check_reward
+from rewardkit.rewards.route import bind
 from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_of
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.engines import prepare

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Columns, Reward, Rows
+from rewardkit.rewards.route import Plan
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import at_rows, evaluate
 from rewardkit.scoring.outcomes import Outcomes

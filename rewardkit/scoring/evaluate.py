@@ -22,11 +22,10 @@ from rewardkit.errors import CAUGHT, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import VERDICT
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.component import Component
+from rewardkit.rewards.component import Call, Component
 from rewardkit.rewards.fingerprint import Recorded, user_code
-from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import ROLLOUT, Columns, Part, Rows
-from rewardkit.rewards.signature import Call
+from rewardkit.rewards.route import Plan
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.calls import (
     UNFINISHED,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rewardkit.findings import counted
 from rewardkit.reasons import Reason
-from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Floats, Rows
+from rewardkit.rewards.route import Plan
 from rewardkit.scoring.printed import Printed
 
 T = TypeVar("T")

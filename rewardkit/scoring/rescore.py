@@ -14,8 +14,8 @@ import pandas as pd
 
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
-from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Plan
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes

@@ -9,8 +9,8 @@ from typing import Any
 from rewardkit.html import cards
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.reasons import Reason
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import bind
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.printed import caught_prints
 

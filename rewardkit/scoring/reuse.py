@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.component import Component
+from rewardkit.rewards.component import Call, Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward, Rows
-from rewardkit.rewards.signature import Call
 from rewardkit.scoring.outcomes import (
     ABSTAINED,
     ERROR,

@@ -14,8 +14,8 @@ import pandas as pd
 
 from rewardkit.errors import Interrupted, RolloutsError
 from rewardkit.primitives.notes import VERDICT
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows, check_reward
+from rewardkit.rewards.route import bind
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values

@@ -24,9 +24,9 @@ from rewardkit.html import cards
 from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
-from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Floats, Part, Reward
+from rewardkit.rewards.route import Plan
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts

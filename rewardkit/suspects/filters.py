@@ -26,8 +26,8 @@ from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.primitives.messages import as_list, assistant_text
 from rewardkit.reasons import Reason, ReasonCode
+from rewardkit.rewards.component import Call
 from rewardkit.rewards.reward import ROLLOUT
-from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import answers_of, time_limit

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from rewardkit.errors import CAUGHT, RewardError, preview
 from rewardkit.primitives.primitive import Made
+from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rewards.load import failed
-from rewardkit.rewards.signature import is_async, parameters
 from rewardkit.targets.columns import CANONICAL, Row, uses
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
 from rewardkit.targets.columns import (

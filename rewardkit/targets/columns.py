@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import ALIASES
 
 Row = Mapping[str, Any]

@@ -12,7 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,

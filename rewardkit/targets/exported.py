@@ -17,8 +17,8 @@ import numpy as np
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.primitive import Made
-from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes

@@ -18,7 +18,7 @@ from typing import Any
 
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
 from rewardkit.targets.columns import Row, from_messages, prompt_turns, transcript
 from rewardkit.targets.exported import RewardHolder

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import parameters
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Arguments, make_object
 from rewardkit.targets.columns import Row, batch_columns, transcript

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.primitives.messages import content_text
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import Row, fill, prompt_turns, required_columns
 from rewardkit.targets.exported import RewardHolder

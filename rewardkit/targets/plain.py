@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     OF_DATA,

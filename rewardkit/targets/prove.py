@@ -12,8 +12,8 @@ import numpy as np
 
 from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
 from rewardkit.plain import PlainRecord
+from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import is_async
 from rewardkit.rewards.source import name_at_the_top
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import (
     Row,

@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.errors import RewardError, preview
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.signature import is_async, parameters
+from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.calls import Calls, answered
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.primitives.notes import note
+from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.calls import event_loop
 from rewardkit.targets.adapter import Adapter, Arguments, make_object

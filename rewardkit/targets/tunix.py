@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from rewardkit.errors import CAUGHT, RewardError, describe_error, did_you_mean, preview
+from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import Adapter, Arguments

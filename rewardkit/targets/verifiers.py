@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.primitives.messages import assistant_text, content_text
-from rewardkit.rewards.signature import parameters
+from rewardkit.rewards.component import parameters
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,

@@ -13,8 +13,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets.adapter import Adapter, Arguments, LacksColumn
 from rewardkit.targets.columns import (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import rewardkit as rk
+from rewardkit.rewards.component import Call
 from rewardkit.rewards.fingerprint import describe, sources
-from rewardkit.rewards.signature import Call
 
 ROW = {"completion": "four", "ground_truth": "4", "prompt": "2+2?"}
 HERE = Path(__file__).name

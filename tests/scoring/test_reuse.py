@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.rewards.plan import bind
+from rewardkit.rewards.route import bind
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.rescore import rescore
 from rewardkit.scoring.reuse import UNSCORED, Earlier, content_of

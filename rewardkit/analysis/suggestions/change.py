@@ -14,11 +14,10 @@ from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.findings import Finding
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.component import Component
+from rewardkit.rewards.component import Component, is_async
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.route import RoutedReward
-from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.rescore import moved_by, rescore
 from rewardkit.scoring.scores import Scores
 

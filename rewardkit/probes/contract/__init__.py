@@ -16,8 +16,8 @@ from rewardkit.probes.contract.batches import (
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import looks_at_group, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
+from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import ROLLOUT
-from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.strategies.strategy import Row
 from rewardkit.targets import TARGETS, trl

@@ -19,8 +19,8 @@ import numpy as np
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed, make_finding, row_example
 from rewardkit.probes.runner import Tries, score_rows
+from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.strategies.strategy import Row
