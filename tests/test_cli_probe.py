@@ -7,7 +7,7 @@ import pytest
 from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.cli.probe import EXPECTATIONS
+from rewardkit.cli.check import EXPECTATIONS
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Expects

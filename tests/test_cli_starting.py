@@ -12,7 +12,7 @@ from executed import executed
 
 from rewardkit.cli import design
 from rewardkit.rollouts.paths import bundled
-from rewardkit.starting.code import seen_from, with_values
+from rewardkit.starting.start import seen_from, with_values
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.paths import bundled, write_whole
-from rewardkit.starting.code import has_same_parameters, notebook_text, seen_from
+from rewardkit.starting.start import has_same_parameters, notebook_text, seen_from
 
 # --- new
 

@@ -19,13 +19,13 @@ from tqdm.auto import tqdm
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError, names_of
 from rewardkit.html.cards import USER_COLUMNS
-from rewardkit.notebook.executed import story_of
 from rewardkit.notebook.inputs import NotebookInputs, read_inputs
 from rewardkit.notebook.report_pages import (
     NotebookPage,
     Summary,
     index_page,
     notebook_page,
+    story_of,
     summary_markdown,
 )
 from rewardkit.notebook.scorecard import Short
@@ -35,7 +35,7 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import bundled, write_whole
 from rewardkit.scoring.check import cases_for
 from rewardkit.scoring.score import score
-from rewardkit.starting.code import parameters_cell
+from rewardkit.starting.start import parameters_cell
 
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),

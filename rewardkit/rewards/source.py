@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import inspect
+import re
 import symtable
 import sys
 import textwrap
@@ -38,6 +39,8 @@ PRIMITIVE_ROOMS: Any = {
     "rk.verify": verify,
     "rk.weigh": weights,
 }
+QUOTED = re.compile(r"""'((?:[^'"\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
+"""A text as `repr` writes it; the group is what double quotes can hold as it is."""
 EXPRESSION_WIDTH = 90
 """Characters of a line; a longer call has a line an item."""
 
@@ -294,3 +297,21 @@ def _block(start: str, items: Iterable[str], end: str) -> str:
         return line
     lines = "".join("    " + item.replace("\n", "\n    ") + ",\n" for item in items)
     return f"{start}\n{lines}{end.lstrip(',')}"
+
+
+def code_of(value: Any) -> str:
+    """Write a primitive or a plain value as code, with double quotes where possible.
+
+    >>> from rewardkit.primitives import extract
+    >>> code_of(extract.first_of(extract.tag("answer"), extract.boxed()))
+    'rk.extract.first_of(rk.extract.tag("answer"), rk.extract.boxed())'
+    """
+    return QUOTED.sub(_use_double_quotes, expression(value, _name_of))
+
+
+def _name_of(value: Any, _: Any) -> str:
+    return str(getattr(value, "__name__", repr(value)))
+
+
+def _use_double_quotes(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else f'"{match[1]}"'

@@ -13,7 +13,7 @@ from rewardkit.answers import Row, Truth
 from rewardkit.answers.formats import find_answer_keys, find_answer_tags
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
-from rewardkit.starting.code import code_of
+from rewardkit.rewards.source import code_of
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 

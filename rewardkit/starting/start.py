@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
+import json
 import keyword
 import os
 import shlex
@@ -22,12 +25,12 @@ from rewardkit.findings import counted, percent
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
+from rewardkit.rewards.source import code_of
 from rewardkit.rollouts.load import load_rollouts
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import append_cases
 from rewardkit.scoring.score import score
-from rewardkit.starting.code import code_of, notebook_text, seen_from
 from rewardkit.starting.stubs import write_stubs
 from rewardkit.starting.task import Task, find_tasks
 from rewardkit.targets.exported import identifier
@@ -228,6 +231,75 @@ def _next_commands(
     lab = ["jupyter", "lab", str(notebook)]
     return tuple(map(shlex.join, (lab, check, [*probe, *options])))
 
+
+# --- the notebook and its parameters
+
+
+def notebook_text(source: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a notebook with these values in its cell of parameters."""
+    notebook = json.loads(source)
+    cell = parameters_cell(notebook)
+    source = with_values("".join(cell["source"]), values)
+    cell["source"] = source.splitlines(keepends=True)
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def has_same_parameters(path: Path, text: str) -> bool:
+    """Whether a file is a notebook with the parameters of the notebook of this text."""
+    try:
+        cell = parameters_cell(json.loads(path.read_text(encoding="utf-8")))
+        source = "".join(cell["source"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False  # another file
+    return source == "".join(parameters_cell(json.loads(text))["source"])
+
+
+def parameters_cell(notebook: Any) -> Any:
+    """Return the cell of a notebook that is tagged as that of its parameters."""
+    for cell in notebook["cells"]:
+        if "parameters" in cell["metadata"].get("tags", []):
+            return cell
+    raise KeyError("parameters")
+
+
+def with_values(source: str, values: Mapping[str, Any]) -> str:
+    """Return the source of a parameters cell with these values.
+
+    Types and comments stay; names that are no parameter are ignored.
+
+    >>> with_values('seed: int = 0  # of the draw', {"seed": 3, "label": "good"})
+    'seed: int = 3  # of the draw'
+    """
+    written = source.encode()  # positions in a syntax tree count bytes
+    starts = [0, *itertools.accumulate(map(len, written.splitlines(keepends=True)))]
+    for statement in reversed(ast.parse(source).body):
+        if not isinstance(statement, ast.AnnAssign) or statement.value is None:
+            continue
+        name, old = ast.unparse(statement.target), statement.value
+        if name in values and old.end_lineno and old.end_col_offset:
+            start = starts[old.lineno - 1] + old.col_offset
+            end = starts[old.end_lineno - 1] + old.end_col_offset
+            written = written[:start] + code_of(values[name]).encode() + written[end:]
+    return written.decode()
+
+
+def seen_from(folder: Path, source: str | Path) -> str:
+    """Return a path as what runs in the folder names it.
+
+    A name of the gallery and an absolute path stay; it is absolute where no other path
+    leads there.
+    """
+    path = Path(source)
+    if str(source).startswith(GALLERY_PREFIX) or path.is_absolute():
+        return str(source)
+    real = path.parent.resolve() / path.name
+    try:
+        return Path(os.path.relpath(real, folder.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return real.as_posix()
+
+
+# --- the reward file
 
 LINE_WIDTH = 110
 

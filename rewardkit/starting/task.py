@@ -19,9 +19,9 @@ from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.texts import words
 from rewardkit.primitives.verify.structures import json_of
 from rewardkit.probes.subjects.log import prompt_text
+from rewardkit.rewards.source import code_of
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
-from rewardkit.starting.code import code_of
 from rewardkit.starting.extractions import (
     USUAL_SHARE,
     Extraction,

@@ -5,8 +5,8 @@ from copy import deepcopy
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from rewardkit.notebook.executed import STREAM_LINES, printed_lines, story_of
 from rewardkit.notebook.report import _slugs
+from rewardkit.notebook.report_pages import STREAM_LINES, printed_lines, story_of
 
 pytestmark = pytest.mark.integration
 

@@ -4,7 +4,7 @@ import pytest
 from executed import executed
 
 from rewardkit.errors import InputError
-from rewardkit.notebook.parameters import check_parameters
+from rewardkit.notebook.inputs import check_parameters
 
 pytestmark = pytest.mark.integration
 

@@ -22,8 +22,8 @@ from plotted import (
 
 import rewardkit as rk
 from rewardkit.notebook import plots
-from rewardkit.notebook.executed import THEME
 from rewardkit.notebook.plots.canvas import plain
+from rewardkit.notebook.report_pages import THEME
 
 pytestmark = pytest.mark.integration
 

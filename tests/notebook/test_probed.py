@@ -16,10 +16,10 @@ from rewardkit.html.blocks import Quote
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import Point, redact_finding
 from rewardkit.mutation.results import MOST_SURVIVORS
-from rewardkit.notebook.executed import Story
 from rewardkit.notebook.inputs import load_inputs
 from rewardkit.notebook.report_pages import (
     NotebookPage,
+    Story,
     Summary,
     index_page,
     summary_markdown,

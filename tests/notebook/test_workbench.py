@@ -16,8 +16,8 @@ from html_read import cells, plain_text
 import rewardkit as rk
 from rewardkit.notebook.tiles import forecast_tile, signal_tile
 from rewardkit.notebook.workbench.bench import Opened
+from rewardkit.notebook.workbench.browse import ROW_ORDERS
 from rewardkit.notebook.workbench.cases import read_expected
-from rewardkit.notebook.workbench.filters import ROW_ORDERS
 from rewardkit.notebook.workbench.parts import keys
 
 pytestmark = pytest.mark.integration
@@ -1013,6 +1013,10 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(
     send(workbench, "undo")
     assert workbench.line == "reward" and probes.moved.text == ""
     assert f'["hole-fix", {at}]' in probes.page.value
+    for verb in ("hole", "hole-fix", "hole-case"):
+        probes.message.clear()
+        send(workbench, verb, 99)  # a button of a page that is gone
+        assert "of an earlier result" in probes.message.text
 
 
 def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
@@ -1054,6 +1058,8 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
         "dataclasses": dataclasses,
         "partial": partial,
     }
+    send(workbench, "try", len(findings.changes))
+    assert "of an earlier result" in findings.message.text
     kinds = set()
     for at, change in enumerate(findings.changes):
         assert f'["try", {at}]' in findings.page.value

@@ -6,7 +6,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.answers import find_truth
-from rewardkit.starting.code import code_of
+from rewardkit.rewards.source import code_of
 from rewardkit.starting.task import schema_of
 
 pytestmark = pytest.mark.integration

@@ -253,6 +253,20 @@ class Bench(traitlets.HasTraits):
         """
         return self._right or self.keep_right()
 
+    @property
+    def middle(self) -> float:
+        """Return the reward halfway between the medians of wrong and right rows.
+
+        NaN where there are no right or no wrong ones, so that nothing is paid or
+        unpaid.
+        """
+        right, rewards = self.right[0], self.figures.rewards
+        medians = []
+        for value in (0, 1):
+            judged = rewards[(right == value) & np.isfinite(rewards)]
+            medians.append(float(np.median(judged)) if len(judged) else np.nan)
+        return sum(medians) / 2
+
     def keep_right(self) -> tuple[Floats, str]:
         """Find which rows are right and keep it, before Browse asks for it."""
         self._right = self._find_right()

@@ -12,7 +12,6 @@ from rewardkit.findings import NAMED, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
-from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
 from rewardkit.scoring.cases import EXPECTED_STATUSES, OWN_KEYS, Case, Expected
 from rewardkit.scoring.check import CheckResult, Miss, components_of
@@ -112,7 +111,7 @@ class CaseForm:
             score = float(scores.table["reward_raw"].iloc[opened.row])
             status = "unscored"
             is_wrong = self.bench.right[0][opened.row] == 0
-            if is_wrong and score >= Sieve(self.bench).middle:
+            if is_wrong and score >= self.bench.middle:
                 self.message.tell(
                     "This answer is wrong: say what it should earn, such as 0 or "
                     "0 to 0.2."

@@ -33,6 +33,7 @@ from rewardkit.scoring.explain import field_spans
 from rewardkit.scoring.rescore import moved_by
 
 NOT_APPLIED = "Not applied: "
+OLDER_PAGE = "This button is of an earlier result; run it again for those of now."
 LONGEST_ON_CARD = 330  # characters of a completion on a card
 LONGEST_BUDGET = 3600.0  # seconds that a person may wait
 MOST_READ = 5
@@ -124,18 +125,30 @@ class Probes(BackgroundPanel):
         if self.fixes != self._find_fixes():
             self._show(self.result)
 
+    def _find_example(self, at: int) -> Opened | None:
+        """Return the example of a finding; None, with a warning, on an older page."""
+        if 0 <= at < len(self.findings) and self.findings[at].examples:
+            return open_example(self.findings[at])
+        self.message.warn(OLDER_PAGE)
+        return None
+
     def _open(self, at: int) -> None:
-        self.bench.open(open_example(self.findings[at]))
+        opened = self._find_example(at)
+        if opened is not None:
+            self.bench.open(opened)
 
     def _save_case(self, at: int) -> None:
-        case = open_example(self.findings[at]).case
-        path = self.bench.cases_path or CASE_FILE
-        assert case is not None
+        opened = self._find_example(at)
+        if opened is None or opened.case is None:
+            return
+        case, path = opened.case, self.bench.cases_path or CASE_FILE
         self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
     def _apply_fix(self, at: int) -> None:
-        fix = self.fixes[at]
-        if fix is not None:  # it is None on a page that shows an earlier reward
+        fix = self.fixes[at] if 0 <= at < len(self.fixes) else None
+        if fix is None:
+            self.message.warn(OLDER_PAGE)
+        else:
             line = describe_gate(fix, self.bench.reward)
             self.message.attempt(lambda: self.bench.apply(fix, "", line), NOT_APPLIED)
 
@@ -245,6 +258,9 @@ class Findings(BackgroundPanel):
         return actions
 
     def _try(self, at: int) -> None:
+        if not 0 <= at < len(self.changes):
+            self.message.warn(OLDER_PAGE)
+            return
         change = self.changes[at]
         options = (change.change, change.part, change.named)
         self.message.attempt(lambda: self.bench.apply(*options), NOT_APPLIED)
