@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings.scored import ATOL, RTOL
 from rewardkit.analysis.matching import MatchedRows, notes_of
-from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, group_stats
+from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import SHOWN_IDS, View
@@ -41,25 +42,8 @@ REWARD_MOVES = (
 )
 ONE_PROMPT = "all compared rollouts are of one prompt, so there are no intervals"
 
-Mask = NDArray[np.bool_]
 Figure = dict[str, Any]
 FindingKey = tuple[Any, ...]
-
-
-class Side(Protocol):
-    """One of the two that are compared; a `Diagnosis` is one."""
-
-    @property
-    def scores(self) -> Scores:
-        """Return the scored table."""
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """Return its views, one for each part of the reward."""
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Return what was found in it."""
 
 
 class Undiagnosed(NamedTuple):
@@ -73,6 +57,9 @@ class Undiagnosed(NamedTuple):
     def training(self) -> Any:
         """Return the settings that its advantages were computed with."""
         return self.views[0].training
+
+
+Side = Diagnosis | Undiagnosed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,18 +154,15 @@ class BeforeAfter(HasPage):
             "missing_a": no_a,
             "missing_b": no_b,
         }
-        names = [
-            f"{was} to {now}" for was in ADVANTAGE_SIGNS for now in ADVANTAGE_SIGNS
-        ]
+        names = map(" to ".join, product(ADVANTAGE_SIGNS, repeat=2))
         cases = np.bincount((3 * (a + 1) + b + 1)[is_both], minlength=9).tolist()
+        largest = self._largest(np.abs(after - before), flipped)
         reason = "no row has an advantage on both sides"
         return {
             **self._mean(flipped, is_both, self.bootstrap.prompts, reason),
             **_count(masks),
             "counts": dict(zip(names, cases, strict=True)),
-            "rollout_ids": self._largest(np.abs(after - before), flipped)[
-                "rollout_id"
-            ].tolist(),
+            "rollout_ids": largest["rollout_id"].tolist(),
         }
 
     @cached_property
@@ -199,9 +183,10 @@ class BeforeAfter(HasPage):
             ordered + pairs["tied_in_a_only"],
         ]
         totals = [values.sum() for values in sums]
-        tied_sides = [
-            side for side, untied in zip("AB", totals[1:], strict=True) if not untied
-        ]
+        tied_sides = []
+        for side, untied in zip("AB", totals[1:], strict=True):
+            if not untied:
+                tied_sides.append(side)
         value, reason = float("nan"), None
         if not pairs["n"].any():
             reason = "no two siblings are judged on both sides"
@@ -276,6 +261,11 @@ class BeforeAfter(HasPage):
         return [(was, now) for was, now in self.graded if now.order[0] < was.order[0]]
 
     @property
+    def new_or_worse(self) -> list[Finding]:
+        """Return the findings of B that A does not have, or less severe."""
+        return [*self.new, *(now for _, now in self.worse)]
+
+    @property
     def better(self) -> list[Finding]:
         """Return the findings of A that are gone, or less severe, in B."""
         milder = [was for was, now in self.graded if was.order[0] < now.order[0]]
@@ -292,22 +282,16 @@ class BeforeAfter(HasPage):
     @property
     def moves(self) -> list[str]:
         """Return a line each on rewards, advantages, order of siblings and groups."""
-        rewards, signs, ranks, signal = (
-            self.rewards,
-            self.advantages,
-            self.ranks,
-            self.signal,
-        )
-        counts = [
-            f"{rewards[name]:,} {name.replace('_', ' ')}"
-            for name in REWARD_MOVES
-            if rewards[name]
-        ]
+        rewards, signs = self.rewards, self.advantages
+        ranks, signal = self.ranks, self.signal
+        counts = []
+        for name in REWARD_MOVES:
+            if rewards[name]:
+                counts.append(f"{rewards[name]:,} {name.replace('_', ' ')}")
         moved = ", ".join(counts)
         if rewards["up"] or rewards["down"]:
-            moved += "; mean {mean_a:.3g} -> {mean_b:.3g}, {value:+.3g}".format(
-                **rewards
-            )
+            means = f"{rewards['mean_a']:.3g} -> {rewards['mean_b']:.3g}"
+            moved += f"; mean {means}, {rewards['value']:+.3g}"
             moved += in_brackets(rewards["interval"], "{:+.3g}".format)
         turned = f"none of {signs['n']:,} changes its sign"
         if signs["changed"]:
@@ -333,20 +317,18 @@ class BeforeAfter(HasPage):
     @property
     def finding_lines(self) -> list[str]:
         """Return how many findings came and went, and the first new or worse ones."""
-        bad = [f"  new: {item.severity}: {item.sentence}" for item in self.new]
+        lines = [f"  new: {item.severity}: {item.sentence}" for item in self.new]
         for was, now in self.worse:
-            bad.append(f"  {now.severity}: {now.sentence} (was {was.severity})")
+            lines.append(f"  {now.severity}: {now.sentence} (was {was.severity})")
+        if len(lines) > MOST_CHANGES:
+            lines[MOST_CHANGES:] = [f"  and {len(lines) - MOST_CHANGES} more"]
         counts = {
-            "new": self.new,
-            "more severe": self.worse,
-            "gone or less severe": self.better,
+            "new": len(self.new),
+            "more severe": len(self.worse),
+            "gone or less severe": len(self.better),
         }
-        parts = [f"{len(items)} {name}" for name, items in counts.items() if items]
-        lines = [f"Findings: {', '.join(parts) or 'the same as before'}"]
-        lines += bad[:MOST_CHANGES]
-        if len(bad) > MOST_CHANGES:
-            lines.append(f"  and {len(bad) - MOST_CHANGES} more")
-        return lines
+        parts = [f"{count} {name}" for name, count in counts.items() if count]
+        return [f"Findings: {', '.join(parts) or 'the same as before'}", *lines]
 
     def page(self) -> Page:
         """Return what moved, and which findings are new, worse or gone."""
@@ -390,25 +372,20 @@ def before_after(
         matched: The rows of both, as `match_rows` returns them.
         seed: Of the resampling of prompts.
     """
-    columns: dict[str, Any] = {
-        "rollout_id": a.scores.table["rollout_id"].iloc[matched.a].tolist()
-    }
-    groups = pd.DataFrame()
-    for name, side, own in (("a", a, matched.a), ("b", b, matched.b)):
-        codes, advantages = _by_row(side)
-        groups[name] = codes[own]
-        columns[f"reward_{name}"] = side.scores.rewards[own]
-        columns[f"advantage_{name}"] = advantages[own]
-    table = pd.DataFrame(columns)
-    table["delta"] = table["reward_b"] - table["reward_a"]
-    names = [
-        "rollout_id",
-        "reward_a",
-        "reward_b",
-        "delta",
-        "advantage_a",
-        "advantage_b",
-    ]
+    groups_a, advantages_a = _by_row(a)
+    groups_b, advantages_b = _by_row(b)
+    rewards_a, rewards_b = a.scores.rewards[matched.a], b.scores.rewards[matched.b]
+    table = pd.DataFrame(
+        {
+            "rollout_id": a.scores.table["rollout_id"].iloc[matched.a].tolist(),
+            "reward_a": rewards_a,
+            "reward_b": rewards_b,
+            "delta": rewards_b - rewards_a,
+            "advantage_a": advantages_a[matched.a],
+            "advantage_b": advantages_b[matched.b],
+        }
+    )
+    groups = pd.DataFrame({"a": groups_a[matched.a], "b": groups_b[matched.b]})
     groups["both"] = groups.groupby(["a", "b"]).ngroup()
     pairs = {name: _count_pairs(groups[name]) for name in groups}
     counts = {
@@ -419,16 +396,15 @@ def before_after(
     prompts = np.unique(a.scores.rollouts.prompts[matched.a], return_inverse=True)[1]
     bootstrap = Bootstrap(prompts, seed=seed)
     siblings = groups["both"].to_numpy()
-    return BeforeAfter(a, b, table[names], siblings, bootstrap, counts)
+    return BeforeAfter(a, b, table, siblings, bootstrap, counts)
 
 
 def in_brackets(
     interval: tuple[float, float], text: Callable[[float], str] = percent
 ) -> str:
     """Return an interval as it stands behind its value; "" where there is none."""
-    if np.isnan(interval[0]):
-        return ""
-    return " ({} to {})".format(*map(text, interval))
+    low, high = interval
+    return "" if np.isnan(low) else f" ({text(low)} to {text(high)})"
 
 
 def rank_pairs(a: Floats, b: Floats, groups: Codes) -> dict[str, Floats]:
@@ -513,22 +489,23 @@ def _findings_by_key(side: Side) -> dict[FindingKey, Finding]:
     return findings
 
 
-def _findings_only_in(one: Side, other: Side) -> tuple[Finding, ...]:
+def _findings_only_in(side: Side, other: Side) -> tuple[Finding, ...]:
     """Return the findings of one side that the other does not have.
 
     A finding about a slice is in the other side, too, where that has it for the whole,
     which it does not repeat for each slice.
     """
     others = _findings_by_key(other)
-    certain = {
-        key[:3] for key, item in others.items() if not item.evidence.get("inconclusive")
-    }
-    wholes = sorted((view.part for view in one.views), key=len, reverse=True)
+    certain = set()
+    for key, item in others.items():
+        if not item.evidence.get("inconclusive"):
+            certain.add(key[:3])
+    parts = sorted((view.part for view in side.views), key=len, reverse=True)
     findings = []
-    for key, item in _findings_by_key(one).items():
-        whole = next((name for name in wholes if item.part.startswith(f"{name}: ")), "")
-        is_of_slice = item.part not in wholes
-        is_covered = is_of_slice and (item.code, item.component, whole) in certain
+    for key, item in _findings_by_key(side).items():
+        part = next((part for part in parts if item.part.startswith(f"{part}: ")), "")
+        is_of_slice = item.part not in parts
+        is_covered = is_of_slice and (item.code, item.component, part) in certain
         if key not in others and not is_covered:
             findings.append(item)
     return tuple(findings)

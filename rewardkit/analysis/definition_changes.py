@@ -20,16 +20,15 @@ COMPONENT_KEYS = (
     "primary",
     "why",
 )
-WHOLE_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
-SOURCES = (
-    "sources",
-    "transform_sources",
-)  # file name -> hash, of the functions and of the transform
+REWARD_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
+SOURCE_KEYS = ("sources", "transform_sources")
+"""Hashes of files by name: of the functions, and of the transform."""
 SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5, "why": 6}
-"""The order of changes: of the whole first, of components that both have at 3."""
-DEFAULT: Any = (
-    ...
-)  # in place of a value: a route's default, and a reward that is no route
+"""Order of changes: of the whole first, of components that both have at 3."""
+DEFAULT_PART: Any = object()
+"""In place of a route's value: its default, or a reward that is no route."""
+
+Entries = dict[tuple[str, str], Any]
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,7 @@ class DefinitionChange(PlainRecord):
     it was added, `after` where it was removed.
     """
 
-    IN_RECORD = (
-        "what",
-        "name",
-        "before",
-        "after",
-        "part",
-        "change",
-    )
+    IN_RECORD = ("what", "name", "before", "after", "part", "change")
 
     what: str
     name: str
@@ -58,31 +50,27 @@ class DefinitionChange(PlainRecord):
 
     @property
     def change(self) -> str:
-        """Whether it was added, removed or changed."""
-        return (
-            "added"
-            if self.before is None
-            else "removed"
-            if self.after is None
-            else "changed"
-        )
+        """Return whether it was added, removed or changed."""
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
 
     def __str__(self) -> str:
-        of = " of" if self.what in COMPONENT_KEYS else ""
-        who = (
-            f"[{self.part}] " * bool(self.part)
-            + self.what
-            + f"{of} {self.name!r}" * bool(self.name)
-        )
+        subject = self.what
+        if self.part:
+            subject = f"[{self.part}] {subject}"
+        if self.name:
+            of = " of" if self.what in COMPONENT_KEYS else ""
+            subject += f"{of} {self.name!r}"
         if self.what == "source":  # hashes
-            return f"{who} {self.change}"
-        shown = []
+            return f"{subject} {self.change}"
+        values = []
         for value in (self.before, self.after):
             if isinstance(value, Mapping) and "function" in value:
-                shown.append(value["function"])
+                values.append(value["function"])
             elif value is not None:
-                shown.append(preview(value))
-        return f"{who} {self.change}: {' -> '.join(shown)}"
+                values.append(preview(value))
+        return f"{subject} {self.change}: {' -> '.join(values)}"
 
 
 def definition_changes(
@@ -98,76 +86,77 @@ def definition_changes(
     >>> print(*definition_changes(one.record(), one.reweigh({"short": 2.0}).record()))
     weight of 'short' changed: 1.0 -> 2.0
     """
-    columns = [
-        record["route"]["column"] if "route" in record else None for record in (a, b)
-    ]
-    before, after = _parts(a), _parts(b)
-    found: list[DefinitionChange] = []
-    if any(columns):
-        wholes = [{("route", ""): column, ("name", ""): of["name"]}
-                  for column, of in zip(columns, (a, b), strict=True)]  # fmt: skip
-        found += _between(wholes[0], wholes[1])
+    changes: list[DefinitionChange] = []
+    is_routed = "route" in a or "route" in b
+    if is_routed:
+        changes += _compare_entries(_route_entries(a), _route_entries(b))
+    before, after = _rewards_by_value(a), _rewards_by_value(b)
     for value in {**before, **after}:
-        part = "" if not any(columns) else "default" if value is DEFAULT else str(value)
+        part = ""
+        if is_routed:
+            part = "default" if value is DEFAULT_PART else str(value)
         was, now = before.get(value), after.get(value)
         if was and now:
-            common = _components(was).keys() & _components(now).keys()
-            found += _between(_entries(was, common), _entries(now, common), part)
-        else:
-            found.append(
-                DefinitionChange(
-                    "reward", "", was and was["name"], now and now["name"], part
-                )
+            shared = _component_names(was) & _component_names(now)
+            changes += _compare_entries(
+                _list_entries(was, shared), _list_entries(now, shared), part
             )
-    return tuple(found)
+        elif was:
+            changes.append(DefinitionChange("reward", "", was["name"], None, part))
+        elif now:
+            changes.append(DefinitionChange("reward", "", None, now["name"], part))
+    return tuple(changes)
 
 
-Entries = Mapping[tuple[str, str], Any]
+def _compare_entries(a: Entries, b: Entries, part: str = "") -> list[DefinitionChange]:
+    changes = []
+    for key in {**a, **b}:
+        before, after = a.get(key), b.get(key)
+        if before != after:
+            changes.append(DefinitionChange(*key, before, after, part))
+    return sorted(changes, key=_section)
 
 
-def _between(a: Entries, b: Entries, part: str = "") -> list[DefinitionChange]:
-    keys = sorted({**a, **b}, key=lambda key: SECTIONS.get(key[0], 3 if key[1] else 0))
-    return [
-        DefinitionChange(*key, a.get(key), b.get(key), part)
-        for key in keys
-        if a.get(key) != b.get(key)
-    ]
+def _section(change: DefinitionChange) -> int:
+    return SECTIONS.get(change.what, 3 if change.name else 0)
 
 
-def _entries(record: Mapping[str, Any], common: Collection[str]) -> Entries:
-    """Return what is defined, by kind and name; `common` components key by key."""
-    items = _components(record)
-    return {
-        **{(key, ""): record[key] for key in WHOLE_KEYS},
-        **{("field", name): field for name, field in record["fields"].items()},
-        **{
-            ("component", name): item
-            for name, item in items.items()
-            if name not in common
-        },
-        **{
-            (key, name): items[name][key]
-            for name in items
-            if name in common
-            for key in COMPONENT_KEYS
-        },
-        ("order", ""): [name for name in items if name in common],
-        **{
-            ("source", name): text
-            for kind in SOURCES
-            for name, text in record[kind].items()
-        },
-    }
+def _route_entries(record: Mapping[str, Any]) -> Entries:
+    column = record["route"]["column"] if "route" in record else None
+    return {("route", ""): column, ("name", ""): record["name"]}
 
 
-def _components(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {item["name"]: item for item in record["components"]}
+def _list_entries(record: Mapping[str, Any], shared: Collection[str]) -> Entries:
+    """Return what is defined, by kind and name; `shared` components key by key."""
+    entries: Entries = {(key, ""): record[key] for key in REWARD_KEYS}
+    for name, extractor in record["fields"].items():
+        entries["field", name] = extractor
+    order = []
+    for item in record["components"]:
+        name = item["name"]
+        if name not in shared:
+            entries["component", name] = item
+            continue
+        order.append(name)
+        for key in COMPONENT_KEYS:
+            entries[key, name] = item[key]
+    entries["order", ""] = order
+    for key in SOURCE_KEYS:
+        for name, text in record[key].items():
+            entries["source", name] = text
+    return entries
 
 
-def _parts(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
+def _component_names(record: Mapping[str, Any]) -> set[str]:
+    return {item["name"] for item in record["components"]}
+
+
+def _rewards_by_value(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
     """Return the record of each reward by the value that it is for."""
     if "route" not in record:
-        return {DEFAULT: record}
+        return {DEFAULT_PART: record}
     route = record["route"]
-    inner = {item["value"]: item["reward"] for item in route["rewards"]}
-    return inner | ({DEFAULT: route["default"]} if route["default"] else {})
+    rewards = {item["value"]: item["reward"] for item in route["rewards"]}
+    if route["default"]:
+        rewards[DEFAULT_PART] = route["default"]
+    return rewards
