@@ -16,16 +16,16 @@ from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.blocks import Quote
 from rewardkit.html.excerpts import UserText, one_line
-from rewardkit.html.pages import Point, point_of, quote_of, redact_example
+from rewardkit.html.pages import Point, point_of
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
 from rewardkit.plain import PlainRecord
-from rewardkit.probes.points import clearest_examples, describe_turns
+from rewardkit.probes.points import quote_examples
 from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.check import CheckResult
-from rewardkit.scoring.explain import explain, field_spans
+from rewardkit.scoring.explain import explain
 from rewardkit.scoring.scores import Scores
 
 MIME = "application/vnd.rewardkit.short+json"
@@ -276,18 +276,8 @@ def _warning_point(finding: Finding, scores: Scores) -> Point:
 
 def _alarm_point(alarm: Finding, probed: ProbeResult) -> Point:
     """Return an alarm of the probes with the completion that shows it most plainly."""
-    quotes = []
-    for example in clearest_examples(alarm)[:1]:
-        about = f"tried on rollout {example.rollout_id}"
-        text = UserText(about, about)
-        if example.said:
-            without_quotes = f"{about}: {redact_example(example).said}"
-            text = UserText(f"{about}: {example.said}", without_quotes)
-        elif turns := describe_turns(example):
-            text = UserText(f"{about}; {turns}", about)
-        spans = field_spans(probed.reward, example.columns)
-        quotes.append(quote_of(example, text, spans, longest=LONGEST_IN_POINT))
-    return point_of(alarm, reason=COSTS[kind_of_alarm(alarm)], examples=quotes)
+    quotes = quote_examples(alarm, probed.reward, longest=LONGEST_IN_POINT)
+    return point_of(alarm, reason=COSTS[kind_of_alarm(alarm)], examples=quotes[:1])
 
 
 def _misses_point(checked: CheckResult) -> Point:

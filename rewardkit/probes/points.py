@@ -6,12 +6,13 @@ import math
 
 from rewardkit.findings import Example, Finding, percent
 from rewardkit.html.blocks import Block, Code, Quote
-from rewardkit.html.excerpts import UserText, one_line, visible
-from rewardkit.html.pages import Point, point_of, quote_of
+from rewardkit.html.excerpts import LONGEST_EXCERPT, UserText, one_line, visible
+from rewardkit.html.pages import Point, point_of, quote_of, redact_example
 from rewardkit.primitives.messages import turns_before
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
+LONGEST_TURNS = 60  # characters of what a transcript has before a completion
 LONGEST_SNIPPET = 1200  # characters of the lines that show a finding
 
 CODES_OF_CHANGES = (
@@ -25,7 +26,7 @@ CODES_OF_CHANGES = (
 
 def probe_point(finding: Finding, reward: Reward) -> Point:
     """Show a finding with its examples, its rate, and a line of code that shows it."""
-    examples = [_quote(item, finding, reward) for item in clearest_examples(finding)]
+    examples = quote_examples(finding, reward)
     details: list[Block] = []
     evidence = finding.evidence
     if "interval" in evidence and finding.code != "hang":
@@ -42,18 +43,22 @@ def probe_point(finding: Finding, reward: Reward) -> Point:
     return point_of(finding, examples=examples, details=details)
 
 
-def clearest_examples(finding: Finding) -> list[Example]:
-    """List the examples with different completions, the shortest first."""
+def quote_examples(
+    finding: Finding, reward: Reward, *, longest: int = LONGEST_EXCERPT
+) -> list[Quote]:
+    """Quote the examples with different completions, the shortest first."""
     different: dict[str, Example] = {}
     for example in finding.examples:
         different.setdefault(example.completion, example)
-    return sorted(different.values(), key=lambda example: len(example.completion))
-
-
-def describe_turns(example: Example, longest: int = 150) -> str:
-    """Write what a transcript has before its completion on one line; "" without one."""
-    turns = turns_before(example.columns.get("messages"))
-    return one_line(turns.removesuffix(": "), longest)
+    quotes = []
+    for example in sorted(different.values(), key=lambda item: len(item.completion)):
+        spans = {}
+        if finding.family != "hang":  # no field is taken from what hangs
+            spans = field_spans(reward, example.columns)
+        redacted = _describe(redact_example(example), finding)
+        about = UserText(_describe(example, finding), instead=redacted)
+        quotes.append(quote_of(example, about, spans, longest=longest))
+    return quotes
 
 
 def make_snippet(finding: Finding) -> str:
@@ -70,14 +75,7 @@ def make_snippet(finding: Finding) -> str:
     return " ".join(visible(min(snippets, key=len)).splitlines())
 
 
-def _quote(example: Example, finding: Finding, reward: Reward) -> Quote:
-    spans = {}
-    if finding.family != "hang":  # no field is taken from what hangs
-        spans = field_spans(reward, example.columns)
-    return quote_of(example, _describe(example, finding), spans)
-
-
-def _describe(example: Example, finding: Finding) -> UserText:
+def _describe(example: Example, finding: Finding) -> str:
     """Say what an example got instead of a reward, and which rollout it is for."""
     outcome = one_line(example.said)
     place = one_line(example.rollout_id, 40)
@@ -92,7 +90,6 @@ def _describe(example: Example, finding: Finding) -> UserText:
     parts = [outcome, place]
     if "ground_truth" in example.columns:
         parts.append(f"truth {one_line(repr(example.columns['ground_truth']), 60)}")
-    turns = describe_turns(example, 60)
-    if turns:
-        parts.append(f"after {turns}")
-    return UserText("; ".join(filter(None, parts)), instead=place)
+    turns = turns_before(example.columns.get("messages")).removesuffix(": ")
+    parts.append(one_line(turns, LONGEST_TURNS))
+    return "; ".join(filter(None, parts))

@@ -13,7 +13,7 @@ from rewardkit.errors import Cancelled
 from rewardkit.findings import NAMED, Finding, most
 from rewardkit.html.blocks import Action, Block
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.pages import More, Page, Point, point_of, quote_of
+from rewardkit.html.pages import More, Page, Point, point_of
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.parts import (
     BackgroundPanel,
@@ -24,12 +24,11 @@ from rewardkit.notebook.workbench.parts import (
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
 from rewardkit.probes.options import BUDGET, CALL_TIMEOUT
-from rewardkit.probes.points import clearest_examples, describe_turns
+from rewardkit.probes.points import quote_examples
 from rewardkit.probes.probe import probe
 from rewardkit.probes.result import ProbeResult, kind_of_alarm
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.explain import field_spans
 from rewardkit.scoring.rescore import moved_by
 
 NOT_APPLIED = "Not applied: "
@@ -101,24 +100,16 @@ class Probes(BackgroundPanel):
     def _make_point(self, at: int, reward: Reward) -> Point:
         """Return a finding with the completion that shows it, and buttons."""
         finding, fix = self.findings[at], self.fixes[at]
-        actions, quotes = [], []
-        for example in clearest_examples(finding)[:1]:
-            about = f"rollout {example.rollout_id}"
-            if example.said:
-                about += f": {example.said}"
-            if turns := describe_turns(example):
-                about += f"; {turns}"
-            spans = {}
-            if finding.family != "hang":  # no field is extracted from what hangs
-                spans = field_spans(reward, example.columns)
-            quotes.append(quote_of(example, about, spans, longest=LONGEST_ON_CARD))
+        actions = []
+        quotes = quote_examples(finding, reward, longest=LONGEST_ON_CARD)
+        if quotes:
             actions.append(Action("Open in Browse", ["hole", at]))
-            if example.expected is not None:
+            if open_example(finding).case is not None:
                 actions.append(Action("Make it a case", ["hole-case", at]))
         if fix is not None:
             line = describe_gate(fix, self.bench.reward)
             actions.append(Action("Apply the fix", ["hole-fix", at], line, line))
-        return point_of(finding, examples=quotes, actions=actions)
+        return point_of(finding, examples=quotes[:1], actions=actions)
 
     def _compare(self, _: Any = None) -> None:
         super()._compare()
