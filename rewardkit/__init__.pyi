@@ -36,7 +36,7 @@ from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
-from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import note
 from rewardkit.probes.probe import assert_holds, probe
 from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.component import Component

@@ -22,7 +22,7 @@ from rewardkit.judges.model_judge import (
     with_marks,
 )
 from rewardkit.judges.session import ModelAnswer
-from rewardkit.primitives.notes import VERDICT, note
+from rewardkit.primitives.primitive import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
 Order = Sequence[str]

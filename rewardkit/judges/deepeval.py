@@ -14,8 +14,7 @@ from weakref import WeakKeyDictionary
 from rewardkit.errors import NotJudged, describe_error, did_you_mean, preview
 from rewardkit.judges.model_judge import column_text
 from rewardkit.judges.session import in_session
-from rewardkit.primitives.notes import VERDICT, note
-from rewardkit.primitives.primitive import Primitive
+from rewardkit.primitives.primitive import VERDICT, Primitive, note
 
 CASE_COLUMNS = {
     "input": "prompt",

@@ -16,8 +16,7 @@ from rewardkit.errors import InputError, NotJudged, describe_error, preview
 from rewardkit.judges.model_judge import DEFAULT_LIMITS, AskingServer, column_text
 from rewardkit.judges.session import Session, session_of
 from rewardkit.judges.spending import Limits
-from rewardkit.primitives.notes import VERDICT, note
-from rewardkit.primitives.primitive import Count, Primitive
+from rewardkit.primitives.primitive import VERDICT, Count, Primitive, note
 
 logger = logging.getLogger(__name__)
 

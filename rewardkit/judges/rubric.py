@@ -19,7 +19,7 @@ from rewardkit.judges.model_judge import (
     with_marks,
 )
 from rewardkit.judges.session import ModelAnswer
-from rewardkit.primitives.notes import VERDICT, note
+from rewardkit.primitives.primitive import VERDICT, note
 
 YES_NO = {"yes": 1.0, "no": 0.0}
 

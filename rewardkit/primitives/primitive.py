@@ -1,13 +1,16 @@
-"""The shape that all primitives share.
+"""The shape that all primitives share, and the values they leave for a trace.
 
-A frozen, picklable callable whose repr reads like the call that made it. A primitive is
-its own factory: a dataclass with the name that people write, ``code_block("python")``.
+A primitive is a frozen, picklable callable whose repr reads like the call that made it.
+It is its own factory: a dataclass with the name that people write,
+``code_block("python")``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -199,3 +202,41 @@ Positive = Annotated[float, partial(finite_number, above=True)]
 
 Texts = Annotated[tuple[str, ...], different_texts]
 """Different texts with something in them."""
+
+
+VERDICT = "verdict"
+"""The note in which a component that asks a model leaves the model's verdict.
+
+A dict with at least the `reason`, and `cost` where calls are paid for. It is kept
+whether anybody listens or not."""
+
+_listener: ContextVar[dict[str, Any] | None] = ContextVar(
+    "rewardkit_notes", default=None
+)
+
+
+def note(name: str, value: Any) -> None:
+    """Leave a value in the trace of the row being scored; free when nobody listens.
+
+    >>> with listen() as notes:
+    ...     note("extra_words", 3)
+    >>> notes
+    {'extra_words': 3}
+    """
+    notes = _listener.get()
+    if notes is not None:
+        notes[name] = value
+
+
+@contextmanager
+def listen(on: bool = True) -> Iterator[dict[str, Any]]:
+    """Yield the dict that `note` fills in the block; an inner one hides an outer.
+
+    With ``on=False`` nobody listens and the dict stays empty.
+    """
+    notes: dict[str, Any] = {}
+    token = _listener.set(notes if on else None)
+    try:
+        yield notes
+    finally:
+        _listener.reset(token)

@@ -1,13 +1,16 @@
-"""Normal forms of texts, their words, and the places where a word stands alone."""
+"""Normal forms of texts, their words, where these stand alone, and timed patterns."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
 
 import regex
+
+from rewardkit.primitives.primitive import Positive
 
 CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -235,3 +238,40 @@ def places_of_word(word: str, text: str) -> Iterator[int]:
             run = _LETTER_RUN.match(text, at)
             end = max(at + 1, run.end() if run else 0)
         at = text.find(word, end)
+
+
+T = TypeVar("T")
+
+
+def compiled(expression: Any) -> regex.Pattern[str]:
+    """Return the pattern of an expression, or raise a ValueError if it has none."""
+    if not isinstance(expression, str):
+        raise ValueError(f"pattern {expression!r} does not compile: it is no text")
+    return _compiled(expression)
+
+
+@lru_cache(maxsize=256)
+def _compiled(expression: str) -> regex.Pattern[str]:
+    try:
+        return regex.compile(expression)
+    except (regex.error, RecursionError) as error:
+        raise ValueError(f"pattern {expression!r} does not compile: {error}") from None
+
+
+def _expression(option: str, value: Any) -> Any:
+    compiled(value)
+    return value
+
+
+Expression = Annotated[str, _expression]
+Seconds = Positive
+
+
+def in_time(search: Any, find: Callable[[], T]) -> T:
+    """Return `find()`; its TimeoutError names the expression of the search."""
+    try:
+        return find()
+    except TimeoutError:
+        raise TimeoutError(
+            f"pattern {search.expression!r} took longer than {search.timeout:g} s"
+        ) from None

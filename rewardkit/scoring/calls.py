@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import CAUGHT, NotJudged, error_text, preview
-from rewardkit.primitives.notes import listen
+from rewardkit.primitives.primitive import listen
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import CAUGHT, preview
 from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.notes import VERDICT
+from rewardkit.primitives.primitive import VERDICT
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call, Component
 from rewardkit.rewards.fingerprint import Recorded, user_code

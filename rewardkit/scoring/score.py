@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import Interrupted, RolloutsError
-from rewardkit.primitives.notes import VERDICT
+from rewardkit.primitives.primitive import VERDICT
 from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows, check_reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.load import load_rollouts

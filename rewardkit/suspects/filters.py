@@ -23,8 +23,8 @@ import regex as engine
 
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.errors import InputError, did_you_mean, preview
-from rewardkit.primitives.expressions import compiled
 from rewardkit.primitives.messages import as_list, assistant_text
+from rewardkit.primitives.texts import compiled
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 from rewardkit.rewards.reward import ROLLOUT

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import note
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import lists_of_columns

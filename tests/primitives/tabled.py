@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardkit.primitives.notes import listen
+from rewardkit.primitives.primitive import listen
 
 
 def table(*rows):

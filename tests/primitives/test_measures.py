@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tabled import noted, table
 
 import rewardkit as rk
-from rewardkit.primitives.notes import listen
+from rewardkit.primitives.primitive import listen
 
 measure = rk.measure
 ORDINARY = "The total is the sum of the parts, and the parts are the two boxes on the table and the chair."

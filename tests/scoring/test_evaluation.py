@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scored import Seen, made, outcome, reasons, score, statuses
 
 import rewardkit as rk
-from rewardkit.primitives.notes import VERDICT, note
+from rewardkit.primitives.primitive import VERDICT, note
 from rewardkit.scoring.calls import CONCURRENT_CALLS
 
 ONE, BROKEN = (1.0, "scored", None), "ValueError: broken"

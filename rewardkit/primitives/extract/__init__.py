@@ -13,7 +13,7 @@ code in lists and quotes.
 
 from __future__ import annotations
 
-from rewardkit.primitives.extract.code import code_block, python_literal
+from rewardkit.primitives.extract.enclosed import boxed, code_block, tag
 from rewardkit.primitives.extract.extractor import (
     Extractor,
     Span,
@@ -25,8 +25,11 @@ from rewardkit.primitives.extract.letters import choice
 from rewardkit.primitives.extract.markers import after, answer_phrase, citation, pattern
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.extract.numerals import gsm8k, number
-from rewardkit.primitives.extract.structured import json_value, tool_call
-from rewardkit.primitives.extract.tagged import boxed, tag
+from rewardkit.primitives.extract.structured import (
+    json_value,
+    python_literal,
+    tool_call,
+)
 from rewardkit.primitives.messages import assistant_text
 
 __all__ = [

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
 from rewardkit.primitives.extract.extractor import (
     Extractor,
     Span,
@@ -15,6 +14,7 @@ from rewardkit.primitives.extract.extractor import (
     text_like,
     trim,
 )
+from rewardkit.primitives.texts import Expression, Seconds, compiled, in_time
 
 Marker = Annotated[
     str,

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from rewardkit.primitives.extract.enclosed import Box, find_boxes
 from rewardkit.primitives.extract.extractor import Extractor, Span, trim
 from rewardkit.primitives.extract.markers import answer_phrase
 from rewardkit.primitives.extract.numerals import number
-from rewardkit.primitives.extract.tagged import Box, find_boxes
 
 ANSWER_TAIL: Final = 20_000
 """Characters at the end of a text in which an answer without a box is looked for.

@@ -1,7 +1,8 @@
-"""Extraction of JSON, strict or repaired, and of tool calls, or of values in them."""
+"""Extraction of JSON, tool calls and Python literals, or of values in them."""
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -12,8 +13,8 @@ from typing import Annotated, Any
 
 import json_repair
 
+from rewardkit.primitives.extract.enclosed import tag
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like
-from rewardkit.primitives.extract.tagged import tag
 from rewardkit.primitives.messages import (
     NO_JSON,
     arguments_of,
@@ -21,8 +22,7 @@ from rewardkit.primitives.messages import (
     read_function,
     read_strict_json,
 )
-from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import PRINTED_NAMED
+from rewardkit.primitives.primitive import PRINTED_NAMED, note
 
 
 def _check_path(option: str, path: Any) -> Any:
@@ -319,3 +319,83 @@ class tool_call(Extractor):
         if arguments is not None:
             call = {**call, "arguments": arguments}
         return _text_at(call, self.path)
+
+
+LONGEST_LITERAL = 10_000
+"""Characters of a literal, at most. Our choice: Python parses it in milliseconds."""
+
+MOST_PARSED = 200_000
+"""Characters that are parsed in one text, at most, from the end that is asked for."""
+
+# What a literal is made of, and nothing else: no operators, names or calls, so that no
+# text can build a deep tree, and no prefixes of strings. A number ends where an item
+# does: "1-2" is none.
+_LITERAL_TOKENS = re.compile(
+    r"""(?: \s++ | \#[^\n]*+ | [\[({\])},:]
+      | '''(?:[^'\\]++|\\.|'(?!''))*+''' | \"\"\"(?:[^"\\]++|\\.|"(?!""))*+\"\"\"
+      | '(?:[^'\\\n]++|\\.)*+' | "(?:[^"\\\n]++|\\.)*+"
+      | (?: [-+]?(?:[0-9][0-9_]*+(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?
+          | True | False | None ) (?=\s*+[,:\])}\#]) )++""",
+    re.VERBOSE | re.DOTALL,
+)
+# What stands before the brackets of a call, an index, LaTeX's arguments and sets.
+_NO_LITERAL = re.compile(r"[\w)\]}^\\]")
+_ESCAPE = re.compile(r"\\(?:(?![4-7][0-7]{2})[\r\n\\'\"abfnrtvxNuU0-7]|(.))", re.DOTALL)
+
+
+@dataclass(frozen=True, repr=False)
+class python_literal(Extractor):
+    """A Python list, dict, tuple or set as it is written, or the value at `path` in it.
+
+    By default the last anywhere in the text; what lies in another one does not count,
+    nor do the brackets of a call or an index. It is parsed, never run: strings,
+    numbers, True, False and None, at most 10,000 characters, in the last (or first)
+    200,000 characters of literals. `path` as in `json_value`; a text comes without its
+    quotes, others as Python writes them. ValueError: the path has an empty key, or
+    `which` is unknown.
+
+    >>> python_literal()("so f(1) = ['a', None].")
+    "['a', None]"
+    >>> python_literal("b.1")("{'a': 1, 'b': (2, '3')}")
+    '3'
+    """
+
+    path: Path = None
+    _: KW_ONLY
+    which: Which = "last"
+
+    def occurrences(self, completion: str) -> list[Span]:
+        def is_literal(span: Span) -> bool:
+            return _read_literal(completion[slice(*span)]) is not None
+
+        pairs = []
+        for start, end in bracket_pairs(completion)[0]:
+            if not start or not _NO_LITERAL.match(completion, start - 1):
+                pairs.append((start, end))
+        return outermost(pairs, self.which, is_literal, MOST_PARSED)
+
+    def text_at(self, completion: str, span: Span) -> str | None:
+        text = completion[slice(*span)]
+        if self.path is None:
+            return text
+        value = value_at(_read_literal(text), self.path)
+        if value is NO_JSON:
+            return None
+        return value if isinstance(value, str) else repr(value)
+
+
+def _read_literal(text: str) -> Any:
+    """Read a text that is a list, dict, tuple or set; ``None`` where it is none."""
+    if len(text) > LONGEST_LITERAL or not _LITERAL_TOKENS.fullmatch(text):
+        return None
+    text = _ESCAPE.sub(_double_unknown_escape, text)
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, list | dict | tuple | set) else None
+
+
+def _double_unknown_escape(escape: re.Match[str]) -> str:
+    """Keep a backslash that escapes nothing, which Python would warn of."""
+    return escape[0] if escape[1] is None else "\\" + escape[0]

@@ -14,20 +14,20 @@ that is to count as bad, put the component behind a gate that is closed there (o
 from __future__ import annotations
 
 from rewardkit.primitives.agents import ToolCall, read_calls
-from rewardkit.primitives.agents.conduct import (
+from rewardkit.primitives.measure.amounts import diversity, length, overlong, repetition
+from rewardkit.primitives.measure.conduct import (
     call_efficiency,
     calls_within,
+    citations,
     failed_calls,
+    grounding,
     repeated_calls,
     tool_calls,
     turns,
 )
-from rewardkit.primitives.agents.evidence import citations, grounding
-from rewardkit.primitives.expressions import regex
-from rewardkit.primitives.measure.amounts import diversity, length, overlong, repetition
 from rewardkit.primitives.measure.grammar import tags
 from rewardkit.primitives.measure.schema import json_schema
-from rewardkit.primitives.measure.wording import keywords, similarity, steps
+from rewardkit.primitives.measure.wording import keywords, regex, similarity, steps
 
 __all__ = [
     "ToolCall",

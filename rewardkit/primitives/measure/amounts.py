@@ -7,8 +7,7 @@ import re
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
-from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import OfText, Positive
+from rewardkit.primitives.primitive import OfText, Positive, note
 from rewardkit.primitives.texts import bare_words, runs, words
 
 Unit = Literal["words", "characters", "tokens"]

@@ -11,10 +11,9 @@ from typing import Literal, NamedTuple
 
 import regex
 
+from rewardkit.primitives.extract.enclosed import tag_name, tag_tokens
 from rewardkit.primitives.extract.extractor import Span
-from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
-from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import STAR, OfText, Texts
+from rewardkit.primitives.primitive import STAR, OfText, Texts, note
 
 Outside = Literal["anywhere", "before", "nowhere"]
 

@@ -11,12 +11,11 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from rewardkit.primitives.expressions import Seconds, compiled
 from rewardkit.primitives.extract.extractor import Which
 from rewardkit.primitives.extract.structured import Path, json_value, value_at
 from rewardkit.primitives.messages import NO_JSON, bracket_depth, read_strict_json
-from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import OfText
+from rewardkit.primitives.primitive import OfText, note
+from rewardkit.primitives.texts import Seconds, compiled
 
 DEEPEST_INSTANCE = 100
 """Values inside values, at most: the library that checks them has its own stack."""

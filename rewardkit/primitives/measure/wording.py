@@ -1,4 +1,4 @@
-"""Measurement of words: keywords, steps and sections, likeness to a reference."""
+"""Measurement of words: keywords, patterns, steps and sections, likeness."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
-from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import PRINTED_NAMED, STAR, OfText, Primitive, Texts
+from rewardkit.primitives.primitive import (
+    PRINTED_NAMED,
+    STAR,
+    OfText,
+    Primitive,
+    Texts,
+    note,
+)
 from rewardkit.primitives.texts import (
+    Expression,
+    Seconds,
     bare_words,
+    compiled,
+    in_time,
     is_missing,
     normal_form,
     places_of_word,
@@ -94,6 +104,33 @@ class keywords(OfText):
         if self.mode == "any":
             return float(share > 0.0)
         return share if self.mode == "share" else float(share == 1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class regex(OfText):
+    r"""1.0 where a regular expression matches anywhere in the text, else 0.0.
+
+    ``mode="fullmatch"``: where it matches all of it, white space at the ends included.
+    ``.`` leaves out line breaks unless the expression starts with ``(?s)``. Runs on the
+    `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the
+    row ends as ``error`` instead of being judged. ValueError at construction: the
+    expression does not compile.
+
+    >>> regex(r"^\d+$")("= 42"), regex(r"(?m)^\d+$")("=\n42")
+    (0.0, 1.0)
+    """
+
+    expression: Expression
+    _: KW_ONLY
+    mode: Literal["search", "fullmatch"] = "search"
+    timeout: Seconds = 1.0
+
+    def score(self, completion: str) -> float:
+        pattern = compiled(self.expression)
+        find = pattern.search if self.mode == "search" else pattern.fullmatch
+        return float(
+            in_time(self, lambda: find(completion, timeout=self.timeout)) is not None
+        )
 
 
 _CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"

@@ -18,8 +18,7 @@ from rewardkit.primitives.messages import (
     plain_value,
     read_strict_json,
 )
-from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import one_of, true_or_false
+from rewardkit.primitives.primitive import note, one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 from rewardkit.primitives.verify.numbers import read_number, undressed
 

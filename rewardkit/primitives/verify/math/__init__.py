@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from rewardkit.primitives.extract.mathematics import math_answer
-from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import note
 from rewardkit.primitives.texts import is_missing
 from rewardkit.primitives.verify.math.comparison import (
     Verdict,

@@ -1,4 +1,4 @@
-"""Extraction from what a completion marks itself: tags and boxes."""
+"""Extraction from what a completion encloses itself: tags, boxes and fenced code."""
 
 from __future__ import annotations
 
@@ -138,3 +138,103 @@ class boxed(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         return [box.inner for box in find_boxes(completion)]
+
+
+# A fence may stand in block quotes and lists, one in the other; what stands before it
+# is group "before".
+_FENCE = re.compile(
+    r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items>
+      (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
+        (?P<fence> `{3,}+ (?=[^`\n]*+$) | ~{3,}+ ) [ \t]*+
+        (?P<language> \S*+ ) [^\n]*+ $""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+Language = Annotated[
+    str,
+    text_like(r"[^\s`]+", "is not the word behind a fence; give one such as 'python'"),
+]
+
+
+@dataclass(frozen=True, repr=False)
+class code_block(Extractor):
+    r"""Content of the last code block fenced by ````` ``` ````` or ``~~~``.
+
+    Of any language, or of `language` in any case: py, py3, python3 and {python} are
+    python, js is javascript, ts typescript and c++ cpp; other names count as they are
+    written. What stands behind the language on the line of the fence is no code, as in
+    CommonMark ("```python x=1" holds none). As in CommonMark a fence has its line to
+    itself, and may stand in lists and block quotes: the quote marks and the indentation
+    of the fence are then no part of the code. A closing fence that is indented four
+    columns more than the opening one is code. A block that is never closed counts for
+    nothing; with ``unclosed=True`` (a completion cut off at its token limit) the one
+    that is still open at the end holds the rest. ValueError: `language` is no word, or
+    an option is unknown.
+
+    >>> code_block("python")("```python\nprint(1)\n```")
+    'print(1)'
+    >>> code_block()("1. Run\n   ```sh\n   if a; then\n     b\n   ```")
+    'if a; then\n  b'
+    """
+
+    language: Language | None = None
+    _: KW_ONLY
+    which: Which = "last"
+    unclosed: bool = False
+
+    def occurrences(self, completion: str) -> list[Span]:
+        spans: list[Span] = []
+        opening: re.Match[str] | None = None
+        for fence in _FENCE.finditer(completion):
+            if opening is None:
+                opening = fence
+            elif _closes(fence, opening):
+                if self._has_language(opening):
+                    spans.append(trim(completion, opening.end(), fence.start()))
+                opening = None
+        if opening and self.unclosed and self._has_language(opening):
+            spans.append(trim(completion, opening.end(), len(completion)))
+        return spans
+
+    def _has_language(self, fence: re.Match[str]) -> bool:
+        if self.language is None:
+            return True
+        return _language_of(fence["language"]) == _language_of(self.language)
+
+    def text_at(self, completion: str, span: Span) -> str:
+        """Return the code without the quote marks and the indentation of its fence."""
+        code, end = completion[slice(*span)], span[0]
+        while completion[end - 1].isspace():
+            end -= 1
+        fence = _FENCE.match(completion, completion.rfind("\n", 0, end) + 1)
+        if not (fence and fence["before"]):
+            return code
+        # Under the mark of a list there is white space.
+        margin = re.sub(r"[^\s>]", " ", fence["before"])
+        lines = []
+        for line in code.split("\n"):
+            if line.startswith(margin):
+                lines.append(line.removeprefix(margin))
+            else:
+                lines.append(line.lstrip(margin))
+        return "\n".join(lines).strip()
+
+
+_LANGUAGES = {"py": "python", "js": "javascript", "ts": "typescript", "c++": "cpp"}
+
+
+def _language_of(word: str) -> str:
+    """Return the language that a word names: python for py, Python3 and {.python."""
+    name = word.lower().strip("{}.,").removesuffix("3")
+    return _LANGUAGES.get(name, name)
+
+
+def _closes(fence: re.Match[str], opening: re.Match[str]) -> bool:
+    """Whether a fence closes another: bare, as long, and not indented far more."""
+    if fence["language"] or fence["items"]:
+        return False
+    if not fence["fence"].startswith(opening["fence"]):
+        return False
+    indent = len(opening["before"].expandtabs(4))
+    return len(fence["before"].expandtabs(4)) < indent + 4
