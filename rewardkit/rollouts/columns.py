@@ -82,17 +82,19 @@ def map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, 
             )
     mapping = {}
     for canonical, aliases in ALIASES.items():
-        candidates = [alias for alias in aliases if alias not in wanted.values()]
         if canonical in wanted:
-            candidates = [wanted[canonical]]
-        for name in candidates:
-            if name in names:
-                mapping[canonical] = name
+            mapping[canonical] = wanted[canonical]
+            continue
+        for alias in aliases:
+            if alias in names and alias not in wanted.values():
+                mapping[canonical] = alias
                 break
     return mapping
 
 
 def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the columns of rows as lists; ``None`` where a row lacks one."""
-    names = dict.fromkeys(name for row in rows for name in row)
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
     return {name: [row.get(name) for row in rows] for name in names}

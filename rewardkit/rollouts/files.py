@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import TEXTS, aliases_of
-from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
+from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.paths import resolve
 from rewardkit.rollouts.values import Place, SourceRows
 
@@ -42,7 +42,7 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
     kinds.
     """
     if isinstance(source, pd.DataFrame):
-        _check_unique([str(name) for name in source.columns], "the DataFrame")
+        _check_unique(list(map(str, source.columns)), "the DataFrame")
         columns = {name: source[name].tolist() for name in source.columns}
         parts = [SourceRows.of_columns(columns)]
     elif isinstance(source, str | Path):
@@ -63,11 +63,9 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
 
 def _with_truth(part: SourceRows) -> SourceRows:
     """Add the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
-    models = part.columns.get("reward_model", [])
-    truths = [
-        cell.get("ground_truth") if isinstance(cell, Mapping) else None
-        for cell in models
-    ]
+    truths: list[Any] = []
+    for cell in part.columns.get("reward_model", []):
+        truths.append(cell.get("ground_truth") if isinstance(cell, Mapping) else None)
     if "ground_truth" in part.columns or truths.count(None) == len(truths):
         return part
     return replace(part, columns={"ground_truth": truths, **part.columns})
@@ -97,7 +95,7 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
 
     JSON beside other kinds describes the others. RolloutsError: none, or several kinds.
     """
-    for place in (folder, *(folder / name for name in SUBFOLDERS)):
+    for place in (folder, *map(folder.joinpath, SUBFOLDERS)):
         by_kind: dict[str, list[Path]] = {}
         for path in place.iterdir() if place.is_dir() else ():
             kind = path.suffix.lower()
@@ -231,7 +229,9 @@ def _read_csv(path: Path) -> SourceRows:
 
 def _with_numbers(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
     """Turn a column of text into numbers where every cell is one or empty."""
-    texts = set().union(*(aliases_of(canonical, wanted) for canonical in TEXTS))
+    texts: set[str] = set()
+    for canonical in TEXTS:
+        texts |= aliases_of(canonical, wanted)
     completions = aliases_of("completion", wanted)
     columns = {}
     for name, cells in part.columns.items():

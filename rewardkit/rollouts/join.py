@@ -57,12 +57,13 @@ _ASSISTANT = (
     "chatbot_token",
 )
 _SYSTEM = ("system", "developer", "system_token")
-_ROLES = {
-    name: names[0]
-    for names in (_USER, _ASSISTANT, _SYSTEM, ("tool",))
-    for name in names
-}  # as templates name them -> ours
-_NAMES = "|".join(name for name in _ROLES if name.isalpha())
+_ROLES = {  # as templates name them -> ours
+    **dict.fromkeys(_USER, "user"),
+    **dict.fromkeys(_ASSISTANT, "assistant"),
+    **dict.fromkeys(_SYSTEM, "system"),
+    "tool": "tool",
+}
+_NAMES = "|".join(filter(str.isalpha, _ROLES))
 _TURN = re.compile(
     r"(?:(?<![ \t])(?P<line>user|assistant|model|system|developer|tool)[ "
     r"\t*]*(?:\n|\Z)"
@@ -104,8 +105,7 @@ def join_columns(
             left_out.append(column)
         elif column != on:
             logged = columns.get(column, [None] * count)
-            partners = [[cells[row] for row in rows] for rows, _ in matches]
-            filled[column], ambiguous, different = _fill(logged, partners)
+            filled[column], ambiguous, different = _fill(logged, cells, matches)
             lacking = logged.count(None)
             gained = lacking - filled[column].count(None)
             if lacking == count:
@@ -122,21 +122,19 @@ def join_columns(
                     f"{column} is in the log and in {name!r} and differs in "
                     f"{different} rows: kept from the log"
                 )
-    sentence = "; ".join(
-        [
-            f"joined {name!r} by {on}: {matched} of {count} rows matched",
-            f"brought {', '.join(brought) or 'no column'}",
-            *gains,
-        ]
-    )
+    clauses = [
+        f"joined {name!r} by {on}: {matched} of {count} rows matched",
+        f"brought {', '.join(brought) or 'no column'}",
+        *gains,
+    ]
     if left_out:
-        sentence += f"; left out {', '.join(left_out)}"
+        clauses.append(f"left out {', '.join(left_out)}")
     if rejected:
         differences.append(
             f"{rejected} rows of {name!r} cannot be read and were not joined"
         )
     warnings = _warn_of_matches(matches, name, on, ", ".join(brought) or "nothing")
-    return filled, sentence, [*warnings, *differences]
+    return filled, "; ".join(clauses), [*warnings, *differences]
 
 
 def _warn_of_matches(
@@ -169,7 +167,9 @@ def _read_joined(
     if rejected == len(rows.places):
         raise RolloutsError(f"{name!r} has no rows to join ({rejected} cannot be read)")
     canonical = {old: new for new, old in map_columns(rows.columns, {}).items()}
-    joined = {canonical.get(old, old): cells for old, cells in rows.columns.items()}
+    joined = {}
+    for old, cells in rows.columns.items():
+        joined[canonical.get(old, old)] = cells
     for side, table in (("the rollouts have", columns), (f"{name!r} has", joined)):
         if on not in table:
             hint = did_you_mean(on, table)
@@ -178,23 +178,26 @@ def _read_joined(
 
 
 def _fill(
-    logged: Sequence[Any], partners: Sequence[Sequence[Any]]
+    logged: Sequence[Any],
+    joined: Sequence[Any],
+    matches: Sequence[tuple[Sequence[int], bool]],
 ) -> tuple[list[Any], int, int]:
-    """Fill missing cells with the one value of the matching rows.
+    """Fill missing cells of a column with the one value of the matching rows.
 
-    Also returns in how many rows partners differ, and differ from the log.
+    Also returns in how many rows matches differ, and differ from the log.
     """
     cells = list(logged)
     ambiguous = different = 0
-    for row, values in enumerate(partners):
-        if not values:
+    for row, (partners, _) in enumerate(matches):
+        if not partners:
             continue
-        if any(value != values[0] for value in values):
+        value = joined[partners[0]]
+        if any(joined[partner] != value for partner in partners):
             ambiguous += cells[row] is None
         elif cells[row] is None:
-            cells[row] = values[0]
-        elif values[0] is not None:
-            different += cells[row] != values[0]
+            cells[row] = value
+        elif value is not None:
+            different += cells[row] != value
     return cells, ambiguous, different
 
 
@@ -258,23 +261,30 @@ def _prompt_keys(prompt: Any) -> list[str]:
     if waits and len(turns) > 1 and not turns[0][0]:
         turns[0] = ("system", turns[0][1])
     others = [turn for turn in turns if turn[0] != "system"]
-    keys = [" ".join(text for _, text in some if text) for some in (turns, others)]
+    if not any(text for _, text in others):
+        return []
+    keys = [_joined_texts(turns), _joined_texts(others)]
     if waits and [role for role, _ in others[-3:-1]] == ["assistant", "user"]:
         keys.append(others[-2][1])
-    return keys if keys[1] else []
+    return keys
+
+
+def _joined_texts(turns: Sequence[tuple[str, str]]) -> str:
+    return " ".join(text for _, text in turns if text)
 
 
 def _turns(prompt: Any) -> list[tuple[str, str]]:
     """Return the role ("" if unnamed) and the text of each turn of a prompt."""
     messages = as_list(prompt)
+    text = ""
     if messages is None:
-        text = "" if prompt is None else str(prompt)
+        if prompt is not None:
+            text = str(prompt)
     else:
         messages = [message for message in messages if isinstance(message, Mapping)]
         # an answer that was begun for the model
         if messages and messages[-1].get("role") == "assistant":
             messages.pop()
-        text = ""
         for message in messages:
             content = content_text(message.get("content"))
             text += f"\n{message.get('role')}\n{content}\n"
@@ -291,8 +301,8 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
 
 def _line(token: re.Match[str]) -> str:
     """Return a special token as a line: the name of its role, or nothing."""
-    names = list(filter(None, token.groupdict().values()))
-    role = _ROLES.get(names[0].lower()) if names else None
+    name = token[token.lastgroup or 0].lower()
+    role = _ROLES.get(name)
     return f"\n{role}\n" if role else "\n"
 
 

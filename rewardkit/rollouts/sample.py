@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -23,7 +25,6 @@ from rewardkit.rollouts.chat import (
 )
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.prompts import as_messages, read_prompts
-from rewardkit.rollouts.sample_log import append_row, mend, read_log
 from rewardkit.rollouts.values import Place
 
 ANSWERED = (
@@ -40,11 +41,12 @@ ANSWERED = (
 
 SETTINGS = ("temperature", "top_p", "max_tokens", "extra_body")
 RESERVED = (
-        "rollout_id", "prompt_id", "generation", "policy", "model", "prompt", "seed",
-        *SETTINGS, *ANSWERED,
-        # would be read as the transcript where a completion has no text
-        *ALIASES["messages"],
-)  # fmt: skip
+    *("rollout_id", "prompt_id", "generation", "policy", "model", "prompt", "seed"),
+    *SETTINGS,
+    *ANSWERED,
+    # would be read as the transcript where a completion has no text
+    *ALIASES["messages"],
+)
 """Columns of the log, which no column of the prompts can be called."""
 
 LEAST = {"n": 1, "limit": 1, "max_tokens": 1, "concurrency": 1, "retries": 0, "seed": 0}
@@ -93,17 +95,17 @@ class Sampled:
         """Return it as plain data."""
         record = asdict(self)
         failures = record.pop("failed")
-        prompt, completion = (
-            record.pop("prompt_tokens"),
-            record.pop("completion_tokens"),
-        )
-        record["output"] = str(self.output)
-        record["seconds"] = round(self.seconds, 3)
+        tokens = {
+            "prompt": record.pop("prompt_tokens"),
+            "completion": record.pop("completion_tokens"),
+        }
         return {
             **record,
+            "output": str(self.output),
+            "seconds": round(self.seconds, 3),
             "failed": len(failures),
             "failures": failures,
-            "tokens": {"prompt": prompt, "completion": completion},
+            "tokens": tokens,
         }
 
     def __repr__(self) -> str:
@@ -325,3 +327,61 @@ def _check_same(
                 f"{preview(expected.get(name))}; name another log, or add this run as "
                 "another policy (--policy NAME --add)"
             )
+
+
+LOG_COLUMNS = (
+    "rollout_id",
+    "prompt_id",
+    "generation",
+    "policy",
+    "prompt",
+    "completion",
+)
+LINE_START = b'{"rollout_id": '
+"""How each line begins, by which a broken last line is known as ours."""
+
+
+def read_log(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of a log, and the bytes of a last line that was broken off.
+
+    RolloutsError: another kind of file, or one that `sample` did not write.
+    """
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise RolloutsError(
+            f"the log is JSONL: {str(path)!r} should end in .jsonl or .ndjson"
+        )
+    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            {name: row[name] for name in LOG_COLUMNS}
+            rows.append(row)
+        except (ValueError, LookupError, TypeError, RecursionError):
+            if number == len(lines) and LINE_START.startswith(line[: len(LINE_START)]):
+                return rows, len(line)
+            if line.strip():
+                raise RolloutsError(
+                    f"{str(path)!r} is no log that sample wrote (line {number} is "
+                    f"{preview(line.decode('utf-8', 'replace'))}); name another file, "
+                    "or mend that line"
+                ) from None
+    return rows, 0
+
+
+def mend(path: Path, broken: int) -> None:
+    """Prepare a log for more rows: drop a broken last line, end the last one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if broken:
+        os.truncate(path, path.stat().st_size - broken)
+    elif path.exists() and path.read_bytes()[-1:] not in (b"", b"\n"):
+        with path.open("ab") as file:
+            file.write(b"\n")
+
+
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a row: a whole line, which stands in the file when this returns."""
+    line = json.dumps(row, ensure_ascii=False) + "\n"
+    with path.open("ab") as file:
+        # half a character is written as an escape, which alone can hold it
+        file.write(line.encode("utf-8", "backslashreplace"))

@@ -192,10 +192,12 @@ class Rollouts(HasPage):
                 "be said of group signal"
             )
         elif len(self.group_sizes) > 1:
-            sizes = ", ".join(
+            sizes = [
                 f"{count} of size {size}" for size, count in self.group_sizes.items()
+            ]
+            sentences.append(
+                f"group sizes are mixed (group key: {key}): {', '.join(sizes)}"
             )
-            sentences.append(f"group sizes are mixed (group key: {key}): {sizes}")
         return tuple(sentences)
 
     @cached_property
@@ -208,6 +210,7 @@ class Rollouts(HasPage):
 
     def summary(self) -> dict[str, Any]:
         """Return what was read and how: rows, groups, mapping, scores, warnings."""
+        sizes = self.group_sizes
         return {
             "source": self.source,
             "kind": self.kind,
@@ -216,9 +219,7 @@ class Rollouts(HasPage):
             "mapping": self.mapping,
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
-            "group_sizes": {
-                str(size): count for size, count in self.group_sizes.items()
-            },
+            "group_sizes": dict(zip(map(str, sizes), sizes.values(), strict=True)),
             "prompts": int(self.prompts.max(initial=-1)) + 1,
             "logged": asdict(self.logged),
             "notes": list(self.notes),

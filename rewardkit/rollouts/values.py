@@ -116,9 +116,11 @@ class SourceRows:
     @classmethod
     def joined(cls, parts: Sequence[SourceRows]) -> SourceRows:
         """Join the rows of several sources, one after the other."""
-        columns: Columns = {name: [] for part in parts for name in part.columns}
-        places = []
+        columns: Columns = {}
+        places: list[Place] = []
         for part in parts:
+            for name in part.columns:
+                columns.setdefault(name, [None] * len(places))
             places += part.places
             for name, cells in columns.items():
                 cells += part.columns.get(name, [None] * len(part.places))
@@ -126,10 +128,11 @@ class SourceRows:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return each row as a dict."""
-        return [
-            {name: cells[row] for name, cells in self.columns.items()}
-            for row in range(len(self.places))
-        ]
+        rows: list[dict[str, Any]] = [{} for _ in self.places]
+        for name, cells in self.columns.items():
+            for row, cell in zip(rows, cells, strict=True):
+                row[name] = cell
+        return rows
 
     def keep(self, mask: Sequence[bool]) -> SourceRows:
         """Return the rows where the mask is true."""

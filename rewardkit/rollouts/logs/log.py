@@ -62,14 +62,14 @@ class ParsedLog:
 class Form:
     """A form of log, listed in `logs.FORMS`.
 
-    `fits` says whether the columns of a file are those of this form; `parse` makes
-    rollouts of the rows. It also gets the columns that a person gave a meaning: they
-    are no scores.
+    `parse` makes rollouts of the rows. It also gets the columns that a person gave a
+    meaning: they are no scores. `fits` says whether the columns of a file are those of
+    this form; None where the reader of the file knows its form.
     """
 
     name: str
-    fits: Callable[[Columns], bool]
     parse: Callable[[SourceRows, Collection[str]], ParsedLog]
+    fits: Callable[[Columns], bool] | None = None
 
 
 def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
@@ -98,8 +98,12 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
         components[component] = column
         weights[component] = weight
     notes = list(log.notes)
-    rewards = [names[name] for name, weight in log.weights.items() if weight]
-    recorded = [names[name] for name, weight in log.weights.items() if not weight]
+    rewards, recorded = [], []
+    for name, weight in log.weights.items():
+        if weight:
+            rewards.append(names[name])
+        else:
+            recorded.append(names[name])
     if rewards:
         note = f"took {listed(rewards)} for the reward"
         if recorded:

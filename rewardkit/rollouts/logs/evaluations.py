@@ -1,18 +1,141 @@
-"""Rollouts of verifiers: traces (v1), an episode a line, and results of vf-eval.
+"""Logs of evaluation libraries: Inspect, and verifiers.
 
-v1 appends an episode a line to traces.jsonl, in it a graph of messages for each agent
+Inspect's are read by its own reader: a sample of an epoch is a rollout. verifiers v1
+appends an episode a line to traces.jsonl, in it a graph of messages for each agent
 (0.4.0); vf-eval wrote results.jsonl.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import LOGGED, Form, ParsedLog, first, numeric
-from rewardkit.rollouts.values import SourceRows
+from rewardkit.rollouts.values import Place, SourceRows
+
+INSPECT_GRADES = {
+    "C": 1.0,
+    "I": 0.0,
+    "P": 0.5,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
+"""Inspect's grades as numbers: correct, incorrect, partial, no answer."""
+
+
+def is_inspect_log(content: Any) -> bool:
+    """Whether a JSON value is a log of Inspect: its specification beside its status."""
+    return (
+        isinstance(content, dict)
+        and isinstance(content.get("eval"), dict)
+        and "status" in content
+    )
+
+
+def read_inspect_log(path: Path) -> SourceRows:
+    """Read the samples of a log as rows, scores as ``logged/<scorer>``.
+
+    A sample that ended in an error before there was an output is kept out.
+    RolloutsError: inspect_ai is not installed, or cannot read the file.
+    """
+    try:
+        from inspect_ai.log import read_eval_log
+    except ModuleNotFoundError as error:
+        raise RolloutsError(
+            f"{str(path)!r} is a log of Inspect, which needs {error.name} to be read: "
+            "pip install inspect-ai"
+        ) from None
+    try:
+        log = read_eval_log(str(path), resolve_attachments=True)
+    # whatever it raises, the file is what the person has to look at
+    except Exception as error:
+        raise RolloutsError(
+            f"{str(path)!r} is not a log that Inspect can read: "
+            f"{type(error).__name__}: {error}"
+        ) from None
+    samples = enumerate(log.samples or (), start=1)
+    placed = ((Place(line), _sample_row(sample, log.eval)) for line, sample in samples)
+    return SourceRows.of_rows(placed, form=INSPECT_LOG.name)
+
+
+def _sample_row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
+    error = sample.error.message if sample.error else None
+    if error and not sample.output.completion:
+        return ValueError(f"ended in an error: {' '.join(error.split())[:200]}")
+    prompt, target = sample.input, sample.target
+    if not isinstance(prompt, str):
+        prompt = list(map(_plain, prompt))
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    row = {
+        "rollout_id": sample.uuid or f"{sample.id}:{sample.epoch}",
+        "prompt_id": str(sample.id),
+        "prompt": prompt,
+        "completion": sample.output.completion if sample.output.choices else None,
+        "messages": list(map(_plain, sample.messages)) or None,
+        "ground_truth": target,
+        "data_source": about.task,
+        "policy": about.model,
+        "epoch": sample.epoch,
+        "metadata": dict(sample.metadata) or None,
+        "sample_error": error,
+    }
+    row = _without_missing(row)
+    for scorer, score in (sample.scores or {}).items():
+        column = LOGGED + scorer
+        values = score.value
+        if not isinstance(values, Mapping):
+            values = {"": values}
+        for key, value in values.items():
+            name = f"{column}_{key}" if key else column
+            row[name] = number_of(value)
+    return row
+
+
+def _without_missing(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """Return a chat message with what rewardkit reads of it."""
+    plain: dict[str, Any] = message.model_dump(exclude_none=True, mode="json")
+    fields = ("role", "content", "tool_calls", "tool_call_id", "error")
+    return {name: plain[name] for name in fields if name in plain}
+
+
+def number_of(value: Any) -> float | None:
+    """Return a score of Inspect as a number; None if it is none, or not finite.
+
+    >>> [number_of(value) for value in ("C", True, "0.5", float("nan"), "refused")]
+    [1.0, 1.0, 0.5, None, None]
+    """
+    text = str(value).strip()
+    for grade in (text, text.lower()):
+        if grade in INSPECT_GRADES:
+            return INSPECT_GRADES[grade]
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _parse_inspect(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    scores = [name for name in rows.columns if name.startswith(LOGGED)]
+    total = scores[0] if len(scores) == 1 else None
+    return ParsedLog(rows, dict.fromkeys(scores, 1.0), total=total, on_missing="skip")
+
+
+INSPECT_LOG = Form("Inspect log", _parse_inspect)
+
 
 SUM = f"{LOGGED}sum of rewards"
 """What verifiers trains on: rewards times their weights, over those that there are."""
@@ -47,7 +170,8 @@ def _parse_traces(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         else:
             placed += [(place, row) for row in _rows_of(episode, weights)]
     rows = SourceRows.of_rows(placed)
-    weights = {name: weights[name] for name in weights if name in rows.columns}
+    for name in weights.keys() - rows.columns.keys():
+        del weights[name]
     return ParsedLog(rows, weights, beside=[SUM], total=SUM, on_missing="skip")
 
 
@@ -66,7 +190,7 @@ def _rows_of(
         for trace in episode["traces"] or ():
             path = _path(trace)
             if path:
-                rows.append(_row(episode, trace, path, weights))
+                rows.append(_trace_row(episode, trace, path, weights))
             else:
                 trace_id, error = trace.get("id"), _error(trace)
                 rows.append(
@@ -78,7 +202,7 @@ def _rows_of(
     return rows or [ValueError(f"the episode has no trace{_error(episode)}")]
 
 
-def _row(
+def _trace_row(
     episode: Mapping[str, Any],
     trace: Mapping[str, Any],
     path: Sequence[Mapping[str, Any]],
@@ -102,9 +226,10 @@ def _row(
         "agent": _inner(trace, "agent", "name"),
         "stop_condition": trace.get("stop_condition"),
     }
-    row |= {name: value for name, value in data.items() if name not in TASK}
-    row = {name: value for name, value in row.items() if value is not None}
-    return {**row, **_scores(trace, weights)}
+    for name, value in data.items():
+        if name not in TASK:
+            row[name] = value
+    return {**_without_missing(row), **_scores(trace, weights)}
 
 
 def _inner(record: Mapping[str, Any], *names: str) -> Any:
@@ -160,9 +285,9 @@ def _are_results(columns: Columns) -> bool:
 
 def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
-    metrics = [
-        cell if isinstance(cell, Mapping) else {} for cell in columns.get("metrics", ())
-    ]
+    metrics: list[Mapping[str, Any]] = []
+    for cell in columns.get("metrics", ()):
+        metrics.append(cell if isinstance(cell, Mapping) else {})
     by_name = lists_of_columns(metrics)  # as vf-eval writes them today
     columns |= by_name
     chats: list[Any] = []
@@ -182,5 +307,5 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return ParsedLog(rows, weights, total="reward", usual=usual)
 
 
-TRACES = Form("verifiers traces", _are_traces, _parse_traces)
-RESULTS = Form("verifiers results", _are_results, _parse_results)
+TRACES = Form("verifiers traces", _parse_traces, _are_traces)
+RESULTS = Form("verifiers results", _parse_results, _are_results)
