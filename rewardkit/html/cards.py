@@ -254,27 +254,6 @@ def check_page(name: str, outcome: Plain) -> Page:
     return Page(title, blocks, f"reward {name}")
 
 
-def judge_page(
-    about: Plain, figures: Sequence[tuple[str, str]], remarks: Sequence[UserText | str]
-) -> Page:
-    """Return how a judge agrees with labels, and the attacks that worked."""
-    columns = ("level", "score", "n", "value")
-    levels = [tuple(row[name] for name in columns) for row in about["calibration"]]
-    attacks = []
-    for item in about["examples"]:
-        texts = (item["attack"], item["before"], item["after"], item["text"])
-        attacks.append((*texts, UserText(item["completion"])))
-    level_header = ("level", "score", "cases", "mean label")
-    attack_header = ("attack", "before", "after", "text", "wrong completion")
-    blocks: list[Block] = [
-        *remarks,
-        Table("", ("", "value (95 % interval)"), figures),
-        Table("", level_header, levels, level_header[1:]),
-        Table("", attack_header, attacks, attack_header[1:3]),
-    ]
-    return Page(f"Judge {about['judge']}", blocks, about["verdict"])
-
-
 VERDICT_COLUMNS = ("level", "reason", "tokens", "cost", "cached", "raw")
 """Parts of a verdict that have a place of their own; others stand behind the reason."""
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from rewardkit.errors import NotJudged, describe_error, did_you_mean, preview
 from rewardkit.judges.model_judge import column_text
 from rewardkit.judges.session import in_session
-from rewardkit.primitives.primitive import VERDICT, Primitive, note
+from rewardkit.primitives.primitive import VERDICT, Primitive, keyword_signature, note
 
 CASE_COLUMNS = {
     "input": "prompt",
@@ -24,6 +24,7 @@ CASE_COLUMNS = {
 """Field of LLMTestCase -> the column of another name that fills it."""
 
 LIST_FIELDS = ("context", "retrieval_context")
+
 UNCHANGED_FIELDS = ("metadata", "tags", "tools_called", "expected_tools")
 
 PICTURE_MARK = "[DEEPEVAL:"
@@ -170,9 +171,7 @@ class from_deepeval(Primitive):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        names = dict.fromkeys(self.fields.values())
-        return inspect.Signature([inspect.Parameter(name, keyword) for name in names])
+        return keyword_signature(dict.fromkeys(self.fields.values()))
 
     async def __call__(self, **columns: Any) -> float:
         verdict: dict[str, Any] = {}

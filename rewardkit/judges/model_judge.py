@@ -22,7 +22,7 @@ import jsonschema_rs
 from rewardkit.judges.session import ModelAnswer, Session, in_session, session_of
 from rewardkit.judges.spending import Limits
 from rewardkit.primitives.messages import content_text
-from rewardkit.primitives.primitive import Primitive
+from rewardkit.primitives.primitive import Primitive, keyword_signature
 from rewardkit.rollouts.chat import KEY
 
 NAMED_COLUMN = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -38,9 +38,10 @@ MATERIAL = (
 
 def named_columns(*texts: str) -> list[str]:
     """Return the columns that rubrics name as ``{column}``, each once."""
-    return list(
-        dict.fromkeys(name for text in texts for name in NAMED_COLUMN.findall(text))
-    )
+    names: list[str] = []
+    for text in texts:
+        names += NAMED_COLUMN.findall(text)
+    return list(dict.fromkeys(names))
 
 
 def with_marks(text: str) -> str:
@@ -261,10 +262,7 @@ class ModelJudge(AskingServer):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Signature(
-            [inspect.Parameter(name, keyword) for name in self.columns]
-        )
+        return keyword_signature(self.columns)
 
     @property
     def session(self) -> Session:
@@ -277,9 +275,12 @@ class ModelJudge(AskingServer):
     ) -> dict[str, Any]:
         """Make a request for an answer of this schema."""
         form = {"name": "verdict", "strict": True, "schema": schema}
-        options = {"temperature": 0.0, "max_tokens": MAX_TOKENS, **(self.options or {})}
-        return {
+        request: dict[str, Any] = {
             "messages": list(messages),
             "response_format": {"type": "json_schema", "json_schema": form},
-            **{name: value for name, value in options.items() if value is not None},
         }
+        options = {"temperature": 0.0, "max_tokens": MAX_TOKENS, **(self.options or {})}
+        for name, value in options.items():
+            if value is not None:
+                request[name] = value
+        return request

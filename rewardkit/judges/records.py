@@ -10,8 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics.ratings import Estimate, Ratings
 from rewardkit.findings import counted
-from rewardkit.html import cards
-from rewardkit.html.blocks import Block
+from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.reasons import Reason
@@ -32,7 +31,7 @@ REASON_CHARACTERS = 200
 """Of the reason why most cases were not judged."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgeReport(HasPage):
     """How a judge agrees with labels, and what moves it that should not.
 
@@ -85,7 +84,7 @@ class JudgeReport(HasPage):
     @property
     def not_judged(self) -> dict[str, int]:
         """Why cases have no score to compare, as sentences, with how many."""
-        return {str(reason): count for reason, count in self.reasons.items()}
+        return dict(zip(map(str, self.reasons), self.reasons.values(), strict=True))
 
     @property
     def remarks(self) -> list[str]:
@@ -161,21 +160,26 @@ class JudgeReport(HasPage):
         record["asked"] = dict(self.asked)
         return record
 
-    def __repr__(self) -> str:
-        lines = [self.verdict, *(f"  {remark}" for remark in self.remarks)]
-        lines += [f"{name:<17} {value}" for name, value in self.figures.items()]
-        levels = [
-            f"{row['level']} {row['value']:.2f} (n = {row['n']})"
-            for row in self.calibration
-        ]
-        if levels:
-            lines.append(f"mean label of each level: {', '.join(levels)}")
-        return "\n".join(lines)
-
     def page(self) -> Page:
         """Return how the judge agrees with the labels, and the attacks that worked."""
         figures = [(name, str(value)) for name, value in self.figures.items()]
-        return cards.judge_page(self.record(), figures, self._remarks())
+        levels = []
+        for row in self.calibration:
+            levels.append((row["level"], row["score"], row["n"], row["value"]))
+        attacks = []
+        for item in self.examples:
+            scores = (item["before"], item["after"])
+            completion = UserText(item["completion"])
+            attacks.append((item["attack"], *scores, item["text"], completion))
+        level_header = ("level", "score", "cases", "mean label")
+        attack_header = ("attack", "before", "after", "text", "wrong completion")
+        blocks: list[Block] = [
+            *self._remarks(),
+            Table("", ("", "value (95 % interval)"), figures),
+            Table("", level_header, levels, level_header[1:]),
+            Table("", attack_header, attacks, attack_header[1:3]),
+        ]
+        return Page(f"Judge {self.judge}", blocks, self.verdict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

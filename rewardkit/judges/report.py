@@ -129,7 +129,9 @@ def judge_report(
     if trials:
         prompts = np.array([trial["case"] for trial in trials])
         attacked = estimate(lambda at: float(raised[at].mean()), prompts, seed)
-    verdicts = [verdict for each in outcomes for verdict in each.verdicts.values()]
+    verdicts: list[Mapping[str, Any]] = []
+    for outcome in outcomes:
+        verdicts += outcome.verdicts.values()
     return JudgeReport(
         alone.components[0].name,
         ratings,
@@ -176,7 +178,8 @@ def _levels(function: Any) -> dict[str, float]:
     """Return the levels of a judge and their scores, {} where it has none."""
     levels = dict(getattr(function, "levels", {}))
     if getattr(function, "negative", False):  # it scores that the fault is absent
-        levels = {name: 1 - score for name, score in levels.items()}
+        for name, score in levels.items():
+            levels[name] = 1 - score
     return levels
 
 
@@ -229,9 +232,9 @@ def _attack(
     rows = list(range(len(texts))) if with_siblings else wrong
     for attack, template in attacks.items():
         text = template.replace("{level}", best)
-        attacked = {
-            name: [cells[row] for row in rows] for name, cells in columns.items()
-        }
+        attacked = {}
+        for name, cells in columns.items():
+            attacked[name] = [cells[row] for row in rows]
         for place, row in enumerate(rows):
             if row in wrong:
                 attacked["completion"][place] = f"{texts[row]}\n\n{text}"

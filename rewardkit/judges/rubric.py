@@ -27,18 +27,19 @@ YES_NO = {"yes": 1.0, "no": 0.0}
 def _scale(option: str, value: Any) -> Any:
     """Check levels by name: two or more, each with a score in [0, 1]."""
     scores = value if isinstance(value, Mapping) else {}
-    levels = {str(level): score for level, score in scores.items()}
-    for score in levels.values():
+    levels: dict[str, float] = {}
+    for level, score in scores.items():
         is_number = isinstance(score, int | float) and not isinstance(score, bool)
         if not is_number or not 0 <= score <= 1:
-            levels = {}
+            levels.clear()
             break
+        levels[str(level)] = float(score)
     if len(set(levels.values())) < 2:
         raise ValueError(
             f"{option}={value!r} is no scale; give two levels or more with scores in "
             "[0, 1], such as {'good': 1.0, 'fair': 0.5, 'poor': 0.0}"
         )
-    return {level: float(score) for level, score in levels.items()}
+    return levels
 
 
 def _criteria(option: str, value: Any) -> Any:
@@ -106,7 +107,9 @@ class judge(ModelJudge):
             if columns[name] is None:
                 raise NotJudged(f"there is no {name!r}")
         names = list(self.criteria or {}) or [""]  # "" for the rubric alone
-        calls = [names] if self.one_call else [[name] for name in names]
+        calls = [[name] for name in names]
+        if self.one_call:
+            calls = [names]
         requests = []
         for names_of_call in calls:
             for sample in range(self.samples):

@@ -185,9 +185,12 @@ def read_recorded(source: str) -> dict[str, dict[str, Any]]:
             f"data/gallery/answers/{source.removeprefix(GALLERY_PREFIX)}.jsonl"
         )
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        answers = [json.loads(line) for line in lines if line.strip()]
-        return {answer["key"]: {"text": answer["text"]} for answer in answers}
+        answers = {}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.strip():
+                answer = json.loads(line)
+                answers[answer["key"]] = {"text": answer["text"]}
+        return answers
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(
             f"recorded={source!r} holds no recorded answers ({error})"

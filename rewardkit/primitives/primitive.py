@@ -7,8 +7,9 @@ It is its own factory: a dataclass with the name that people write,
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, fields, is_dataclass
@@ -119,6 +120,12 @@ def check_option(option: str, value: Any, hint: Any) -> Any:
     elif origin is Callable and not callable(value):
         raise ValueError(f"{option}={value!r} does not fit; give a function")
     return value
+
+
+def keyword_signature(names: Iterable[str]) -> inspect.Signature:
+    """Return the signature of a function that takes these columns by name."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, keyword) for name in names])
 
 
 STAR = {"printed": "star"}

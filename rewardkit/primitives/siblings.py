@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import combinations
@@ -24,7 +24,12 @@ import numpy as np
 
 from rewardkit.errors import preview
 from rewardkit.primitives.measure.wording import similarity
-from rewardkit.primitives.primitive import PRINTED_NAMED, Primitive, finite_number
+from rewardkit.primitives.primitive import (
+    PRINTED_NAMED,
+    Primitive,
+    finite_number,
+    keyword_signature,
+)
 from rewardkit.primitives.texts import is_missing, normal_text, runs, words
 
 __all__ = ["best_of", "diversity", "length", "majority", "novelty", "rank"]
@@ -211,9 +216,7 @@ class OfScores(OfSiblings):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.Signature(
-            [inspect.Parameter(self.of, inspect.Parameter.KEYWORD_ONLY)]
-        )
+        return keyword_signature([self.of])
 
     def __call__(self, **columns: Sequence[Any]) -> SiblingScores:
         (values,) = columns.values()
@@ -295,10 +298,10 @@ class length(OfTexts):
             )
 
     def scores(self, values: list[str]) -> list[float]:
+        texts: Iterable[Sized] = values
         if self.unit == "words":
-            sizes = [len(words(text)) for text in values]
-        else:
-            sizes = [len(text) for text in values]
+            texts = map(words, values)
+        sizes = list(map(len, texts))
         scores = []
         for at, size in enumerate(sizes):
             middle = median(sizes[:at] + sizes[at + 1 :])
