@@ -141,9 +141,10 @@ def content_text(content: Any) -> str:
         parts = [content]
     texts = []
     for part in parts:
-        text = part.get("text") if isinstance(part, Mapping) else part
-        if isinstance(text, str):
-            texts.append(text)
+        if isinstance(part, Mapping):
+            part = part.get("text")
+        if isinstance(part, str):
+            texts.append(part)
     return "\n".join(texts)
 
 
@@ -214,15 +215,14 @@ def _message_text(message: Mapping[str, Any], tool_calls: bool) -> str:
 
 def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the functions that a message calls, in the form of today or of 2023."""
-    functions = [
-        call.get("function", call) for call in _mappings(message.get("tool_calls"))
-    ]
+    entries = _mappings(message.get("tool_calls"))
+    functions = [entry.get("function", entry) for entry in entries]
     functions.append(message.get("function_call"))
-    return [
-        function
-        for function in functions
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str)
-    ]
+    calls = []
+    for function in _mappings(functions):
+        if isinstance(function.get("name"), str):
+            calls.append(function)
+    return calls
 
 
 def object_or_text(text: str) -> dict[str, Any] | str:

@@ -110,11 +110,10 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
 
 def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
     """Return each piece of users' code with the name and hash of its source file."""
-    return [
-        (code, *_source_file(code))
-        for function in functions
-        for code in user_code(function)
-    ]
+    seen = []
+    for function in functions:
+        seen += [(code, *_source_file(code)) for code in user_code(function)]
+    return seen
 
 
 def _source_file(part: Any) -> tuple[str, str]:
@@ -150,7 +149,7 @@ def _state_hash(part: Any) -> str:
     state: Any = {}
     code = getattr(part, "__code__", None)
     if code is not None:
-        cells = [_cell(cell) for cell in part.__closure__ or ()]
+        cells = list(map(_cell, part.__closure__ or ()))
         place = None
         if "<lambda>" in part.__qualname__:
             columns = [column for _, _, column, _ in code.co_positions() if column]

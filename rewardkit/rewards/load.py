@@ -47,10 +47,10 @@ def find_reward(name: str) -> tuple[Any, str]:
     attribute = attribute or "reward"
     module = _module(place)
     if not hasattr(module, attribute):
-        names = (key for key in vars(module) if not key.startswith("_"))
-        candidates = [
-            key for key in names if _may_be_one(getattr(module, key), module.__name__)
-        ]
+        candidates = []
+        for name, value in vars(module).items():
+            if not name.startswith("_") and _may_be_one(value, module.__name__):
+                candidates.append(name)
         has = "no reward and no function"
         if candidates:
             has = f"{candidates}; name one, as {place}:{candidates[0]}"
@@ -104,10 +104,8 @@ def _module(place: str) -> ModuleType:
 
 def gallery_names() -> list[str]:
     """Return the names of the modules of the gallery."""
-    return sorted(
-        module.name
-        for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__)
-    )
+    modules = pkgutil.iter_modules(importlib.import_module(GALLERY).__path__)
+    return sorted(module.name for module in modules)
 
 
 def run_file(path: Path) -> ModuleType:
@@ -129,12 +127,13 @@ def run_file(path: Path) -> ModuleType:
     finally:
         sys.path.remove(str(path.parent))
         sys.dont_write_bytecode = writes
-        helpers = {
-            name: file for name, file in _beside(path).items() if name not in imported
-        }
+        helpers = _beside(path)
+        for name in imported:
+            helpers.pop(name, None)
         _HELPERS.update(helpers)  # of a run that failed, too
-    texts = (file.read_bytes() for file in helpers.values())
-    vars(module)[SOURCE_HASH] = source_hash(content + b"".join(texts))
+    for file in helpers.values():
+        content += file.read_bytes()
+    vars(module)[SOURCE_HASH] = source_hash(content)
     return module
 
 
@@ -146,9 +145,8 @@ def run_text(file: str, text: str) -> ModuleType:
     content = text.encode("utf-8", "surrogatepass")
     name = _name(file.partition(".")[0], content)
     place = f"<{name[-8:]}>/{file}"  # two files of one name have lines of their own
-    lines = [
-        f"{line}\n" for line in text.split("\n")
-    ]  # as Python counts them, not str.splitlines
+    # lines as Python counts them, not str.splitlines
+    lines = [f"{line}\n" for line in text.split("\n")]
     linecache.cache[place] = len(text), None, lines, place
     return sys.modules.get(name) or _run(name, place, text, content)
 
@@ -183,27 +181,20 @@ def forget_beside(path: Path) -> None:
     Packages stay, and what belongs to one.
     """
     for name in _beside(path.resolve()):
-        if (
-            "." not in name
-            and name != "__main__"
-            and not hasattr(sys.modules[name], "__path__")
-        ):
+        is_package = "." in name or hasattr(sys.modules[name], "__path__")
+        if not is_package and name != "__main__":
             _HELPERS.add(name)
 
 
 def _beside(path: Path) -> dict[str, Path]:
     """Return the imported modules whose files lie beside the file, sorted by name."""
-    files = {
-        name: getattr(module, "__file__", None)
-        for name, module in sorted(sys.modules.items())
-    }
-    return {
-        name: Path(file)
-        for name, file in files.items()
-        if file
-        and not name.startswith(FILE_MODULE)
-        and os.path.dirname(file) == str(path.parent)
-    }
+    files = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        is_beside = os.path.dirname(file) == str(path.parent)
+        if is_beside and not name.startswith(FILE_MODULE):
+            files[name] = Path(file)
+    return files
 
 
 def failed(place: str, error: BaseException) -> str:

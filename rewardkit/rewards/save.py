@@ -165,15 +165,13 @@ class Writer:
         A file comes first, as it may begin with what only the beginning of a file can
         have.
         """
-        missing = (
-            line for line in self.imports if line.rpartition(" ")[2] not in self.bound
-        )
-        imports = "\n".join(
-            sorted(missing, key=lambda line: ("rewardkit" in line, line))
-        )
-        return "\n\n\n".join(
-            part.strip("\n") for part in (self.top, imports, *self.texts) if part
-        )
+        lines = []
+        for line in self.imports:
+            if line.rpartition(" ")[2] not in self.bound:
+                lines.append(line)
+        lines.sort(key=lambda line: ("rewardkit" in line, line))
+        parts = filter(None, [self.top, "\n".join(lines), *self.texts])
+        return "\n\n\n".join(part.strip("\n") for part in parts)
 
     def reward(self, reward: Reward) -> str:
         """Return the expression for a reward, or the name that the copied file has."""

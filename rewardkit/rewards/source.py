@@ -78,9 +78,9 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
         module is not None
         and module.__name__ != "__main__"
         and MODULE_SOURCE not in vars(module)
+        and getattr(module, name, None) is value
     ):
-        if getattr(module, name, None) is value:
-            return name, Source(module.__name__)
+        return name, Source(module.__name__)
     text = _file_text(module, value)
     if module is None or text is None:
         return name, Source(
@@ -100,12 +100,11 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
 
 def names_bound(text: str) -> list[str]:
     """Return the names that code binds at the top of its file."""
-    symbols = symtable.symtable(text, "file", "exec").get_symbols()
-    return [
-        symbol.get_name()
-        for symbol in symbols
-        if symbol.is_assigned() or symbol.is_imported()
-    ]
+    names = []
+    for symbol in symtable.symtable(text, "file", "exec").get_symbols():
+        if symbol.is_assigned() or symbol.is_imported():
+            names.append(symbol.get_name())
+    return names
 
 
 def name_at_the_top(value: Any) -> str:
@@ -164,18 +163,12 @@ def _names_from_around(text: str) -> list[str]:
     tables = [top]
     for table in tables:
         tables += table.get_children()
-        symbols = (
-            symbol
-            for symbol in table.get_symbols()
-            if table is top or symbol.is_global()
-        )
-        used |= {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
-    return sorted(
-        used
-        - set(names_bound(text))
-        - set(dir(builtins))
-        - {"rk", "__file__", "__name__"}
-    )
+        for symbol in table.get_symbols():
+            is_outer = table is top or symbol.is_global()
+            if is_outer and symbol.is_referenced():
+                used.add(symbol.get_name())
+    used.difference_update(names_bound(text), dir(builtins))
+    return sorted(used - {"rk", "__file__", "__name__"})
 
 
 def imports_beside(text: str, folder: Path) -> list[str]:
@@ -184,12 +177,14 @@ def imports_beside(text: str, folder: Path) -> list[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             imported += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            imported += [node.module or ""]
-    tops = [(name, folder / name.partition(".")[0]) for name in imported if name]
-    return [
-        name for name, top in tops if top.is_dir() or top.with_suffix(".py").is_file()
-    ]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported.append(node.module)
+    beside = []
+    for name in imported:
+        top = folder / name.partition(".")[0]
+        if top.is_dir() or top.with_suffix(".py").is_file():
+            beside.append(name)
+    return beside
 
 
 def expression(
@@ -245,9 +240,9 @@ def _write_container(value: Any, write: Callable[..., str]) -> str | None:
     if _is_literal(value):
         return None
     if isinstance(value, dict):
-        pairs = [
-            f"{write(key)}: {write(item, str(key))}" for key, item in value.items()
-        ]
+        pairs = []
+        for key, item in value.items():
+            pairs.append(f"{write(key)}: {write(item, str(key))}")
         return _block("{", pairs, "}")
     if isinstance(value, list):
         return _block("[", map(write, value), "]")

@@ -88,11 +88,11 @@ def read_choice(value: Any, options: str) -> str | None:
     else:
         spans = chain(*named_letters(text, options))
         letters = {text[start] for start, _ in spans}
-    named = []
+    named = ""
     for option in options:
         if letters & {option, option.lower(), option.upper()}:
-            named.append(option)
-    return named[0] if len(named) == 1 else None
+            named += option
+    return named if len(named) == 1 else None
 
 
 @lru_cache(maxsize=64)

@@ -228,10 +228,12 @@ def _element_key(value: Any, depth: int) -> Key:
     if isinstance(value, Mapping):
         keys = [(str(name), _element_key(value[name], depth + 1)) for name in value]
         return "object", frozenset(keys)
-    if isinstance(value, AbstractSet):
-        return "set", frozenset(_element_key(part, depth + 1) for part in value)
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return "list", tuple(_element_key(part, depth + 1) for part in value)
+    is_text = isinstance(value, str | bytes | bytearray)
+    if isinstance(value, AbstractSet | Sequence) and not is_text:
+        parts = [_element_key(part, depth + 1) for part in value]
+        if isinstance(value, AbstractSet):
+            return "set", frozenset(parts)
+        return "list", tuple(parts)
     number = read_number(value)
     if number is not None:
         return "number", number
@@ -285,10 +287,15 @@ def _read_enumeration(text: str, depth: int) -> list[Key]:
 
 def _choose_separators(places: list[re.Match[str]]) -> list[re.Match[str]]:
     """Choose the separators that count: semicolons, else commas, with a last "and"."""
-    chosen = [place for place in places if place[0][0] in ";；"]
-    if not chosen:
-        chosen = [place for place in places if place[0][0] in ",、，"]
-    ands = [place for place in places if place[0][0] == "a"]
+    semicolons, commas, ands = [], [], []
+    for place in places:
+        if place[0] == "and":
+            ands.append(place)
+        elif place[0][0] in ";；":
+            semicolons.append(place)
+        else:
+            commas.append(place)
+    chosen = semicolons or commas
     if not chosen:
         return ands
     # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet".
