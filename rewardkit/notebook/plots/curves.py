@@ -48,7 +48,8 @@ def forecast_curves(
     if figures is None:
         flat = [name for name in names if _is_flat(forecast, name)]
     if not figures:
-        figures = [name for name in names if name not in (*flat, *SAID_BY_OTHERS)]
+        left_out = {*flat, *SAID_BY_OTHERS}
+        figures = [name for name in names if name not in left_out]
     if len(forecast.best_of) < 2 or not figures:
         (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
         reason = [*forecast.notes, "there is nothing to forecast"][0]
@@ -88,22 +89,22 @@ def _describe_curves(forecast: Forecast, flat: Sequence[str]) -> list[str]:
 def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
     low, high = _span(forecast, name)
     label = forecast.called(name)
-    subject = f"the {label}" if name == "label" else f"'{label}'"
-    subject = TITLES.get(name, subject)
+    subject = TITLES.get(name, f"'{label}'")
+    if name == "label":
+        subject = f"the {label}"
     if np.isfinite(low) and canvas.too_far(low, high):
         words = f"from {low:.3g} to {high:.3g}: too far apart for a scale"
         return canvas.put_words(ax, words, subject)
     lines = []
     views = ((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))
-    for nth, (view, view_name) in enumerate(views):
+    for nth, (view, kind) in enumerate(views):
         if len(view) > 1:
             curve = view.curves[name]
             band = (curve.low, curve.high)
-            lines.append(
-                canvas.curve(ax, view.kl, curve.value, view_name, band, nth=nth)
-            )
+            lines.append(canvas.curve(ax, view.kl, curve.value, kind, band, nth=nth))
     best = forecast.best_of.curves[name]
-    start, end, change = map(float, (best.value[0], best.value[-1], best.change[-1]))
+    start = float(best.value[0])
+    end, change = float(best.value[-1]), float(best.change[-1])
     ax.axhline(start, color=canvas.GREY, linewidth=1, linestyle=":")
     if _is_flat(forecast, name):
         reach = max(0.05, 0.05 * abs(start))
@@ -116,7 +117,8 @@ def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
     else:
         moves = canvas.from_to(end - change, end)
         title = f"{subject} {moves} in the best of {forecast.best_of.points[-1]:g}"
-    axis, share = "KL in nats", best.known[-1]
+    axis = "KL in nats"
+    share = best.known[-1]
     if share < 1 - FLAT:
         axis += f", of the {canvas.share_text(share)} that have it at the end"
     return canvas.finished(ax, title, x=axis, y="mean")
@@ -155,7 +157,8 @@ def over_steps(
 
     Each point is of the last `window` steps together.
     """
-    ax, table = canvas.axes_for(ax), diagnosis.over_steps(window)
+    ax = canvas.axes_for(ax)
+    table = diagnosis.over_steps(window)
     subject = "the reward" if figure == "reward" else f"'{figure}'"
     if table.empty or table["step"].nunique() < 2:
         return canvas.put_words(ax, "fewer than two steps", subject)
@@ -210,7 +213,8 @@ def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
 
 def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
     """Draw the mean label of each level with its interval; the line is its score."""
-    ax, levels = canvas.axes_for(ax, width=6.4, height=3.6), report.calibration
+    ax = canvas.axes_for(ax, width=6.4, height=3.6)
+    levels = report.calibration
     if not levels:
         nothing = "no case is judged and labelled"
         return canvas.put_words(ax, nothing, f"'{report.judge}'")
@@ -226,9 +230,11 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.12, 1.12)
     ax.set_ylim(-0.05, 1.05)
     off = np.where((scores < low) | (scores > high), np.abs(means - scores), 0)
-    worst, title = levels[int(off.argmax())], "no level is clearly off its labels"
+    title = "no level is clearly off its labels"
     if off.any():
-        value, score = f"{worst['value']:.2g}", f"{worst['score']:.2g}"
-        title = f"cases called '{worst['level']}' have label {value}, not {score}"
-    title, axis = canvas.of_part(report.judge, title), "level, at its score"
-    return canvas.finished(ax, title, x=axis, y="mean label (95 % interval)")
+        worst = levels[int(off.argmax())]
+        label = f"{worst['value']:.2g}, not {worst['score']:.2g}"
+        title = f"cases called '{worst['level']}' have label {label}"
+    title = canvas.of_part(report.judge, title)
+    x, y = "level, at its score", "mean label (95 % interval)"
+    return canvas.finished(ax, title, x=x, y=y)

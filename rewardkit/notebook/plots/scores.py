@@ -43,17 +43,16 @@ def distribution(
     among more those that recur have bars of their own: no bin smears them. The title is
     `name` and what they `verb`.
     """
-    ax, finite = canvas.axes_for(ax), values[np.isfinite(values)]
-    missing, infinite = np.isnan(values).sum(), np.isinf(values).sum()
-    counts = []
-    if missing:
-        counts.append(f"{missing:,} not scored")
-    if infinite:
-        counts.append(f"{infinite:,} infinite")
-    others = ", ".join(counts)
+    ax = canvas.axes_for(ax)
+    finite = values[np.isfinite(values)]
+    others = _count_others(values)
     if not len(finite):
-        nothing = "nothing scored" if len(values) else "no completions"
-        return canvas.put_words(ax, others if infinite else nothing, name)
+        words = "nothing scored"
+        if np.isinf(values).any():
+            words = others
+        elif not len(values):
+            words = "no completions"
+        return canvas.put_words(ax, words, name)
     low, high = float(finite.min()), float(finite.max())
     if canvas.too_far(low, high):
         words = f"from {low:.3g} to {high:.3g}: too far apart for a scale"
@@ -66,15 +65,16 @@ def distribution(
             start, end = min(span[0], low), max(span[1], high)
     if start == end:
         start, end = start - 0.5, end + 0.5
-    _draw_bars(ax, finite, end - start)
+    atoms, counts = np.unique(np.round(finite, 9), return_counts=True)
+    _draw_bars(ax, finite, atoms, counts, end - start)
     reach = 0.08 * (end - start)
     ax.set_xlim(start - reach, end + reach)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    atoms, counts_of_atoms = _count_atoms(finite)
-    often = counts_of_atoms >= RECURS * len(finite)
-    _write_shares(ax, atoms[often], counts_of_atoms[often], len(finite))
+    often = counts >= RECURS * len(finite)
+    _write_shares(ax, atoms[often], counts[often], len(finite))
     of_finite = f" of {len(finite):,}" if others else ""
-    title = _describe_values(finite, verb, of_finite)
+    mode, most = atoms[counts.argmax()], int(counts.max())
+    title = _describe_values(finite, mode, most, verb, of_finite)
     if name:
         title = f"{name}: {title}"
     if others:
@@ -82,14 +82,23 @@ def distribution(
     return canvas.finished(ax, title, x=label, y="completions")
 
 
-def _count_atoms(values: Floats) -> tuple[Floats, Codes]:
-    """Return the distinct values, rounded, and how often each occurs."""
-    return np.unique(np.round(values, 9), return_counts=True)
+def _count_others(values: Floats) -> str:
+    """Count what is not scored or infinite, in words; "" where nothing is."""
+    counts = []
+    if missing := np.isnan(values).sum():
+        counts.append(f"{missing:,} not scored")
+    if infinite := np.isinf(values).sum():
+        counts.append(f"{infinite:,} infinite")
+    return ", ".join(counts)
 
 
-def _draw_bars(ax: Axes, values: Floats, reach: float) -> None:
-    """Draw a bar for each value that stands apart or recurs, bins for the others."""
-    atoms, counts = _count_atoms(values)
+def _draw_bars(
+    ax: Axes, values: Floats, atoms: Floats, counts: Codes, reach: float
+) -> None:
+    """Draw a bar for each value that stands apart or recurs, bins for the others.
+
+    `atoms` are the distinct values, rounded, and `counts` how often each occurs.
+    """
     gap = float(np.diff(atoms, append=np.inf).min())
     are_apart = gap >= FINEST_GAP * (values.max() - values.min())
     if len(atoms) <= FEW_ATOMS or (len(atoms) <= MOST_ATOMS and are_apart):
@@ -118,12 +127,13 @@ def _write_shares(ax: Axes, atoms: Floats, counts: Codes, total: int) -> None:
             canvas.label(ax, share, at, count, (0, 2), **style)
 
 
-def _describe_values(values: Floats, verb: str, of_finite: str) -> str:
-    """Say which value most have, or where half of them lie."""
-    atoms, counts = _count_atoms(values)
-    mode, share = atoms[counts.argmax()], float(counts.max() / len(values))
+def _describe_values(
+    values: Floats, mode: float, most: int, verb: str, of_finite: str
+) -> str:
+    """Say which value `most` have, the `mode`, or where half of them lie."""
     if len(values) == 1:
         return f"one completion {verb}s {mode:.3g}"
+    share = most / len(values)
     if share >= TITLE_SHARE:
         subject = "all" if share == 1 else canvas.share_text(share)
         return f"{subject}{of_finite} {verb} {mode:.3g}"
@@ -152,7 +162,8 @@ NO_PAIR = "no group has two completions with a reward"
 
 def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     """Draw groups by mean reward: range and mean, below them those without a signal."""
-    ax, stats = canvas.axes_for(ax), view.stats
+    ax = canvas.axes_for(ax)
+    stats = view.stats
     is_judged = (stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high)
     judged = np.flatnonzero(is_judged)
     low, mean, high = stats.low[judged], stats.mean[judged], stats.high[judged]
@@ -165,10 +176,8 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
         return canvas.put_words(ax, canvas.of_part(view.part, words))
     _draw_columns(ax, view, judged[np.lexsort((high - low, mean))])
     signal = _describe_signal(int(view.dead.sum()), view.several)
-    title, axis = (
-        canvas.of_part(view.part, signal),
-        "groups, sorted by their mean reward",
-    )
+    title = canvas.of_part(view.part, signal)
+    axis = "groups, sorted by their mean reward"
     return canvas.finished(ax, title, x=axis, y="reward", key=True)
 
 
@@ -195,14 +204,15 @@ def _draw_columns(ax: Axes, view: View, order: Codes) -> None:
     """Draw columns of neighbouring groups, and the share of dead ones in a strip."""
     columns = min(MOST_PLOT_COLUMNS, len(order))
     edges = np.linspace(0, len(order), columns + 1).astype(int)
-    sizes, stats = np.diff(edges), view.stats
+    sizes = np.diff(edges)
 
     def average(values: Any) -> Floats:
         sums = np.add.reduceat(values[order].astype(float), edges[:-1])
         return np.asarray(sums / sizes)
 
-    low, mean, high = average(stats.low), average(stats.mean), average(stats.high)
-    dead = average(view.dead)
+    stats = view.stats
+    low, high = average(stats.low), average(stats.high)
+    mean, dead = average(stats.mean), average(view.dead)
     place = edges[:-1] + (sizes + 1) / 2
     key = "lowest to highest sibling"
     if sizes.max() > 1:
@@ -236,12 +246,15 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
     free = iter(plots)
     for view in diagnosis.views:
         for name in view.names:
-            item, title = view.components[name], f"'{name}'"
-            if view.part:
-                title += f" of {view.part}"
-            options: dict[str, Any] = {"span": item.range, "ax": next(free)}
-            label = f"score, weight {item.weight:.3g}"
-            distribution(view.scores[name], label=label, name=title, **options)
+            item = view.components[name]
+            title = f"'{name}' of {view.part}" if view.part else f"'{name}'"
+            distribution(
+                view.scores[name],
+                label=f"score, weight {item.weight:.3g}",
+                name=title,
+                span=item.range,
+                ax=next(free),
+            )
     return plots
 
 
@@ -291,7 +304,8 @@ def _draw_share_bars(
         (effective, "of the advantage", canvas.BLUE, 0.19),
     )
     for shares, words, colour, shift in bars:
-        places, widths = np.arange(len(names)) + shift, np.nan_to_num(shares)
+        places = np.arange(len(names)) + shift
+        widths = np.nan_to_num(shares)
         ax.barh(places, 1.0, height=0.35, color=canvas.SOFT)
         ax.barh(places, widths, height=0.35, color=colour)
         first = int(np.argmax(np.isfinite(shares)))

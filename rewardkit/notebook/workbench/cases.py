@@ -265,7 +265,7 @@ class CaseMatrix(Panel):
         elif path:
             summary += f" ({path})"
         if result.left_out:
-            names = most([repr(name) for name in result.left_out], NAMED)
+            names = most(sorted(map(repr, result.left_out)), NAMED)
             summary += (
                 f"; what they expect of {names} is left out, as this reward has no "
                 "such component"
