@@ -167,12 +167,16 @@ class judge(ModelJudge):
         """Return the schema of an answer: a reason and a level for each criterion."""
         level = {"enum": list(self.levels)}
         schema = object_of({"reason": {"type": "string"}, "level": level})
-        return object_of(dict.fromkeys(names, schema)) if self.criteria else schema
+        if self.criteria:
+            return object_of(dict.fromkeys(names, schema))
+        return schema
 
     def _read(self, names: list[str], text: str) -> dict[str, dict[str, str]]:
         """Return reason and level by criterion."""
         answer = read_object(text, self._schema(names))
-        return answer if self.criteria else {"": answer}
+        if self.criteria:
+            return answer
+        return {"": answer}
 
     def _median(
         self, name: str, answers: Sequence[ModelAnswer]

@@ -171,6 +171,15 @@ def whole_number(option: str, value: Any, least: int = 1) -> Any:
     return value
 
 
+def share_by_mode(share: float, mode: str) -> float:
+    """Return a share as it is, or whether it is of "all" or of "any"."""
+    if mode == "all":
+        return float(share == 1.0)
+    if mode == "any":
+        return float(share > 0.0)
+    return share
+
+
 def is_amount(value: Any) -> bool:
     """Whether `value` is a finite number from 0, and no bool."""
     return (
@@ -200,6 +209,9 @@ def different_texts(option: str, value: Any) -> Any:
         )
     return value
 
+
+ShareMode = Literal["share", "all", "any"]
+"""What a measure of several names gives: the share of them, or 1.0 for all, or any."""
 
 Count = Annotated[int, partial(whole_number, least=0)]
 """A whole number from 0."""

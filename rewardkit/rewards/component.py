@@ -193,15 +193,13 @@ class Component:
             together = getattr(self.function, "together", "")
             object.__setattr__(self, "group", together == "group")
             object.__setattr__(self, "batch", together == "all")
+        owner = f"component {self.name!r}"
         for problem in self._problems():
-            raise RewardError(f"component {self.name!r}: {problem}")
-        self._check_calls()
+            raise RewardError(f"{owner}: {problem}")
+        # what cannot be called by name is an error here, where it is written
+        Call.read(self.function, owner, self.columns)
+        read_gate(self.gate, owner)
         sources_seen(filter(None, [self.function, self.gate]))
-
-    def _check_calls(self) -> None:
-        """Raise a RewardError where its function or gate cannot be called by name."""
-        Call.read(self.function, f"component {self.name!r}", self.columns)
-        read_gate(self.gate, f"component {self.name!r}")
 
     def _problems(self) -> Iterator[str]:
         weight, low_high = self.weight, self.range

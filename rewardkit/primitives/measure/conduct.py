@@ -25,13 +25,13 @@ from rewardkit.primitives.primitive import (
     STAR,
     Count,
     Primitive,
+    ShareMode,
     Texts,
     note,
+    share_by_mode,
     whole_number,
 )
 from rewardkit.primitives.texts import bare_words, runs
-
-ToolMode = Literal["share", "all", "any"]
 
 
 def _fall(count: int, full_until: float, zero_from: float) -> float:
@@ -113,10 +113,10 @@ class tool_calls(_OfCalls):
 
     names: Texts = field(metadata=STAR)
     _: KW_ONLY
-    mode: ToolMode = "share"
+    mode: ShareMode = "share"
 
     def __init__(
-        self, *args: str, names: tuple[str, ...] = (), mode: ToolMode = "share"
+        self, *args: str, names: tuple[str, ...] = (), mode: ShareMode = "share"
     ) -> None:
         self._fill(names=args or names, mode=mode)
 
@@ -134,11 +134,7 @@ class tool_calls(_OfCalls):
         if not self.names:
             return float(bool(counts))
         share = sum(name in counts for name in self.names) / len(self.names)
-        if self.mode == "all":
-            return float(share == 1.0)
-        if self.mode == "any":
-            return float(share > 0.0)
-        return share
+        return share_by_mode(share, self.mode)
 
 
 @dataclass(frozen=True, repr=False)

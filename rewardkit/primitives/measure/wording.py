@@ -16,6 +16,7 @@ from rewardkit.primitives.primitive import (
     Primitive,
     Texts,
     note,
+    share_by_mode,
 )
 from rewardkit.primitives.texts import (
     Expression,
@@ -100,10 +101,7 @@ class keywords(OfText):
             if next(places_of_word(self._normal(word), text), None) is not None:
                 occurring.append(word)
         note("keywords", occurring)
-        share = len(occurring) / len(self.words)
-        if self.mode == "any":
-            return float(share > 0.0)
-        return share if self.mode == "share" else float(share == 1.0)
+        return share_by_mode(len(occurring) / len(self.words), self.mode)
 
 
 @dataclass(frozen=True, repr=False)
