@@ -262,16 +262,14 @@ def test_the_samples_of_an_inspect_log_are_rollouts_and_its_grades_numbers(
     assert lost.reason == "ended in an error: ConnectionError: no host at all"
 
 
-def test_a_log_that_inspect_cannot_read_is_one_sentence(read_inspect):
-    with pytest.raises(
-        rk.RolloutsError, match="is not a log that Inspect can read: KeyError"
-    ):
-        read_inspect()
-
-
 @pytest.mark.parametrize("name", ["log.eval", "log.json"])
-def test_a_log_of_inspect_names_the_package_that_reads_it(tmp_path, monkeypatch, name):
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+def test_a_log_of_inspect_that_cannot_be_read_is_one_sentence(
+    read_inspect, tmp_path, monkeypatch, name
+):
+    with pytest.raises(rk.RolloutsError, match="that Inspect can read: KeyError"):
+        read_inspect()
+    for module in ("inspect_ai", "inspect_ai.log"):
+        monkeypatch.setitem(sys.modules, module, None)
     write(tmp_path, {name: json.dumps({"version": 2, "status": "success", "eval": {}})})
     with pytest.raises(rk.RolloutsError, match="pip install inspect-ai"):
         rk.load_rollouts(tmp_path / name)
@@ -282,26 +280,15 @@ def test_a_log_of_inspect_names_the_package_that_reads_it(tmp_path, monkeypatch,
 
 def trl(*left_out, **extra):
     """Rows of TRL with other columns between its two rewards and the advantage; a reward may be left out."""
-    out, rows = {"gold", "n_chars", "advantage", *left_out}, made.trl_rows()
-    kept = [
-        {name: value for name, value in row.items() if name not in out} for row in rows
-    ]
-    return [
-        {**some, **extra, "advantage": row["advantage"]}
-        for some, row in zip(kept, rows, strict=True)
-    ]
+    rows = pd.DataFrame(made.trl_rows(), dtype=object)
+    advantages = rows["advantage"]
+    rows = rows.drop(columns=["gold", "n_chars", "advantage", *left_out])
+    return rows.assign(**extra, advantage=advantages).to_dict("records")
 
 
 def verl(**columns):
     """Rows of verl's with further columns, of which a list has a value a row."""
-    return [
-        row
-        | {
-            name: cell[at] if type(cell) is list else cell
-            for name, cell in columns.items()
-        }
-        for at, row in enumerate(made.verl_rows())
-    ]
+    return pd.DataFrame(made.verl_rows()).assign(**columns).to_dict("records")
 
 
 @pytest.mark.parametrize(
@@ -436,15 +423,12 @@ def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_
 
 
 def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
-    for split in ("train", "test"):
-        made.write_saved_dataset(
-            tmp_path / split, [{"prompt": "p", "completion": split}]
-        )
-    write(tmp_path, {"dataset_dict.json": json.dumps({"splits": ["train", "test"]})})
+    splits = ["train", "test"]
+    for split in splits:
+        made.write_saved_dataset(tmp_path / split, [{"completion": split}])
+    write(tmp_path, {"dataset_dict.json": json.dumps({"splits": splits})})
     rollouts = rk.load_rollouts(tmp_path)
-    assert (
-        values(rollouts, "split") == ["train", "test"] == values(rollouts, "completion")
-    )
+    assert values(rollouts, "split") == splits == values(rollouts, "completion")
 
 
 A, B = ([{"completion": text}] for text in "ab")

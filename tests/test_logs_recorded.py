@@ -78,17 +78,23 @@ def test_weights_are_given_and_make_components_of_other_numbers(rows, given, wei
     assert rk.recorded(rk.load_rollouts(rows), given).weights == weights
 
 
+NO_SCORES = rk.load_rollouts(PLAIN)
+
+
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("rollouts", "weights", "said"),
     [
-        (None, r"holds no scores of a trainer; its columns of numbers are \['level'\]"),
-        ({"levl": 1.0}, "did you mean 'level'?"),
-        ({"tag": 1.0}, "the weights name 'tag'"),
+        (NO_SCORES, None, "holds no scores of a trainer; its columns of numbers are ['level']"),
+        (NO_SCORES, {"levl": 1.0}, "did you mean 'level'?"),
+        (NO_SCORES, {"tag": 1.0}, "the weights name 'tag'"),
+        (NO_SCORES, ["n"], "weights=['n'] is not a dict"),
+        ("a", None, "recorded takes Rollouts, not 'a'"),
+        (None, None, "recorded takes Rollouts, not None"),
     ],
-)
-def test_scores_that_are_not_there_are_one_sentence(weights, said):
-    with pytest.raises(rk.RewardError, match=said):
-        rk.recorded(rk.load_rollouts(PLAIN), weights)
+)  # fmt: skip
+def test_what_recorded_cannot_take_is_one_sentence(rollouts, weights, said):
+    with pytest.raises(rk.RewardError, match=re.escape(said)):
+        rk.recorded(rollouts, weights)
 
 
 def test_a_log_alone_is_diagnosed_suggested_on_and_saved(tmp_path):
@@ -242,20 +248,3 @@ def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
         assert re.search(
             r"log_weights.{1,20}\{.*acc.*: 1.0", re.sub("<[^>]*>", "", page)
         )
-
-
-@pytest.mark.parametrize(
-    ("rollouts", "weights", "said"),
-    [
-        ("a", None, "recorded takes Rollouts, not 'a'"),
-        (None, None, "recorded takes Rollouts, not None"),
-        (
-            rk.load_rollouts([{"prompt": "a", "completion": "b"}]),
-            ["n"],
-            "weights=['n'] is not a dict",
-        ),
-    ],
-)
-def test_recorded_says_what_it_takes(rollouts, weights, said):
-    with pytest.raises(rk.RewardError, match=re.escape(said)):
-        rk.recorded(rollouts, weights)

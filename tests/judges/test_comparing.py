@@ -299,11 +299,3 @@ def test_what_compares_siblings_is_saved_as_it_was_made(tmp_path):
     assert [repr(item.function) for item in read] == [
         repr(item.function) for item in made
     ]
-
-
-def test_opponents_are_an_even_number():
-    for opponents in (0, 3, True, 2.0):
-        with pytest.raises(
-            ValueError, match="give an even number from 2, or None for all"
-        ):
-            rk.judges.pairwise("Better?", model="tiny", opponents=opponents)

@@ -207,10 +207,8 @@ def test_options_are_sent_none_leaves_one_out_and_columns_are_shown_as_a_person_
 
 def test_a_missing_column_is_not_judged_and_nobody_is_asked(serve):
     server = serve(lambda *_: verdict())
-    rows = [
-        {"prompt": "p", "completion": "c", "ground_truth": truth}
-        for truth in (None, "4")
-    ]
+    row = {"prompt": "p", "completion": "c"}
+    rows = [{**row, "ground_truth": None}, {**row, "ground_truth": "4"}]
     scores = score(judge(server, "Right, by {ground_truth}?"), rows)
     assert reason(scores) == "there is no 'ground_truth'" and len(server.asked) == 1
 
@@ -392,6 +390,7 @@ SCALES = (
     {1: 0.0, "1": 1.0},
 )
 clear = partial(rk.judge, "Clear?", model="tiny")
+pairwise = partial(rk.judges.pairwise, "Better?", model="tiny")
 limits = rk.judges.Limits
 BAD = [
     *(
@@ -413,6 +412,10 @@ BAD = [
     (limits, {"budget": 1.0}, "budget= needs prices="),
     (limits, {"concurrency": 0}, "concurrency=0"),
     (limits, {"prices": 3}, "prices=3 does not fit"),
+    *(
+        (pairwise, {"opponents": opponents}, "give an even number from 2, or None")
+        for opponents in (0, 3, True, 2.0)
+    ),
     (
         lambda **how: rk.Component("c", clear(negative=True), **how),
         {"weight": -1},
@@ -434,7 +437,7 @@ def test_what_cannot_be_asked_is_told_before_any_call(serve, monkeypatch):
     gone = serve()
     gone.close()
     for options, why in [
-        ({"rubric": "As good as {truth}?"}, "asks for 'truth'"),
+        ({"criteria": {"good": "As good as {truth}?"}}, "asks for 'truth'"),
         (
             {"model": "tiny-3"},
             r"has no model 'tiny-3'; it has 'tiny', 'tiny-2'; did you mean 'tiny-2'\?",
@@ -445,17 +448,7 @@ def test_what_cannot_be_asked_is_told_before_any_call(serve, monkeypatch):
         ({"recorded": "missing.jsonl"}, "holds no recorded answers"),
     ]:
         with pytest.raises(rk.InputError, match=why):
-            score(
-                rk.judge(
-                    **{
-                        "rubric": "Clear?",
-                        "model": "tiny",
-                        "base_url": server.url,
-                        **options,
-                    }
-                ),
-                ["x"],
-            )
+            score(clear(**{"base_url": server.url, **options}), ["x"])
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     assert server.asked == []
     assert score(clear(), ["fine"]).score("c").tolist() == [1.0]
