@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import rewardkit as rk
+from rewardkit.answers.formats import find_likely_mark
 from rewardkit.answers.kinds import (
     KIND_SHARE,
     OPTION_LETTERS,
@@ -18,7 +19,6 @@ from rewardkit.answers.kinds import (
     read_truth,
     states_list,
 )
-from rewardkit.answers.marks import find_likely_mark
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.extract.letters import read_choice

@@ -17,17 +17,15 @@ from rewardkit.mutation.mutations import Mutant, mutants_of
 from rewardkit.mutation.results import Judged, MutantResult, Verdict
 from rewardkit.mutation.rows import (
     MOST_DIFFERENCES,
-    TrialRows,
-    make_rows,
-    propose_cases,
-)
-from rewardkit.mutation.scoring import (
     BudgetOver,
     Hangs,
     Memory,
+    TrialRows,
     distances,
     find_late,
+    make_rows,
     outcomes_of,
+    propose_cases,
 )
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.options import BUDGET, check_arguments

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.answers import states_truth
+from rewardkit.answers.formats import find_marks
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -17,7 +18,6 @@ from rewardkit.answers.kinds import (
     read_options,
     read_truth,
 )
-from rewardkit.answers.marks import find_marks
 from rewardkit.strategies.strategy import wrong_answers
 from rewardkit.strategies.values import truth_like
 

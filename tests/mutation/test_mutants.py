@@ -10,8 +10,7 @@ from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError, RewardError
-from rewardkit.mutation import scoring
-from rewardkit.mutation.scoring import Memory
+from rewardkit.mutation.rows import Memory
 from rewardkit.scoring.calls import Calls
 
 pytestmark = pytest.mark.integration
@@ -365,7 +364,7 @@ def load(tmp_path):
 def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(
     load, monkeypatch
 ):
-    monkeypatch.setattr(scoring, "SECONDS", 0.1)
+    monkeypatch.setattr("rewardkit.mutation.rows.LEAST_SECONDS", 0.1)
     fast, slow = (
         rk.mutants(load(SLOW.format(delay=delay)), CASES, timeout=5.0)
         for delay in (0.0, 0.2)
@@ -387,7 +386,7 @@ def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(
 def test_code_that_does_not_end_any_more_is_caught_within_its_time(
     load, monkeypatch, delay, options, reason
 ):
-    monkeypatch.setattr(scoring, "SECONDS", 0.01)
+    monkeypatch.setattr("rewardkit.mutation.rows.LEAST_SECONDS", 0.01)
     reward = load(LOOP.format(delay=delay))
     result = rk.mutants(reward, [{"completion": "abc", "reward": [0, 2]}], **options)
     hanging = next(item for item in result.judged if item.mutant.after == "left -= 2")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.answers.marks import find_likely_mark
+from rewardkit.answers.formats import find_likely_mark
 from rewardkit.findings import Finding, rule
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in

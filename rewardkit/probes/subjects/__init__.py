@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.answers.marks import find_likely_mark
+from rewardkit.answers.formats import find_likely_mark
 from rewardkit.probes.runner import Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (
     best_format,

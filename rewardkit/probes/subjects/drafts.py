@@ -17,9 +17,15 @@ from itertools import islice
 
 import numpy as np
 
-from rewardkit.answers.formats import Format, propose_formats, skeleton
+from rewardkit.answers.formats import (
+    LOOSE_MARKS,
+    Format,
+    MarkedAnswer,
+    find_marks,
+    propose_formats,
+    skeleton,
+)
 from rewardkit.answers.kinds import kind_of, kind_of_stated, read_truth, states_list
-from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import LogPart, ScoredLog, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
