@@ -13,7 +13,7 @@ from typing import Any
 from rewardkit.findings import BEATS
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import ProbeTrial
-from rewardkit.strategies.equivalents import LAYOUT
+from rewardkit.strategies.notations import LAYOUT
 from rewardkit.strategies.strategy import EASE, Strategy
 
 # shares of what being right adds

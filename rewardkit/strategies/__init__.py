@@ -10,24 +10,14 @@ from types import ModuleType
 
 from rewardkit.strategies import (
     added_text,
-    endless,
-    equivalents,
     guesses,
-    look_alikes,
     near_misses,
+    notations,
     values,
 )
 from rewardkit.strategies.strategy import Strategy
 
-MODULES = (
-    guesses,
-    near_misses,
-    values,
-    equivalents,
-    look_alikes,
-    added_text,
-    endless,
-)
+MODULES = (guesses, near_misses, values, notations, added_text)
 
 
 def strategies_in(module: ModuleType) -> Iterator[Strategy]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from functools import wraps
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.strategies.strategy import Attempt, Build, Strategy, Subject, strategy
+from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
 LONGEST_EXTENDED = 80
 """Characters of a text; a longer one with something added may still be right."""
@@ -18,18 +19,15 @@ NumberChange = Callable[[Decimal], Iterable[Decimal | str]]
 TextChange = Callable[[str], Iterable[str]]
 
 
-def _near(name: str, says: str, build: Build, *kinds: str) -> Strategy:
-    return Strategy(name, "near_misses", build, says, knows="near", kinds=kinds)
-
-
 def near_number(says: str) -> Callable[[NumberChange], Strategy]:
     """Make a strategy of a function from the right number to numbers near it."""
 
     def decorate(change: NumberChange) -> Strategy:
+        @wraps(change)
         def build(subject: Subject) -> Iterator[str]:
             yield from _write_numbers(subject, change)
 
-        return _near(change.__name__, says, build, "number")
+        return near_miss(says, kinds=("number",))(build)
 
     return decorate
 
@@ -38,10 +36,11 @@ def near_text(says: str, *kinds: str) -> Callable[[TextChange], Strategy]:
     """Make a strategy of a function from the right answer to answers near it."""
 
     def decorate(change: TextChange) -> Strategy:
+        @wraps(change)
         def build(subject: Subject) -> Iterator[str]:
             yield from map(subject.format.write, change(subject.right.strip()))
 
-        return _near(change.__name__, says, build, *kinds)
+        return near_miss(says, kinds=kinds)(build)
 
     return decorate
 
@@ -118,12 +117,7 @@ def _drop_digits(value: Decimal) -> Iterator[str]:
         yield digits[1:].lstrip("0") or digits[:-1]
 
 
-@strategy(
-    "near_misses",
-    "a longer answer that contains the right one",
-    knows="near",
-    kinds=("number", "text"),
-)
+@near_miss("a longer answer that contains the right one", kinds=("number", "text"))
 def too_much(subject: Subject) -> Iterator[str]:
     text = subject.right.strip()
     if subject.kind == "number":
@@ -133,12 +127,7 @@ def too_much(subject: Subject) -> Iterator[str]:
         yield subject.format.write(f"{text}less")
 
 
-@strategy(
-    "near_misses",
-    "a part of the answer",
-    knows="near",
-    kinds=("number", "text", "code"),
-)
+@near_miss("a part of the answer", kinds=("number", "text", "code"))
 def too_little(subject: Subject) -> Iterator[str]:
     text = subject.right.strip()
     if subject.kind == "number":
@@ -159,9 +148,7 @@ def words_turned(text: str) -> Iterator[str]:
         yield " ".join(reversed(words))
 
 
-@strategy(
-    "near_misses", "code with any other number in it", knows="near", kinds=("code",)
-)
+@near_miss("code with any other number in it", kinds=("code",))
 def other_constant(subject: Subject) -> Iterator[Attempt]:
     """Try several numbers together, as code may do the same with some of them."""
     match = re.search(r"(?<![\w.])\d+(?![\w.]*\d)", subject.right)
@@ -181,12 +168,7 @@ def whole_table(text: str) -> Iterator[str]:
         yield f"SELECT * FROM {match[1]}"
 
 
-@strategy(
-    "near_misses",
-    "the answer with other numbers in it",
-    knows="near",
-    kinds=("text", "mathematics"),
-)
+@near_miss("the answer with other numbers in it", kinds=("text", "mathematics"))
 def other_number(subject: Subject) -> Iterator[str]:
     """Change one number, make all of them 0, and give the other half of the day."""
     right = subject.right
@@ -200,12 +182,7 @@ def other_number(subject: Subject) -> Iterator[str]:
         yield subject.format.write(right.replace(digits, other, 1))
 
 
-@strategy(
-    "near_misses",
-    "a span or box that is far wider, or far away",
-    knows="near",
-    kinds=("text", "json"),
-)
+@near_miss("a span or box that is far wider, or far away", kinds=("text", "json"))
 def other_span(subject: Subject) -> Iterator[str]:
     """Change the ends of a span (two numbers) or a box (four, low ones first)."""
     pieces = re.split(r"(\d+(?:\.\d+)?)", subject.right)
@@ -223,9 +200,7 @@ def other_span(subject: Subject) -> Iterator[str]:
             yield subject.format.write("".join(pieces))
 
 
-@strategy(
-    "near_misses", "a half-open interval that is open at the other end", knows="near"
-)
+@near_miss("a half-open interval that is open at the other end")
 def other_end(subject: Subject) -> Iterator[str]:
     interval = r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])"
     match = re.fullmatch(interval, subject.right.strip())

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from rapidfuzz import fuzz
@@ -190,6 +191,10 @@ def strategy(family: str, says: str, **options: Any) -> Callable[[Build], Strate
         return Strategy(build.__name__, family, build, says, **options)
 
     return decorate
+
+
+near_miss = partial(strategy, "near_misses", knows="near")
+"""The decorator `strategy` for answers that are wrong by a little."""
 
 
 def strategies_of_texts(

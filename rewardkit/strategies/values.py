@@ -9,7 +9,7 @@ import copy
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.answers.kinds import split_items
@@ -18,11 +18,11 @@ from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import NUMERIC_KINDS
 from rewardkit.strategies.strategy import (
     Attempt,
-    Build,
     Expects,
     Strategy,
     Subject,
     change_values,
+    near_miss,
     strategies_of_texts,
     strategy,
 )
@@ -37,11 +37,8 @@ ORDER_ASKED = re.compile(
 """What a prompt says that asks for an order."""
 
 
-def near_structure(
-    says: str, *kinds: str, family: str = "near_misses"
-) -> Callable[[Build], Strategy]:
-    """Make a strategy for answers with parts, of a function that writes near misses."""
-    return strategy(family, says, knows="near", kinds=kinds)
+LISTS = ("list", "json")
+"""Kinds of answers that have items."""
 
 
 def _write(subject: Subject, value: Any) -> str:
@@ -51,7 +48,7 @@ def _write(subject: Subject, value: Any) -> str:
 # --- objects
 
 
-@near_structure("an object with one wrong value", "json")
+@near_miss("an object with one wrong value", kinds=("json",))
 def one_value(subject: Subject) -> Iterator[str]:
     """Change the last of several values, and the first."""
     right = json.loads(subject.right)
@@ -89,7 +86,7 @@ def _with_values(value: Any, values: dict[Place, Any]) -> Any:
     return changed
 
 
-@near_structure("an object whose values contain the right ones", "json")
+@near_miss("an object whose values contain the right ones", kinds=("json",))
 def longer_values(subject: Subject) -> Iterator[str]:
     right = json.loads(subject.right)
     if isinstance(right, dict) and right:
@@ -107,7 +104,7 @@ def _extend_values(value: Any) -> Any:
     return f"un{value}less" if isinstance(value, str) else value
 
 
-@near_structure("an object without one of its keys", "json")
+@near_miss("an object without one of its keys", kinds=("json",))
 def one_key(subject: Subject) -> Iterator[str]:
     right = json.loads(subject.right)
     if isinstance(right, dict) and len(right) > 1:
@@ -115,7 +112,7 @@ def one_key(subject: Subject) -> Iterator[str]:
         yield _write(subject, right)
 
 
-@near_structure("an object with two of its values exchanged", "json")
+@near_miss("an object with two of its values exchanged", kinds=("json",))
 def swapped_values(subject: Subject) -> Iterator[str]:
     """Exchange two different values of one type that stand behind different keys."""
     right = json.loads(subject.right)
@@ -148,16 +145,14 @@ def _write_items(subject: Subject, items: list[Any]) -> str:
     return subject.format.write(joint.join(items))
 
 
-@near_structure(
-    "one of the right items over and over", "list", "json", family="shotgun"
-)
+@strategy("shotgun", "one of the right items over and over", knows="near", kinds=LISTS)
 def repeated_item(subject: Subject) -> Iterator[str]:
     items = _list_items(subject)
     if len(set(map(str, items))) > 1:
         yield _write_items(subject, items[:1] * (2 * len(items)))
 
 
-@near_structure("the right items in another order", "list", "json")
+@near_miss("the right items in another order", kinds=LISTS)
 def other_order(subject: Subject) -> Iterator[str]:
     if not ORDER_ASKED.search(subject.prompt):
         return
@@ -166,7 +161,7 @@ def other_order(subject: Subject) -> Iterator[str]:
         yield _write_items(subject, items[1:] + items[:1])
 
 
-@near_structure("a list with a wrong item, exchanged or added", "list")
+@near_miss("a list with a wrong item, exchanged or added", kinds=("list",))
 def other_item(subject: Subject) -> Iterator[str]:
     items = _list_items(subject)
     for answer in subject.wrong:
@@ -177,7 +172,7 @@ def other_item(subject: Subject) -> Iterator[str]:
                 return
 
 
-@near_structure("a list with one item more, or one less", "list", "json")
+@near_miss("a list with one item more, or one less", kinds=LISTS)
 def one_item(subject: Subject) -> Iterator[str]:
     items = _list_items(subject)
     if items and subject.kind == "json":
@@ -286,9 +281,7 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
             yield Attempt.of(text, ground_truth="")
 
 
-@strategy(
-    "near_misses", "a number with other decimals", knows="near", kinds=("number",)
-)
+@near_miss("a number with other decimals", kinds=("number",))
 def other_decimals(subject: Subject) -> Iterator[Attempt]:
     if re.search(r"\.\d", subject.right):
         truth = truth_like(subject.columns.get("ground_truth"), "3.25")

@@ -18,7 +18,7 @@ from rewardkit.probes.runner import NO_BUDGET, RowOutcome, Tries
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import ReasonCode
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.strategies.endless import LONG_COMPLETION, PATTERNS
+from rewardkit.strategies.added_text import LONG_COMPLETION, PATTERNS
 from rewardkit.strategies.strategy import Attempt, Row, Strategy, Subject
 
 OFTEN_WRITTEN = 10_000

@@ -19,7 +19,7 @@ from rewardkit.probes.verdicts import (
     severity_of,
 )
 from rewardkit.strategies import STRATEGIES
-from rewardkit.strategies.equivalents import LAYOUT, NOTATION
+from rewardkit.strategies.notations import LAYOUT, NOTATION
 
 Findings = Sequence[Finding]
 
