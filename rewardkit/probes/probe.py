@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.errors import InputError, RolloutsError, check_label, check_seed
-from rewardkit.findings import SEVERITIES, Finding, Rule, run_rules
+from rewardkit.findings import SEVERITIES, Finding, Rule, percent, run_rules
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import warn_of_calls
@@ -20,22 +20,16 @@ from rewardkit.probes.baseline import Baseline, load_baseline
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
 from rewardkit.probes.findings import (
+    ALWAYS_FAILING,
     OVERALL_RULES,
     PART_RULES,
     WHOLE_RULES,
-    explain_failed,
-    explain_noise,
-    explain_parts,
-    explain_unlimited,
+    failures,
     find_paid,
+    parts_without_truth,
     sort_findings,
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
-from rewardkit.probes.findings.failures import (
-    ALWAYS_FAILING,
-    failures,
-    parts_without_truth,
-)
 from rewardkit.probes.options import (
     BUDGET,
     CALL_TIMEOUT,
@@ -46,12 +40,17 @@ from rewardkit.probes.options import (
 )
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import Inconclusive, ProbeResult, count_alarms
-from rewardkit.probes.runner import Tries
+from rewardkit.probes.runner import Tries, runs_users_code
 from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
-from rewardkit.probes.trials import ProbeTrial, measure_subjects, run_trials
-from rewardkit.probes.verdicts import WILD, tally_trials
+from rewardkit.probes.trials import (
+    WILD,
+    ProbeTrial,
+    measure_subjects,
+    run_trials,
+    tally_trials,
+)
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
@@ -72,6 +71,9 @@ RULES: tuple[Rule, ...] = (
 
 LATE_CALLS = 2
 """Late calls of one pass, after which its other calls are not made."""
+
+MANY_FAILED = 0.5
+"""Share of failed attempts from which little is known. Our choice."""
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 """Shares of the work that are done after its steps, about, for a bar. Our choice."""
@@ -287,6 +289,50 @@ def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, i
     if not trials and tries.is_over and not tries.is_hopeless:
         return {probe.name: 0 for probe in probes}
     return dict(Counter(trial.probe.name for trial in trials if not trial.is_tried))
+
+
+# --- what could not be decided
+
+
+def explain_parts(
+    observed: Observed, findings: Iterable[Finding]
+) -> Iterator[Inconclusive]:
+    """Say which parts of the log could not be probed, and why."""
+    # a reward that ignores the completion pays no right answer more
+    if all(finding.code != "ignores_completion" for finding in findings):
+        for part, why in observed.calibration.why.items():
+            yield Inconclusive(part, why)
+
+
+def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that rewards differ too much from call to call, if they do."""
+    if observed.noise > WILD:
+        yield Inconclusive(
+            "probes",
+            "the same completion scored twice differs by up to "
+            f"{percent(observed.noise)} of what being right adds, so nothing can be "
+            "told of what is paid; take chance out of the reward, or average it",
+        )
+
+
+def explain_unlimited(
+    reward: Reward, timeout: float | None, unsendable: str | None
+) -> Iterator[Inconclusive]:
+    """Say why calls of users' code cannot be ended, if they cannot."""
+    why = unsendable
+    if not why and timeout is None and runs_users_code(reward):
+        why = "there is no timeout; give one in seconds"
+    if why:
+        yield Inconclusive("hang", f"no call can be ended, as {why}")
+
+
+def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that most attempts failed, if they did."""
+    finished = [trial for trial in observed.trials if trial.is_tried]
+    count = sum(trial.has_failed for trial in finished)
+    if count > MANY_FAILED * len(finished):
+        why = f"{count} of {len(finished)} attempts failed"
+        yield Inconclusive("probes", f"{why}, so what they would earn is not known")
 
 
 def explain_unsearched(observed: Observed) -> Iterator[Inconclusive]:

@@ -10,8 +10,8 @@ import regex
 from planted_probes import inside, probed
 
 import rewardkit as rk
-from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
+from rewardkit.probes.contract.hang import slow_texts
 
 pytestmark = pytest.mark.integration
 

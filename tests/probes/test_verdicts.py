@@ -10,12 +10,13 @@ from planted_probes import inside, made, number, probed, strict
 from rewardkit.answers.formats import Format
 from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.trials import ProbeTrial, run_trials
-from rewardkit.probes.verdicts import (
+from rewardkit.probes.trials import (
     Fall,
+    ProbeTrial,
     Tally,
     find_fall,
     risk_of,
+    run_trials,
     severity_of,
     tally_trials,
     wilson,

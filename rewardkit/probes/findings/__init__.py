@@ -1,32 +1,259 @@
-"""The rules that probe() runs, how findings are merged, and what is undecided."""
+"""The rules that probe() runs, and how findings are merged.
+
+Here are the rules of rewards that fail or score the same on everything, or fail on some
+rows; those of what wrong answers earn and right ones lose are in `floor` and `causes`.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from statistics import fmean
+from typing import Any
 
-from rewardkit.findings import Finding, Rule, percent, run_rules
-from rewardkit.probes.findings import causes, failures, floor
+from rewardkit.findings import Example, Finding, Rule, rule, run_rules
+from rewardkit.probes.findings import causes, floor
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
     alarms_among,
+    row_example,
 )
-from rewardkit.probes.result import Inconclusive
-from rewardkit.probes.runner import runs_users_code
-from rewardkit.probes.verdicts import WILD, wilson
-from rewardkit.rewards.reward import Reward
+from rewardkit.probes.runner import RowOutcome, are_equal
+from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.trials import HIGH_RISK, WILD, ProbeTrial, wilson
+from rewardkit.reasons import Reason, ReasonCode
+from rewardkit.strategies.strategy import Row
 
-MANY_FAILED = 0.5
-"""Share of failed attempts from which little is known. Our choice."""
+Findings = Sequence[Finding]
+
+OF_LOG = "rollout"
+"""Name in place of a probe's for rows of the log."""
+
+BEYOND_PROBES = "completion"
+"""The same for rows that the search or the contract tried."""
+
+FAILURE_CODES = {
+    ReasonCode.LATE: "hang",
+    ReasonCode.PROCESS_ENDED: "dies",
+    ReasonCode.OUT_OF_RANGE: "out_of_range",
+    ReasonCode.NOT_FINITE: "not_finite",
+    ReasonCode.WRONG_LENGTH: "wrong_length",
+    ReasonCode.WRONG_TYPE: "wrong_type",
+    ReasonCode.NOT_A_LIST: "wrong_type",
+}
+"""Code of the reason of a failure -> code of the finding; of others "raises"."""
+
+FATAL_CODES = ("hang", "dies", "wrong_length")
+"""Failures of which one is enough to stop a training."""
+
+ALWAYS_CODES = {"hang": "always_late", "raises": "always_errors"}
+MODE_CODES = {"deaf": "ignores_truth", "inverted": "inverted"}
+
+ALWAYS_FAILING = (
+    "always_errors",
+    "always_abstains",
+    "always_late",
+    "wrong_length",
+    "wrong_type",
+    "not_finite",
+)
+"""Findings of a reward that judges no row."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row on which a component failed.
+
+    `probe` is the probe that wrote the row, `outcome` what it got.
+    """
+
+    probe: str
+    row: Row
+    outcome: RowOutcome
+    reason: Reason
+
+    @property
+    def code(self) -> str:
+        """The code of the finding that it is reported by."""
+        return FAILURE_CODES.get(self.reason.code, "raises")
+
+    def example(self, columns: Row | None = None) -> Example:
+        """Make an example with these columns, or the usual ones."""
+        reason = self.reason.shortened()
+        return row_example(
+            self.row,
+            self.outcome.reward,
+            self.probe,
+            str(reason),
+            columns=columns,
+            reason=reason,
+        )
+
+
+# --- on everything: each finding says all there is to say of what is paid
+
+
+@rule(*ALWAYS_FAILING, "dies")
+def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that judges no row, by its commonest reason."""
+    calibration = observed.calibration
+    if not calibration.pool or calibration.rewards:
+        return
+    code: str = "always_abstains"
+    why: Reason | str = "no component is for these rows"
+    reasons: Counter[Reason] = Counter()
+    for _, outcome in calibration.pool:
+        reasons.update(outcome.reasons.values())
+    if reasons:
+        ((reason, _),) = reasons.most_common(1)
+        why = reason.shortened()
+        if _has_failures(calibration):
+            code = FAILURE_CODES.get(reason.code, "raises")
+            code = ALWAYS_CODES.get(code, code)
+    yield observed.finding(
+        code,
+        len(calibration.pool),
+        severity="high",
+        examples=[_first_example(code, calibration)],
+        reason=why,
+    )
+
+
+@rule("constant")
+def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is the same for all that was tried so far."""
+    calibration, tries = observed.calibration, observed.tries
+    is_open = not {"slow", "unknown"}.isdisjoint(calibration.modes.values())
+    if not calibration.rewards or is_open or _has_failures(calibration):
+        return
+    if are_equal(tries.rewards):
+        count = len(tries.rewards)
+        yield observed.finding(
+            "constant",
+            count,
+            examples=[_first_example("constant", calibration)],
+            value=calibration.rewards[0],
+            unjudged=tries.calls - count,
+        )
+
+
+@rule("ignores_truth", "inverted")
+def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is deaf to the truth, or upside down, everywhere."""
+    calibration = observed.calibration
+    if not findings and calibration.rewards and calibration.mode in MODE_CODES:
+        yield observed.finding(MODE_CODES[calibration.mode], observed.tries.calls)
+
+
+def _has_failures(calibration: Calibration) -> bool:
+    return any(outcome.failures for _, outcome in calibration.pool)
+
+
+def _first_example(code: str, calibration: Calibration) -> Example:
+    """Show a finding by the first rollout, as any other would do."""
+    row, outcome = calibration.pool[0]
+    for reason in outcome.reasons.values():
+        return Failure(code, row, outcome, reason).example()
+    return row_example(row, outcome.reward, code, "")
+
+
+@rule("ignores_truth", "inverted", "constant")
+def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report parts that are deaf to the truth, upside down, or constant."""
+    for part, mode in observed.calibration.modes.items():
+        if mode in MODE_CODES:
+            in_part = replace(observed, part=part)
+            yield in_part.finding(MODE_CODES[mode], observed.tries.calls)
+    for part, (reward, count) in observed.calibration.constants.items():
+        in_part = replace(observed, part=part)
+        yield in_part.finding("constant", count, value=reward)
+
+
+# --- on some of what was tried
+
+
+@rule("raises", *dict.fromkeys(FAILURE_CODES.values()))
+def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report what raised, or gave no score: one finding a component and code."""
+    rows = [(OF_LOG, *pair) for pair in observed.calibration.pool]
+    rows += [(BEYOND_PROBES, *pair) for pair in observed.failed]
+    for trial in observed.trials:
+        if observed.has_truth(trial.attempt):
+            rows += _rows_of(trial, observed)
+    groups: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+    for probe, row, outcome in rows:
+        for component, reason in outcome.failures.items():
+            failure = Failure(probe, row, outcome, reason)
+            groups[component, failure.code].append(failure)
+    n = len(rows) + observed.calls - len(observed.failed)
+    origins: set[tuple[str, str]] = set()
+    for (component, code), group in groups.items():
+        origin = [*group[0].reason.passed_by, component][0] or component
+        if (origin, code) in origins:
+            continue  # it only passes on what the same field did
+        origins.add((origin, code))
+        in_log = any(failure.probe == OF_LOG for failure in group)
+        is_frequent = len(group) >= HIGH_RISK * n
+        yield report_failures(
+            code,
+            n,
+            group,
+            observed,
+            severity="high" if in_log or is_frequent or code in FATAL_CODES else "warn",
+            component=component,
+            what=f"{len(group)} of {n} completions that were tried",
+        )
+
+
+def _rows_of(
+    trial: ProbeTrial, observed: Observed
+) -> Iterator[tuple[str, Row, RowOutcome]]:
+    outcomes = zip(trial.attempt.rows, trial.outcomes, strict=True)
+    for (text, columns), outcome in outcomes:
+        if outcome is not None:
+            row = observed.tries.varied(trial.subject.columns, text, **columns)
+            yield trial.probe.name, row, outcome
+
+
+def report_failures(
+    code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
+) -> Finding:
+    """Make a finding, with the shortest completion of each type of error."""
+    longest_first = sorted(
+        group,
+        key=lambda failure: len(str(failure.row.get("completion"))),
+        reverse=True,
+    )
+    shortest = {failure.reason.title: failure for failure in longest_first}
+    titles = Counter(failure.reason.title for failure in group).most_common(4)
+    commonest = next(
+        failure.reason for failure in group if failure.reason.title == titles[0][0]
+    )
+    return observed.finding(
+        code,
+        n,
+        len(group),
+        examples=[
+            failure.example(observed.shown_columns(failure.row))
+            for failure in shortest.values()
+        ],
+        reason=commonest.shortened(),
+        errors=titles if len(titles) > 1 else [],
+        seconds=group[0].reason.seconds or math.nan,
+        **evidence,
+    )
+
+
+# --- all rules, and what they find
 
 OVERALL_RULES: tuple[Rule, ...] = (
-    failures.judges_nothing,
-    failures.always_the_same,
-    failures.misreads_truth,
+    judges_nothing,
+    always_the_same,
+    misreads_truth,
 )
 """Of a reward for which nothing else needs to be tried."""
 PART_RULES: tuple[Rule, ...] = (
@@ -41,8 +268,8 @@ PART_RULES: tuple[Rule, ...] = (
 """Of each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
     floor.against_label,
-    failures.parts_without_truth,
-    failures.failures,
+    parts_without_truth,
+    failures,
 )
 """Of all rollouts, each at a step of its own."""
 
@@ -120,47 +347,3 @@ def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
         examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
         part="" if set(names) >= set(parts) else ", ".join(names),
     )
-
-
-# --- what could not be decided
-
-
-def explain_parts(
-    observed: Observed, findings: Iterable[Finding]
-) -> Iterator[Inconclusive]:
-    """Say which parts of the log could not be probed, and why."""
-    # a reward that ignores the completion pays no right answer more
-    if all(finding.code != "ignores_completion" for finding in findings):
-        for part, why in observed.calibration.why.items():
-            yield Inconclusive(part, why)
-
-
-def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that rewards differ too much from call to call, if they do."""
-    if observed.noise > WILD:
-        yield Inconclusive(
-            "probes",
-            "the same completion scored twice differs by up to "
-            f"{percent(observed.noise)} of what being right adds, so nothing can be "
-            "told of what is paid; take chance out of the reward, or average it",
-        )
-
-
-def explain_unlimited(
-    reward: Reward, timeout: float | None, unsendable: str | None
-) -> Iterator[Inconclusive]:
-    """Say why calls of users' code cannot be ended, if they cannot."""
-    why = unsendable
-    if not why and timeout is None and runs_users_code(reward):
-        why = "there is no timeout; give one in seconds"
-    if why:
-        yield Inconclusive("hang", f"no call can be ended, as {why}")
-
-
-def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that most attempts failed, if they did."""
-    finished = [trial for trial in observed.trials if trial.is_tried]
-    count = sum(trial.has_failed for trial in finished)
-    if count > MANY_FAILED * len(finished):
-        why = f"{count} of {len(finished)} attempts failed"
-        yield Inconclusive("probes", f"{why}, so what they would earn is not known")

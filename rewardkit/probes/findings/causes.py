@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among
-from rewardkit.probes.verdicts import (
+from rewardkit.probes.trials import (
     LAYOUT_LOST,
     RIGHT_LOST,
     Tally,

@@ -16,9 +16,10 @@ from rewardkit.findings import Example, Finding, read_codes
 from rewardkit.probes.runner import RowOutcome, Tries, reward_for
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.scales import Calibration, Scale
-from rewardkit.probes.trials import Measured, ProbeTrial
-from rewardkit.probes.verdicts import (
+from rewardkit.probes.trials import (
     Fall,
+    Measured,
+    ProbeTrial,
     RewardRange,
     Tally,
     components_at_fault,

@@ -11,8 +11,13 @@ from rewardkit.findings import Example, Finding, most, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.trials import ProbeTrial
-from rewardkit.probes.verdicts import NOISY, RARE, RIGHT_LOST, components_at_fault
+from rewardkit.probes.trials import (
+    NOISY,
+    RARE,
+    RIGHT_LOST,
+    ProbeTrial,
+    components_at_fault,
+)
 from rewardkit.strategies.strategy import Subject
 
 Findings = Sequence[Finding]

@@ -38,7 +38,7 @@ from rewardkit.probes.search.exploits import (
     is_explained,
     report_exploit,
 )
-from rewardkit.probes.verdicts import FULL_MARKS, WILD
+from rewardkit.probes.trials import FULL_MARKS, WILD
 from rewardkit.strategies.strategy import Subject
 
 SHRINK_CALLS = 300

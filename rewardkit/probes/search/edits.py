@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import Generator
 
 from rewardkit.answers.formats import find_tags
-from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
+from rewardkit.probes.contract.hang import samples
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.search.completions import (
     CLOSING,
