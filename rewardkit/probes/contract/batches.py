@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.findings import Example, Finding
-from rewardkit.probes.findings.evidence import Observed, make_finding, row_example
+from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import Tries, score_rows
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
@@ -112,10 +112,12 @@ class Batches:
         component: str | None = None,
     ) -> Finding:
         """Make the finding of a broken rule; `what` goes into its sentence."""
-        return make_finding(
+        if len(self.reward.names) < 2:
+            component = None
+        return self.observed.finding(
             code,
             max(1, len(self.rows)),
-            component=component if len(self.reward.names) > 1 else None,
+            component=component,
             examples=examples,
             kind="contract",
             what=what.rstrip("."),

@@ -83,15 +83,8 @@ class Failure:
 
     def example(self, columns: Row | None = None) -> Example:
         """Make an example with these columns, or the usual ones."""
-        reason = self.reason.shortened()
-        return row_example(
-            self.row,
-            self.outcome.reward,
-            self.probe,
-            str(reason),
-            columns=columns,
-            reason=reason,
-        )
+        reason, reward = self.reason.shortened(), self.outcome.reward
+        return row_example(self.row, reward, self.probe, str(reason), columns, reason)
 
 
 # --- on everything: each finding says all there is to say of what is paid
@@ -223,16 +216,16 @@ def report_failures(
     code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
 ) -> Finding:
     """Make a finding, with the shortest completion of each type of error."""
-    longest_first = sorted(
-        group,
-        key=lambda failure: len(str(failure.row.get("completion"))),
-        reverse=True,
-    )
-    shortest = {failure.reason.title: failure for failure in longest_first}
+    shortest: dict[str, Failure] = {}
+    for failure in sorted(
+        group, key=lambda failure: len(str(failure.row.get("completion"))), reverse=True
+    ):
+        shortest[failure.reason.title] = failure
+    reasons: dict[str, Reason] = {}
+    for failure in group:
+        reasons.setdefault(failure.reason.title, failure.reason)
     titles = Counter(failure.reason.title for failure in group).most_common(4)
-    commonest = next(
-        failure.reason for failure in group if failure.reason.title == titles[0][0]
-    )
+    commonest = reasons[titles[0][0]]
     return observed.finding(
         code,
         n,

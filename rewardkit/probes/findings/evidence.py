@@ -47,60 +47,11 @@ USUAL_COLUMNS = (
 """Columns that are shown of a reward that asks for whole rows."""
 
 
-def make_finding(
-    code: str,
-    n: int,
-    count: int | None = None,
-    *,
-    family: str = "",
-    severity: str = "",
-    component: str | None = None,
-    part: str = "",
-    threshold: float | None = None,
-    examples: Iterable[Example] = (),
-    **evidence: Any,
-) -> Finding:
-    """Make a finding with its evidence.
-
-    Args:
-        code: Its code in `findings.toml`.
-        n: How much was tried.
-        count: How much of that shows the finding; None where that makes no share.
-        family: The family of the probe; by default that of the table.
-        severity: By default that of the table; without one there, that of the risk,
-            which is the gain times the share that shows the finding.
-        component: The component that it is about.
-        part: The data source that it is about.
-        threshold: The limit that was passed.
-        examples: The clearest first; a few are kept.
-        evidence: What its sentence needs.
-    """
-    row = read_codes()["probe"].get(code, {})
-    counts: dict[str, Any] = {"value": 1.0, "tried": n}
-    if count is not None:
-        counts |= {"value": count / n, "interval": wilson(count, n), "found": count}
-        if "gain" in evidence:
-            counts["risk"] = evidence["gain"] * count / n
-    counts |= evidence
-    return Finding(
-        code,
-        severity or row.get("severity") or severity_of(counts["risk"]),
-        component,
-        counts,
-        n,
-        threshold,
-        part=part,
-        family=family or row["family"],
-        examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
-    )
-
-
 def row_example(
     row: Row,
     reward: float,
     probe: str,
     outcome: str,
-    *,
     columns: Row | None = None,
     reason: Reason | None = None,
 ) -> Example:
@@ -108,14 +59,9 @@ def row_example(
     if columns is None:
         usual = ("completion", "ground_truth")
         columns = {name: row[name] for name in usual if name in row}
+    row_id = row.get("rollout_id")
     return Example(
-        row.get("rollout_id"),
-        columns,
-        reward,
-        None,
-        probe=probe,
-        said=outcome,
-        reason=reason,
+        row_id, columns, reward, None, probe=probe, said=outcome, reason=reason
     )
 
 
@@ -181,16 +127,8 @@ class Observed:
 
     def of(self, part: str) -> Observed:
         """Return what was observed on the prompts of a part."""
-        subjects = [subject for subject in self.subjects if subject.part == part]
-        left_out = [
-            prompt
-            for prompt in self.calibration.left_out
-            if prompt.subject.part == part
-        ]
-        calibration = replace(
-            self.calibration, subjects=tuple(subjects), left_out=tuple(left_out)
-        )
         tallies = [tally for tally in self.tallies if tally.part == part]
+        calibration = self.calibration.of(part)
         return replace(self, calibration=calibration, tallies=tallies, part=part)
 
     def since(self, calls: int, failures: int, *, only_gone: bool = False) -> Observed:
@@ -207,11 +145,10 @@ class Observed:
     @cached_property
     def noise(self) -> float:
         """Share of full marks by which rewards of the same completion differ."""
-        spreads = [
-            measured.spread / self.calibration.scales[key].span
-            for key, measured in self.measured.items()
-        ]
-        return max(spreads, default=0.0)
+        noise = 0.0
+        for key, measured in self.measured.items():
+            noise = max(noise, measured.spread / self.calibration.scales[key].span)
+        return noise
 
     @cached_property
     def by_prompt(self) -> Mapping[str, list[tuple[str, float]]]:
@@ -263,8 +200,12 @@ class Observed:
         n: int,
         count: int | None = None,
         *,
-        components: Sequence[str] | None = None,
+        family: str = "",
+        severity: str = "",
         component: str | None = None,
+        components: Sequence[str] | None = None,
+        threshold: float | None = None,
+        examples: Iterable[Example] = (),
         **evidence: Any,
     ) -> Finding:
         """Make a finding on this part; name the component unless there is only one.
@@ -272,17 +213,39 @@ class Observed:
         Args:
             code: Its code in `findings.toml`.
             n: How much was tried.
-            count: How much of that shows the finding; None where that is no share.
-            components: Those at fault, of which the first is named.
-            component: Named where `components` are not given.
-            **evidence: What the sentence needs.
+            count: How much of that shows the finding; None where that makes no share.
+            family: The family of the probe; by default that of the table.
+            severity: By default that of the table; without one there, that of the risk,
+                which is the gain times the share that shows the finding.
+            component: The component that it is about.
+            components: Those at fault, the first of which it is about.
+            threshold: The limit that was passed.
+            examples: The clearest first; a few are kept.
+            **evidence: What its sentence needs.
         """
-        if len(self.reward.all_components) > 1:
-            if components is not None:
-                evidence["components"] = list(components)
-                component = components[0] if components else component
-            evidence["component"] = component
-        return make_finding(code, n, count, part=self.part, **evidence)
+        row = read_codes()["probe"].get(code, {})
+        counts: dict[str, Any] = {"value": 1.0, "tried": n}
+        if count is not None:
+            counts |= {"value": count / n, "interval": wilson(count, n), "found": count}
+            if "gain" in evidence:
+                counts["risk"] = evidence["gain"] * count / n
+        counts |= evidence
+        if len(self.reward.all_components) < 2:
+            component = None
+        elif components is not None:
+            component = components[0] if components else None
+            counts["components"] = list(components)
+        return Finding(
+            code,
+            severity or row.get("severity") or severity_of(counts["risk"]),
+            component,
+            counts,
+            n,
+            threshold,
+            part=self.part,
+            family=family or row["family"],
+            examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
+        )
 
     def example(
         self,

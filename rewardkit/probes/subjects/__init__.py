@@ -21,10 +21,8 @@ from rewardkit.probes.subjects.drafts import (
 )
 from rewardkit.probes.subjects.log import (
     NO_TRUTH_COLUMNS,
-    LogPart,
-    ScoredLog,
+    ScoredPart,
     read_labels,
-    split_parts,
 )
 from rewardkit.probes.subjects.scales import (
     Calibration,
@@ -78,11 +76,11 @@ def calibrate(
     labels: Sequence[bool | None] = ()
     if label is not None:
         labels = read_labels(column_values(rollouts.table[label]), label)
-    log = ScoredLog(tries, rows, rollouts.groups, labels)
-    parts = split_parts(tries.reward.routed_by or "data_source", rows)
+    everything = ScoredPart(tries, rows, rollouts.groups, labels)
+    parts = everything.split(tries.reward.routed_by or "data_source")
     draw = np.random.default_rng(seed)
     for part in parts:
-        log.score(part, draw, share=SCORING_SHARE / len(parts))
+        part.score(draw, share=SCORING_SHARE / len(parts))
     count = max(4, MOST_SUBJECTS // len(parts))
     scales: dict[Any, Scale] = {}
     subjects: list[Subject] = []
@@ -92,7 +90,7 @@ def calibrate(
     why: dict[str, str] = {}
     constants: dict[str, tuple[float, int]] = {}
     for part in parts:
-        calibrated = _calibrate_part(log, part, count)
+        calibrated = _calibrate_part(part, count)
         modes[part.name] = calibrated.mode
         if calibrated.why:
             why[part.name or "reward"] = calibrated.why
@@ -102,11 +100,11 @@ def calibrate(
             subjects.append(subject)
             scales[subject.rollout_id] = scale
         left_out += calibrated.left_out
-        labelled += _compare_labelled(log, part)
+        labelled += _compare_labelled(part)
     return Calibration(
         tuple(subjects),
         scales,
-        tuple((rows[place], outcome) for place, outcome in log.outcomes.items()),
+        tuple((rows[place], outcome) for place, outcome in everything.outcomes.items()),
         modes,
         why,
         tuple(left_out),
@@ -115,38 +113,38 @@ def calibrate(
     )
 
 
-def _calibrate_part(log: ScoredLog, part: LogPart, count: int) -> PartCalibration:
+def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
     """Choose the subjects of a part, by right completions or by its truths."""
-    if not any(place in log.outcomes for place in part.places):
-        return PartCalibration("slow", _explain_slow(log.tries))
-    if _is_slow(log.tries):
+    if not any(place in part.outcomes for place in part.places):
+        return PartCalibration("slow", _explain_slow(part.tries))
+    if _is_slow(part.tries):
         count = FEW_SUBJECTS
-    drafted = list(islice(drafts(log, part), count))
-    of_log = logged(log, part, count)
+    drafted = list(islice(drafts(part), count))
+    of_log = logged(part, count)
     kinds = {draft.kind for _, draft in drafted}
     needs_format = kinds.isdisjoint(subject.kind for _, subject in of_log)
     to_write = drafted if needs_format else []
-    best = best_format(log, part, to_write, slow=_is_slow(log.tries))
+    best = best_format(part, to_write, slow=_is_slow(part.tries))
     written: list[tuple[int, Subject]] = []
     if best.format:
         for place, draft in drafted:
             written.append((place, with_format(draft, best.format)))
     if not best.is_fully_paid:
         written += of_log
-        written += _write_like_log(log, drafted, of_log)
-    subjects, left_out = compare_answers(log, part, written, best.format)
+        written += _write_like_log(part, drafted, of_log)
+    subjects, left_out = compare_answers(part, written, best.format)
     if subjects:
         return PartCalibration("truth", "", subjects, left_out)
-    why = _explain_none_right(log, part, drafted)
+    why = _explain_none_right(part, drafted)
     if why:
-        subjects = _choose_without_truth(log, part, count, is_flat=part.is_flat)
+        subjects = _choose_without_truth(part, count, is_flat=part.is_flat)
         return PartCalibration("unknown", why, subjects)
     if not drafted:
-        subjects = _choose_without_truth(log, part, count)
+        subjects = _choose_without_truth(part, count)
         return PartCalibration("no truth", subjects=subjects)
     if best.is_inverted and not best.format:
         return PartCalibration("inverted")
-    return _calibrate_undecided(log, part, count, was_tried=best.is_tried)
+    return _calibrate_undecided(part, count, was_tried=best.is_tried)
 
 
 def _is_slow(tries: Tries) -> bool:
@@ -172,14 +170,14 @@ def _explain_slow(tries: Tries) -> str:
 
 
 def _write_like_log(
-    log: ScoredLog, drafted: Placed, of_log: Placed
+    part: ScoredPart, drafted: Placed, of_log: Placed
 ) -> Iterator[tuple[int, Subject]]:
     """Write drafts in formats of the log, for prompts without a right completion."""
-    prompts = log.by_prompt(place for place, _ in of_log)
+    prompts = part.by_prompt(place for place, _ in of_log)
     for place, draft in drafted:
-        if int(log.groups[place]) in prompts:
+        if int(part.groups[place]) in prompts:
             continue
-        formats = list(islice(skeletons(log, place, draft), 2))
+        formats = list(islice(skeletons(part, place, draft), 2))
         if of_log and of_log[0][1].kind == draft.kind:
             formats.insert(0, of_log[0][1].format)
         for option in formats:
@@ -190,10 +188,10 @@ def _write_like_log(
 
 
 def _calibrate_undecided(
-    log: ScoredLog, part: LogPart, count: int, *, was_tried: bool
+    part: ScoredPart, count: int, *, was_tried: bool
 ) -> PartCalibration:
     """Say whether the truth is read at all."""
-    tries = log.tries
+    tries = part.tries
     if _is_slow(tries) and (not was_tried or tries.seconds_left < tries.budget / 2):
         return PartCalibration("slow", _explain_slow(tries))
     if not part.rewards:
@@ -201,24 +199,24 @@ def _calibrate_undecided(
     if are_equal(part.rewards):
         constant = part.rewards[0], len(part.rewards)
         return PartCalibration("constant", constant=constant)
-    if _truth_matters(log, part):
+    if _truth_matters(part):
         return PartCalibration(
             "unknown",
             "no right answer could be told from a wrong one: "
-            f"{_describe_rewards(log, part)}, and none could be written that earns "
+            f"{_describe_rewards(part)}, and none could be written that earns "
             "more than a wrong one; give rollouts, or cases (cases=...), with a "
             "completion that earns full marks beside one that does not",
         )
     if asks_for_truth(tries.reward):
         return PartCalibration("deaf")
-    return PartCalibration("no truth", subjects=_choose_without_truth(log, part, count))
+    return PartCalibration("no truth", subjects=_choose_without_truth(part, count))
 
 
-def _explain_none_right(log: ScoredLog, part: LogPart, drafted: Placed) -> str:
+def _explain_none_right(part: ScoredPart, drafted: Placed) -> str:
     """Say why no completion can be a right one; "" where one can, or none is needed."""
-    reward, count = log.tries.reward, len(part.places)
-    if log.labels:
-        labels = [log.labels[place] for place in part.places]
+    reward, count = part.tries.reward, len(part.places)
+    if part.labels:
+        labels = [part.labels[place] for place in part.places]
         if True in labels:
             return ""
         wrong, missing = labels.count(False), labels.count(None)
@@ -231,24 +229,24 @@ def _explain_none_right(log: ScoredLog, part: LogPart, drafted: Placed) -> str:
     if asks_for_truth(reward):
         columns.add("ground_truth")
     columns -= NO_TRUTH_COLUMNS
-    is_full = part.high >= _ceiling(log, part.places[0])
+    is_full = part.high >= _ceiling(part, part.places[0])
     if not part.rewards or not part.is_flat or is_full or not columns:
         return ""
-    earned = _describe_rewards(log, part)
+    earned = _describe_rewards(part)
     named = " or ".join(sorted(columns))
-    if not any(map(log.truth, part.places)):
+    if not any(map(part.truth, part.places)):
         return (
             f"{earned}, and no row has a {named}, which it "
             "reads; name the column of the log with load_rollouts(..., columns={...})"
         )
-    if any(any(skeletons(log, place, draft)) for place, draft in drafted):
+    if any(any(skeletons(part, place, draft)) for place, draft in drafted):
         return ""
     return f"{earned}, perhaps because none of them is right; {GIVE_RIGHT_ONES}"
 
 
-def _ceiling(log: ScoredLog, place: int) -> float:
+def _ceiling(part: ScoredPart, place: int) -> float:
     """Return full marks of all components for a row; 1 where none are declared."""
-    reward = reward_for(log.tries.reward, log.rows[place])
+    reward = reward_for(part.tries.reward, part.rows[place])
     total = 0.0
     for component in reward.components:
         weight = reward.weights[component.name]
@@ -257,29 +255,29 @@ def _ceiling(log: ScoredLog, place: int) -> float:
     return total
 
 
-def _describe_rewards(log: ScoredLog, part: LogPart) -> str:
-    count = len(log.ranked(part.places))
+def _describe_rewards(part: ScoredPart) -> str:
+    count = len(part.ranked(part.places))
     if part.is_flat:
         return f"all {count} completions that were scored earn {part.high:.4g}"
     rewards = f"{part.low:.4g} to {part.high:.4g}"
     return f"the {count} completions that were scored earn {rewards}"
 
 
-def _truth_matters(log: ScoredLog, part: LogPart) -> bool:
+def _truth_matters(part: ScoredPart) -> bool:
     """Whether rollouts earn otherwise with another prompt's truth."""
-    ranked = log.ranked(part.places)
-    truths = list(map(log.truth, part.places))
+    ranked = part.ranked(part.places)
+    truths = list(map(part.truth, part.places))
     rows: list[Row] = []
     siblings: list[Sequence[Row]] = []
     rewards: list[float] = []
     for place in [*ranked[:8], *ranked[-4:]]:
-        truth = log.truth(place)
+        truth = part.truth(place)
         other = next((other for other in truths if other != truth), None)
         if other is not None:
-            rows.append(log.tries.varied(log.rows[place], **other))
-            siblings.append(log.siblings(place))
-            rewards.append(log.earned(place))
-    outcomes = log.tries.outcomes(rows, siblings, share=0.3)
+            rows.append(part.tries.varied(part.rows[place], **other))
+            siblings.append(part.siblings(place))
+            rewards.append(part.earned(place))
+    outcomes = part.tries.outcomes(rows, siblings, share=0.3)
     for outcome, reward in zip(outcomes, rewards, strict=True):
         if outcome is not None:
             if not math.isclose(outcome.reward, reward, abs_tol=1e-9):
@@ -288,7 +286,7 @@ def _truth_matters(log: ScoredLog, part: LogPart) -> bool:
 
 
 def _choose_without_truth(
-    log: ScoredLog, part: LogPart, count: int, *, is_flat: bool = False
+    part: ScoredPart, count: int, *, is_flat: bool = False
 ) -> list[tuple[Subject, Scale]]:
     """Choose prompts by what their rollouts earn.
 
@@ -296,21 +294,21 @@ def _choose_without_truth(
     all earn the same, `is_flat`, as none is right, whatever earns more and knows no
     answer is a hole.
     """
-    ranked = log.ranked(part.places)
+    ranked = part.ranked(part.places)
     if not ranked or part.is_flat is not is_flat:
         return []
-    if is_flat and _ceiling(log, ranked[0]) <= part.high:
+    if is_flat and _ceiling(part, ranked[0]) <= part.high:
         return []
     subjects: list[tuple[Subject, Scale]] = []
-    for place, *_ in list(log.by_prompt(ranked).values())[:count]:
-        subject = log.plain(place, part)
-        worst = log.text(ranked[-1])
+    for place, *_ in list(part.by_prompt(ranked).values())[:count]:
+        subject = part.plain(place)
+        worst = part.text(ranked[-1])
         subject = replace(subject, baseline=worst or subject.reference)
         scale = Scale(part.high, part.low, part.low, part.low)
         if is_flat:
             form = find_likely_mark(subject.reference).format
-            scale = replace(scale, right=_ceiling(log, place))
-            _, unpaid = read_answers(log, place, form, scale)
+            scale = replace(scale, right=_ceiling(part, place))
+            _, unpaid = read_answers(part, place, form, scale)
             subject = replace(subject, format=form, unpaid_answers=unpaid)
         subjects.append((subject, scale))
     return subjects
@@ -329,12 +327,12 @@ def asks_for_truth(reward: Reward) -> bool:
     return False
 
 
-def _compare_labelled(log: ScoredLog, part: LogPart) -> Iterator[PromptRewards]:
+def _compare_labelled(part: ScoredPart) -> Iterator[PromptRewards]:
     """Yield prompts with the best paid completion of each label, right and wrong."""
-    ranked = log.ranked(part.places) if log.labels else []
-    for places in log.by_prompt(ranked).values():
-        right = [place for place in places if log.labels[place] is True]
-        wrong = [place for place in places if log.labels[place] is False]
+    ranked = part.ranked(part.places) if part.labels else []
+    for places in part.by_prompt(ranked).values():
+        right = [place for place in places if part.labels[place] is True]
+        wrong = [place for place in places if part.labels[place] is False]
         if right and wrong:
-            subject = log.plain(wrong[0], part)
-            yield PromptRewards(subject, log.earned(right[0]), log.earned(wrong[0]))
+            subject = part.plain(wrong[0])
+            yield PromptRewards(subject, part.earned(right[0]), part.earned(wrong[0]))

@@ -27,7 +27,7 @@ from rewardkit.answers.formats import (
 )
 from rewardkit.answers.kinds import kind_of, kind_of_stated, read_truth, states_list
 from rewardkit.primitives.texts import normal_text
-from rewardkit.probes.subjects.log import LogPart, ScoredLog, in_turn
+from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
 from rewardkit.strategies.strategy import Row, Subject, wrong_answers
 
@@ -50,34 +50,33 @@ LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our 
 # --- from the truth
 
 
-def drafts(log: ScoredLog, part: LogPart) -> Iterator[tuple[int, Subject]]:
+def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
     """Yield subjects without a format and their places: one of each answer, then more.
 
     A prompt is left out if its truth states no answer, or if no answer is certain to be
     wrong.
     """
-    scored = [place for place in part.places if place in log.outcomes]
+    scored = [place for place in part.places if place in part.outcomes]
     places = dict.fromkeys([*scored, *part.places])
-    answers = _state_answers({place: log.rows[place] for place in places})
+    answers = _state_answers({place: part.rows[place] for place in places})
     others = sorted(set(answers.values()))
     # a record is no answer where no completion writes one
-    writes_objects = any(re.search(r"[{\[]", log.text(place)) for place in scored)
+    writes_objects = any(re.search(r"[{\[]", part.text(place)) for place in scored)
     stated = [
         place
         for place, answer in answers.items()
         if writes_objects or kind_of(answer) != "json"
     ]
-    firsts = [group[0] for group in log.by_prompt(stated).values()]
+    firsts = [group[0] for group in part.by_prompt(stated).values()]
     for place in in_turn(firsts, answers.__getitem__):
         answer = answers[place]
-        draft = _make_draft(log, part, place, answer, kind_of(answer), others)
+        draft = _make_draft(part, place, answer, kind_of(answer), others)
         if draft is not None:
             yield place, draft
 
 
 def _make_draft(
-    log: ScoredLog,
-    part: LogPart,
+    part: ScoredPart,
     place: int,
     answer: str,
     kind: str,
@@ -88,7 +87,7 @@ def _make_draft(
     `others` are the right answers of other prompts. None where no answer is certain to
     be wrong.
     """
-    draft = replace(log.plain(place, part), answer=answer, kind=kind)
+    draft = replace(part.plain(place), answer=answer, kind=kind)
     wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)
     if not wrong:
         return None
@@ -139,14 +138,11 @@ class BestFormat:
     is_tried: bool = False
 
 
-def best_format(
-    log: ScoredLog, part: LogPart, drafted: Placed, *, slow: bool
-) -> BestFormat:
+def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
     """Try formats, those that the rollouts and prompts show first.
 
     Args:
-        log: The rollouts.
-        part: The part of them.
+        part: Rollouts of one part of the log.
         drafted: Subjects without a format.
         slow: Whether there is no time for many tries.
     """
@@ -155,22 +151,22 @@ def best_format(
         return best
     count, at_a_time = (1, 2) if slow else (FORMAT_TRIALS, FORMATS_AT_A_TIME)
     chosen = drafted[:count]
-    texts = [log.text(place) for place in log.ranked(part.places)[:48]]
+    texts = [part.text(place) for place in part.ranked(part.places)[:48]]
     prompts = [draft.prompt for _, draft in chosen]
     candidates = propose_formats(texts, prompts, chosen[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
-    is_paid = np.array([_has_paid_rollout(log, part, place) for place, _ in chosen])
+    is_paid = np.array([_has_paid_rollout(part, place) for place, _ in chosen])
     if not is_paid.any():
         is_paid[:] = True
     rank, idle = (1e-9, 0.0), 0
-    while idle < IDLE_WAVES and log.tries.seconds_left > log.tries.budget / 2:
-        if best.format and log.tries.late:
+    while idle < IDLE_WAVES and part.tries.seconds_left > part.tries.budget / 2:
+        if best.format and part.tries.late:
             break  # unusual forms may be late as well
         wave = list(islice(candidates, at_a_time))
         if not wave:
             break
         idle += best.is_fully_paid
-        rewards = _score_formats(log, part, wave, chosen)
+        rewards = _score_formats(part, wave, chosen)
         for option, earned in zip(wave, rewards[:, is_paid], strict=True):
             right, wrong = _mean(earned[:, 0]), _mean(earned[:, 1])
             if math.isnan(wrong):
@@ -189,7 +185,7 @@ def best_format(
 
 
 def _score_formats(
-    log: ScoredLog, part: LogPart, formats: Sequence[Format], drafted: Placed
+    part: ScoredPart, formats: Sequence[Format], drafted: Placed
 ) -> np.ndarray:
     """Return what right and wrong answers earn, (formats, prompts, 2)."""
     completions: list[tuple[Subject, str]] = []
@@ -198,13 +194,13 @@ def _score_formats(
             subject = with_format(draft, option)
             completions.append((subject, subject.reference))
             completions.append((subject, subject.baseline))
-    rewards = np.array(log.rewards(part, completions))
+    rewards = np.array(part.score_all(completions))
     return rewards.reshape(len(formats), len(drafted), 2)
 
 
-def _has_paid_rollout(log: ScoredLog, part: LogPart, place: int) -> bool:
+def _has_paid_rollout(part: ScoredPart, place: int) -> bool:
     """Whether a rollout of the prompt is fully paid."""
-    rewards = map(log.earned, log.beside(place))
+    rewards = map(part.earned, part.beside(place))
     return any(reward >= ENOUGH * part.high for reward in rewards)
 
 
@@ -214,37 +210,36 @@ def _mean(rewards: np.ndarray) -> float:
     return float(judged.mean()) if len(judged) else math.nan
 
 
-def skeletons(log: ScoredLog, place: int, draft: Subject) -> Iterator[Format]:
+def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
     """Yield what stands around the right answer in rollouts, the best paid first."""
-    beside = log.ranked(log.beside(place))
-    right = [other for other in beside if not log.labels or log.labels[other]]
-    formats = [skeleton(log.text(other), draft.right) for other in right]
+    beside = part.ranked(part.beside(place))
+    right = [other for other in beside if not part.labels or part.labels[other]]
+    formats = [skeleton(part.text(other), draft.right) for other in right]
     for other in beside:  # an agent says it on the way
-        formats.append(skeleton(log.text(other), draft.right, last=True))
+        formats.append(skeleton(part.text(other), draft.right, last=True))
     yield from filter(None, formats)
 
 
 # --- from right completions
 
 
-def logged(log: ScoredLog, part: LogPart, count: int) -> list[tuple[int, Subject]]:
+def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
     """Make subjects of right completions, with the wrong answers of other prompts.
 
     Args:
-        log: The rollouts.
-        part: The part of them.
+        part: Rollouts of one part of the log.
         count: Prompts, at most.
 
     Returns:
         Places and subjects; for each prompt with neutral reasoning and as it is.
     """
-    right = log.by_prompt(
-        place for place in log.ranked(part.places) if _is_right(log, part, place)
+    right = part.by_prompt(
+        place for place in part.ranked(part.places) if _is_right(part, place)
     )
     marks: dict[int, dict[str, MarkedAnswer]] = {}
     for place, *_ in list(right.values())[:count]:
-        marks[place] = {mark.format.name: mark for mark in find_marks(log.text(place))}
-    name = _find_mark(log, part, dict(islice(marks.items(), MARK_TRIALS)))
+        marks[place] = {mark.format.name: mark for mark in find_marks(part.text(place))}
+    name = _find_mark(part, dict(islice(marks.items(), MARK_TRIALS)))
     if name is None:
         return []
     stated = {place: named[name] for place, named in marks.items() if name in named}
@@ -256,9 +251,9 @@ def logged(log: ScoredLog, part: LogPart, count: int) -> list[tuple[int, Subject
     for place, mark in stated.items():
         if kind in READ_KINDS and kind_of(mark.answer) != kind:
             continue  # "none" among numbers is no number
-        draft = _make_draft(log, part, place, mark.answer, kind, answers)
+        draft = _make_draft(part, place, mark.answer, kind, answers)
         if draft is not None:
-            worse = _find_unpaid(log, part, place, name).format
+            worse = _find_unpaid(part, place, name).format
             for form in dict.fromkeys((mark.format.neutralized(), mark.format)):
                 subjects.append((place, replace(with_format(draft, form), worse=worse)))
     return subjects
@@ -294,13 +289,13 @@ def _shared_start(texts: Sequence[str]) -> str:
     return min(texts, key=len)
 
 
-def _is_right(log: ScoredLog, part: LogPart, place: int) -> bool:
+def _is_right(part: ScoredPart, place: int) -> bool:
     """Whether a label says so; else whether it has a truth and earns the most."""
-    if log.labels:
-        return log.labels[place] is True
-    if not log.truth(place) or part.span * ENOUGH <= 1e-9:
+    if part.labels:
+        return part.labels[place] is True
+    if not part.truth(place) or part.span * ENOUGH <= 1e-9:
         return False
-    return log.earned(place) - part.low >= ENOUGH * part.span
+    return part.earned(place) - part.low >= ENOUGH * part.span
 
 
 MarkTrial = tuple[int, str, bool]
@@ -308,7 +303,7 @@ MarkTrial = tuple[int, str, bool]
 
 
 def _find_mark(
-    log: ScoredLog, part: LogPart, marks: Mapping[int, Mapping[str, MarkedAnswer]]
+    part: ScoredPart, marks: Mapping[int, Mapping[str, MarkedAnswer]]
 ) -> str | None:
     """Find the mark that holds the answer in right completions, by trial.
 
@@ -327,16 +322,16 @@ def _find_mark(
             by_name.setdefault(name, {})[place] = mark
     for name, in_rows in by_name.items():
         if len(in_rows) >= max(min(2, len(marks)), len(marks) - 1):
-            trials[name] = _plan_mark_trials(log, part, name, in_rows)
+            trials[name] = _plan_mark_trials(part, name, in_rows)
     completions: list[tuple[Subject, str]] = []
     for plan in trials.values():
-        completions += [(log.plain(place, part), text) for place, text, _ in plan]
-    rewards = iter(log.rewards(part, completions))
+        completions += [(part.plain(place), text) for place, text, _ in plan]
+    rewards = iter(part.score_all(completions))
     second_best: dict[int, str] = {}
     for name, plan in trials.items():
         holds: list[bool] = []
         for place, _, must_lose in plan:
-            loss = log.earned(place) - next(rewards)
+            loss = part.earned(place) - next(rewards)
             limit = (TELLS if must_lose else MAY_LOSE) * part.span
             is_lost = not loss <= limit  # what was not judged, NaN, is lost
             holds.append(is_lost is must_lose)
@@ -354,11 +349,11 @@ def _find_mark(
 
 
 def _plan_mark_trials(
-    log: ScoredLog, part: LogPart, name: str, in_rows: Mapping[int, MarkedAnswer]
+    part: ScoredPart, name: str, in_rows: Mapping[int, MarkedAnswer]
 ) -> list[MarkTrial]:
     """Plan three trials of a mark for each row: empty, exchanged, carried elsewhere."""
     marks = list(in_rows.values())
-    worse = [_find_unpaid(log, part, place, name) for place in in_rows]
+    worse = [_find_unpaid(part, place, name) for place in in_rows]
     partners = [*marks[1:], marks[0]]
     if len({partner.answer for partner in partners}) < 2:
         partners = worse
@@ -373,13 +368,13 @@ def _plan_mark_trials(
     return trials
 
 
-def _find_unpaid(log: ScoredLog, part: LogPart, place: int, name: str) -> MarkedAnswer:
+def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
     """Find this mark in a completion of the prompt that is paid less, or take all."""
-    enough = log.earned(place) - MAY_LOSE * part.span
+    enough = part.earned(place) - MAY_LOSE * part.span
     unpaid = [
-        log.text(other)
-        for other in log.ranked(log.beside(place))
-        if log.earned(other) < enough
+        part.text(other)
+        for other in part.ranked(part.beside(place))
+        if part.earned(other) < enough
     ]
     for text in unpaid:
         for mark in find_marks(text):

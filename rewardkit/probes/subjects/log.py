@@ -47,18 +47,47 @@ Item = TypeVar("Item")
 
 
 @dataclass(eq=False)
-class LogPart:
-    """One data source, or part of a route: its name and the places of its rows.
+class ScoredPart:
+    """Rows of one data source, or part of a route, and the reward to try them on.
 
-    `rewards` has all its rewards so far, of the log and of what was tried; `low` and
-    `high` are the lowest and highest of its rollouts, see `ScoredLog.score`.
+    Attributes:
+        tries: The reward, and an account of what was tried.
+        rows: All rows of the log.
+        groups: Codes of the rows' groups, (rows,).
+        labels: Whether a trusted column calls each row right, see `read_labels`; empty
+            where there is none.
+        outcomes: What was scored so far, by place; shared with the other parts.
+        name: The name of the part; "" where there is only one.
+        places: The places of the part's rows.
+        rewards: All its rewards so far, of the log and of what was tried.
+        low: The lowest reward of its rollouts, see `score`.
+        high: The highest.
     """
 
-    name: str
-    places: list[int]
+    tries: Tries
+    rows: Sequence[Row]
+    groups: Any
+    labels: Sequence[bool | None] = ()
+    outcomes: dict[int, RowOutcome] = field(default_factory=dict)
+    name: str = ""
+    places: Sequence[int] = ()
     rewards: list[float] = field(default_factory=list)
     low: float = math.nan
     high: float = 0.0
+
+    def split(self, column: str) -> list[ScoredPart]:
+        """Split all rows by a column, largest part first; a single one has no name."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, row in enumerate(self.rows):
+            value = row.get(column)
+            places["" if value is None else str(value)].append(place)
+        if len(places) == 1:
+            return [replace(self, places=range(len(self.rows)))]
+        largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
+        return [
+            replace(self, name=name, places=in_part, rewards=[])
+            for name, in_part in largest[:MOST_PARTS_OF_LOG]
+        ]
 
     @property
     def span(self) -> float:
@@ -70,46 +99,17 @@ class LogPart:
         """Whether all rollouts that were scored earn the same."""
         return self.span <= 1e-9
 
-
-def split_parts(column: str, rows: Sequence[Row]) -> list[LogPart]:
-    """Split rows by a column, largest part first; a single part has no name."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        value = row.get(column)
-        places["" if value is None else str(value)].append(place)
-    if len(places) == 1:
-        return [LogPart("", list(range(len(rows))))]
-    largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [LogPart(name, in_part) for name, in_part in largest[:MOST_PARTS_OF_LOG]]
-
-
-@dataclass(eq=False)
-class ScoredLog:
-    """Rows and their groups, and the reward to try them on.
-
-    `groups` are codes, (rows,). `labels` say of each row whether a trusted column calls
-    it right, see `read_labels`; empty where there is none. `outcomes` has what was
-    scored so far, by place.
-    """
-
-    tries: Tries
-    rows: Sequence[Row]
-    groups: Any
-    labels: Sequence[bool | None] = ()
-    outcomes: dict[int, RowOutcome] = field(default_factory=dict)
-
-    def score(self, part: LogPart, draw: np.random.Generator, *, share: float) -> None:
-        """Score rows of a part: siblings of prompts drawn at random, up to a number.
+    def score(self, draw: np.random.Generator, *, share: float) -> None:
+        """Score rows: siblings of prompts drawn at random, up to a number.
 
         Where all earn the same, as all are right or all wrong, `low` is what other
         completions earn there.
 
         Args:
-            part: The part; its rewards are filled in.
             draw: Draws prompts.
             share: Share of the remaining budget that may be used.
         """
-        prompts = self.by_prompt(part.places)
+        prompts = self.by_prompt(self.places)
         places: list[int] = []
         for group in draw.permutation(sorted(prompts)).tolist():
             places += prompts[group][:MOST_SIBLINGS]
@@ -123,13 +123,13 @@ class ScoredLog:
         rewards = [self.earned(place) for place in self.ranked(places)]
         if not rewards:
             return
-        part.low, part.high = rewards[-1], rewards[0]
-        part.rewards += rewards
+        self.low, self.high = rewards[-1], rewards[0]
+        self.rewards += rewards
         if are_equal(rewards) and not self.tries.by_group:
             firsts = [group[0] for group in self.by_prompt(places).values()]
-            part.low = min(part.low, *self._try_exchanged(part, firsts))
+            self.low = min(self.low, *self._try_exchanged(firsts))
 
-    def _try_exchanged(self, part: LogPart, places: Sequence[int]) -> list[float]:
+    def _try_exchanged(self, places: Sequence[int]) -> list[float]:
         """Try rows with another's completion, and with none.
 
         What is not judged counts as the highest.
@@ -137,13 +137,11 @@ class ScoredLog:
         texts = [self.text(place) for place in [*places[1:], *places[:1]]]
         pairs: list[tuple[Subject, str]] = []
         for place, text in zip(places, texts, strict=True):
-            subject = self.plain(place, part)
+            subject = self.plain(place)
             pairs += [(subject, text), (subject, "")]
-        rewards = np.array(self.rewards(part, pairs))
-        exchanged: list[float] = np.where(
-            np.isnan(rewards), part.high, rewards
-        ).tolist()
-        return exchanged
+        rewards = np.array(self.score_all(pairs))
+        filled: list[float] = np.where(np.isnan(rewards), self.high, rewards).tolist()
+        return filled
 
     def text(self, place: int) -> str:
         """Return a row's completion."""
@@ -186,20 +184,18 @@ class ScoredLog:
         row = self.rows[place]
         return {name: row[name] for name in sorted(names) if row.get(name) is not None}
 
-    def plain(self, place: int, part: LogPart) -> Subject:
+    def plain(self, place: int) -> Subject:
         """Make a subject of a row of which nothing is known but what it earns."""
         subject = plain_subject(self.rows[place])
-        return replace(subject, part=part.name, siblings=self.siblings(place))
+        return replace(subject, part=self.name, siblings=self.siblings(place))
 
-    def rewards(
-        self, part: LogPart, completions: Sequence[tuple[Subject, str]]
-    ) -> list[float]:
+    def score_all(self, completions: Sequence[tuple[Subject, str]]) -> list[float]:
         """Try completions of subjects; NaN where not judged, or not tried."""
         outcomes = self.tries.on(
             [(subject, text, {}) for subject, text in completions], share=SHARE_OF_TRY
         )
         rewards = rewards_in(outcomes)
-        part.rewards += [reward for reward in rewards if not math.isnan(reward)]
+        self.rewards += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 
 

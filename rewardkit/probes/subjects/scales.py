@@ -12,7 +12,7 @@ import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.subjects.log import LogPart, ScoredLog, plain_subject
+from rewardkit.probes.subjects.log import ScoredPart, plain_subject
 from rewardkit.strategies.strategy import Row, Subject
 
 TELLS = 0.02
@@ -92,6 +92,12 @@ class Calibration:
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     labelled: tuple[PromptRewards, ...] = ()
 
+    def of(self, part: str) -> Calibration:
+        """Return the calibration with the prompts of one part alone."""
+        subjects = [subject for subject in self.subjects if subject.part == part]
+        left_out = [item for item in self.left_out if item.subject.part == part]
+        return replace(self, subjects=tuple(subjects), left_out=tuple(left_out))
+
     @property
     def mode(self) -> str:
         """Return the mode of all parts; of several the one that tells most."""
@@ -120,13 +126,12 @@ class Calibration:
 
 
 def compare_answers(
-    log: ScoredLog, part: LogPart, written: Placed, usual: Format | None
+    part: ScoredPart, written: Placed, usual: Format | None
 ) -> tuple[list[tuple[Subject, Scale]], list[PromptRewards]]:
     """Keep the prompts on which right earns more than wrong, in the fairest format.
 
     Args:
-        log: The rollouts.
-        part: The part of them.
+        part: Rollouts of one part of the log.
         written: Subjects; a prompt may have several, each in a format of its own.
         usual: The format in which right answers were written.
 
@@ -136,7 +141,7 @@ def compare_answers(
     """
     apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
     alike: list[tuple[int, PromptRewards]] = []
-    scores = _score_answers(log, part, written)
+    scores = _score_answers(part, written)
     for (place, subject), (right, wrong, scale) in zip(written, scores, strict=True):
         span = max(part.high - scale.floor, right - scale.floor, 1e-9)
         if right - wrong > TELLS * span:
@@ -149,7 +154,7 @@ def compare_answers(
         if not usual:
             openings |= {subject.format.opening for subject, _ in options}
         subject, scale = _choose_fairest(options)
-        right_ones, wrong_ones = read_answers(log, place, subject.format, scale)
+        right_ones, wrong_ones = read_answers(part, place, subject.format, scale)
         subject = replace(subject, paid_answers=right_ones, unpaid_answers=wrong_ones)
         subjects.append((subject, scale))
     left_out: dict[int, PromptRewards] = {}
@@ -160,7 +165,7 @@ def compare_answers(
 
 
 def _score_answers(
-    log: ScoredLog, part: LogPart, written: Placed
+    part: ScoredPart, written: Placed
 ) -> Iterator[tuple[float, float, Scale]]:
     """Score what subjects have written; yield right, wrong, and the scale of each."""
     in_format: list[tuple[Subject, str]] = []
@@ -169,10 +174,10 @@ def _score_answers(
         in_format += [(subject, subject.reference), (subject, subject.baseline)]
         texts = (f"It is {subject.wrong[0]}.", f"It is {subject.right}.", "")
         in_no_format += [(subject, text) for text in texts]
-    pairs = np.array(log.rewards(part, in_format)).reshape(-1, 2)
+    pairs = np.array(part.score_all(in_format)).reshape(-1, 2)
     others = np.full((len(written), 3), math.nan)
-    if not log.tries.late:  # what has no form may be late as well
-        others = np.array(log.rewards(part, in_no_format)).reshape(-1, 3)
+    if not part.tries.late:  # what has no form may be late as well
+        others = np.array(part.score_all(in_no_format)).reshape(-1, 3)
     for (right, wrong), in_no_form in zip(pairs.tolist(), others.tolist(), strict=True):
         yield right, wrong, _make_scale(right, wrong, in_no_form, part.low)
 
@@ -203,14 +208,14 @@ def _choose_fairest(
 
 
 def read_answers(
-    log: ScoredLog, place: int, form: Format, scale: Scale
+    part: ScoredPart, place: int, form: Format, scale: Scale
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Read the answers of a prompt's completions in a format: paid and unpaid."""
     is_paid: dict[str, bool] = {}
-    for sibling in log.beside(place):
-        answer = form.read(log.text(sibling))
+    for sibling in part.beside(place):
+        answer = form.read(part.text(sibling))
         if answer and len(answer) <= LONGEST_LOGGED:
-            gain = scale.gain(log.earned(sibling))
+            gain = scale.gain(part.earned(sibling))
             is_paid[answer] = is_paid.get(answer, False) or gain >= LOG_RIGHT
     right_ones = tuple(answer for answer in is_paid if is_paid[answer])
     return right_ones, tuple(answer for answer in is_paid if not is_paid[answer])
