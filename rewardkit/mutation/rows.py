@@ -19,8 +19,8 @@ from rewardkit.mutation.code import Changed
 from rewardkit.mutation.results import Difference, Judged
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.reasons import Reason
-from rewardkit.rewards.route import bind
 from rewardkit.rewards.reward import ROLLOUT, Columns, Floats, Reward
+from rewardkit.rewards.route import bind
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.calls import Calls, answered, concurrency
 from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rewardkit.findings import Finding, most, rule, run_rules
+from rewardkit.findings import Example, Finding, most, rule, run_rules
 from rewardkit.probes.contract.batches import (
     ArgumentChanged,
     Batches,
@@ -162,13 +162,13 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
     others = "which other completions stand in its batch: "
     twice = "whether the same completion stands in its batch twice: "
     code = "depends_on_siblings"
-    reports = list(batches.report_changes(code, batches.rewards_alone(rows), others))
+    reports = batches.report_changes(code, batches.rewards_alone(rows), others)
     if not reports:
         half = batches.rewards(rows[: len(rows) // 2])
-        reports = list(batches.report_changes(code, half, others))
+        reports = batches.report_changes(code, half, others)
     if not reports:
         doubled = batches.rewards([*rows, *rows])
-        reports = list(batches.report_changes(code, doubled, twice))
+        reports = batches.report_changes(code, doubled, twice)
     yield from reports
 
 
@@ -178,14 +178,9 @@ def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]
     rows = [*batches.rows, *batches.varied_rows]
     together = "where several rows come together"
     for lasting, where in ((False, "on {count} rows"), (True, together)):
-        reports = list(
-            batches.report_watched(
-                "changes_arguments",
-                rows,
-                ArgumentChanged,
-                f"{{words}}, {where}",
-                lasting=lasting,
-            )
+        phrase = f"{{words}}, {where}"
+        reports = batches.report_watched(
+            "changes_arguments", rows, ArgumentChanged, phrase, lasting=lasting
         )
         if reports:
             yield from reports
@@ -197,11 +192,10 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report NaN in a list for TRL, also on rows that were not judged for it."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return
-    unjudged = [
-        row
-        for row, outcome in batches.observed.calibration.pool
-        if not outcome.is_judged and not outcome.failures
-    ]
+    unjudged: list[Row] = []
+    for row, outcome in batches.observed.calibration.pool:
+        if not outcome.is_judged and not outcome.failures:
+            unjudged.append(row)
     rows = [*unjudged[:ROWS_OF_CONTRACT], *batches.varied_rows]
     where = "on {count} rows"
     yield from batches.report_watched("nan_for_none", rows, GivesNaN, where, nan=True)
@@ -218,32 +212,28 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
             continue
         low, high = bounds
         for component in batches.reward.all_components:
-            name = component.name
-            scores = [
-                (row, outcome.scores[name])
-                for row, outcome in batches.observed.calibration.pool
-                if name in outcome.scores
-            ]
-            beyond = [pair for pair in scores if pair[1] < low or pair[1] > high]
-            if component.range is not None or not beyond:
+            if component.range is not None:
                 continue
-            worst = max(beyond, key=lambda pair: (_beyond(pair[1], bounds), pair[1]))
-            what = (
-                f"{worst[1]:g} and the like to {len(beyond)} of {len(scores)} "
-                f"completions, and {target.title} wants [{low:g}, {high:g}]"
-            )
-            examples = [
-                row_example(row, score, "contract", f"{score:g}")
-                for row, score in beyond
-            ]
-            yield batches.report("outside_trainer_range", what, examples, name)
-            return
-
-
-def _beyond(score: float, bounds: tuple[float, float]) -> float:
-    """Return how far a score is beyond bounds."""
-    low, high = bounds
-    return max(low - score, score - high)
+            name, count = component.name, 0
+            beyond: list[float] = []
+            examples: list[Example] = []
+            for row, outcome in batches.observed.calibration.pool:
+                if name in outcome.scores:
+                    count += 1
+                    score = outcome.scores[name]
+                    if score < low or score > high:
+                        beyond.append(score)
+                        example = row_example(row, score, "contract", f"{score:g}")
+                        examples.append(example)
+            if beyond:
+                middle = (low + high) / 2
+                worst = max(beyond, key=lambda score: (abs(score - middle), score))
+                phrase = (
+                    f"{worst:g} and the like to {len(beyond)} of {count} "
+                    f"completions, and {target.title} wants [{low:g}, {high:g}]"
+                )
+                yield batches.report("outside_trainer_range", phrase, examples, name)
+                return
 
 
 @rule("undeclared_column")

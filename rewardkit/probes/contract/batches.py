@@ -8,8 +8,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import Tries, score_rows
-from rewardkit.rewards.component import is_async
+from rewardkit.rewards.component import Component, is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
@@ -107,11 +106,11 @@ class Batches:
     def report(
         self,
         code: str,
-        what: str,
+        phrase: str,
         examples: Sequence[Example] = (),
         component: str | None = None,
     ) -> Finding:
-        """Make the finding of a broken rule; `what` goes into its sentence."""
+        """Make the finding of a broken rule; `phrase` goes into its sentence."""
         if len(self.reward.names) < 2:
             component = None
         return self.observed.finding(
@@ -120,12 +119,12 @@ class Batches:
             component=component,
             examples=examples,
             kind="contract",
-            what=what.rstrip("."),
+            what=phrase.rstrip("."),
         )
 
     def report_changes(
         self, code: str, rewards: Rewards, by: str = ""
-    ) -> Iterator[Finding]:
+    ) -> list[Finding]:
         """Report rewards of the same rows, once or several times, that have changed."""
         count = len(self.rows)
         steps: list[float] = []
@@ -137,40 +136,40 @@ class Batches:
                 change = f"{reward:.6g}, before {before:.6g}"
                 row = self.rows[place % count]
                 examples.append(row_example(row, reward, "contract", change))
-        if steps:
-            sizes = [step for step in steps if not math.isnan(step)]
-            largest = max(sizes, default=0.0)
-            what = f"{by}{len(steps)} of {len(rewards)} rows, by up to {largest:.3g}"
-            yield self.report(code, what, examples)
+        if not steps:
+            return []
+        largest = np.nanmax([0.0, *steps])
+        phrase = f"{by}{len(steps)} of {len(rewards)} rows, by up to {largest:.3g}"
+        return [self.report(code, phrase, examples)]
 
     def report_watched(
         self,
         code: str,
         rows: Sequence[Row],
         error: type[Exception],
-        what: str,
+        phrase: str,
         **options: bool,
-    ) -> Iterator[Finding]:
+    ) -> list[Finding]:
         """Report the first component whose watched function raises this error.
 
-        `what` goes into the sentence, with the `words` of the error and its `count`.
+        `phrase` goes into the sentence, with the `words` of the error and its `count`.
         """
         outcomes = self.score(rows, watch(self.reward, **options))
         for name, outcome in outcomes.components.items():
-            places = sorted(
-                place
-                for place, reason in outcome.reasons.items()
-                if reason.error == error.__name__
-            )
+            reasons = outcome.reasons
+            places = [at for at in reasons if reasons[at].error == error.__name__]
             if places:
-                row, words = rows[places[0]], outcome.reasons[places[0]].words
+                first = min(places)
+                row, words = rows[first], reasons[first].words
                 reward = math.nan
                 if error is not GivesNaN:
                     reward = self.rewards([row])[0]
-                what = what.format(words=words, count=f"{len(places)} of {len(rows)}")
+                phrase = phrase.format(
+                    words=words, count=f"{len(places)} of {len(rows)}"
+                )
                 example = row_example(row, reward, "contract", words)
-                yield self.report(code, what, [example], name)
-                return
+                return [self.report(code, phrase, [example], name)]
+        return []
 
 
 def are_same(first: Rewards, second: Rewards) -> bool:
@@ -279,14 +278,13 @@ def watch(reward: Reward, **options: bool) -> Reward:
     """
 
     def watch_branch(branch: Reward) -> Reward:
-        fields = {
-            name: _watch_function(function, **options)
-            for name, function in branch.fields.items()
-        }
-        components = [
-            replace(item, function=_watch_function(item.function, **options))
-            for item in branch.components
-        ]
+        fields: dict[str, Any] = {}
+        for name, function in branch.fields.items():
+            fields[name] = _watch_function(function, **options)
+        components: list[Component] = []
+        for component in branch.components:
+            function = _watch_function(component.function, **options)
+            components.append(replace(component, function=function))
         return replace(branch, fields=fields, components=components)
 
     return reward.map(watch_branch)
@@ -312,30 +310,15 @@ def _use_line_ends(text: str) -> str:
     return text.replace("\n", "\r\n") + "\r\n"
 
 
-def _add_unicode(text: str) -> str:
-    accent = unicodedata.normalize("NFD", "é")
-    return f"{text} Caf{accent} \ufb01t \uff14\u00a0\u200b"
-
-
-def _add_talk(text: str) -> str:
-    return (
-        f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps."
-        "<|im_end|>"
-    )
-
-
-def _give_up(text: str) -> str:
-    return " I do not know.\n"
-
-
+TALK = "Sure! **So**:\n```\n{}\n```\n\\[ $1,000 \\] I hope that this helps.<|im_end|>"
 TEXT_FORMS: tuple[Callable[[str], str], ...] = (
     _pad,
     _use_line_ends,
     str.upper,
     str.lower,
-    _add_unicode,
-    _add_talk,
-    _give_up,
+    "{} Cafe\u0301 \ufb01t \uff14\u00a0\u200b".format,
+    TALK.format,
+    " I do not know.\n".format,
 )
 """What code takes off or makes alike: white space, line ends, case, Unicode,
 marks and talk around; and a completion without an answer."""
