@@ -23,15 +23,15 @@ from rewardkit.probes.search import (
     search_exploits,
     shrink,
 )
-from rewardkit.probes.search.edits import (
-    assemble_vocabulary,
-    edit_template,
-    first_templates,
-)
 from rewardkit.probes.search.exploits import (
     LEAST_OTHERS,
     is_explained,
     report_exploit,
+)
+from rewardkit.probes.search.templates import (
+    assemble_vocabulary,
+    edit_template,
+    first_templates,
 )
 from rewardkit.probes.subjects import calibrate
 from rewardkit.reasons import Reason, ReasonCode

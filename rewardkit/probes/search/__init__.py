@@ -15,21 +15,6 @@ from rewardkit.findings import Finding, rule
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.search.completions import (
-    LISTING_SLOTS,
-    WRONG_MARKED,
-    WRONG_SLOTS,
-    Segment,
-    Template,
-    plain,
-    write_wrong,
-)
-from rewardkit.probes.search.edits import (
-    Vocabulary,
-    edit_template,
-    first_templates,
-    gather_vocabulary,
-)
 from rewardkit.probes.search.exploits import (
     KEPT_GAIN,
     LEAST_OTHERS,
@@ -37,6 +22,19 @@ from rewardkit.probes.search.exploits import (
     Gains,
     is_explained,
     report_exploit,
+)
+from rewardkit.probes.search.templates import (
+    LISTING_SLOTS,
+    WRONG_MARKED,
+    WRONG_SLOTS,
+    Segment,
+    Template,
+    Vocabulary,
+    edit_template,
+    first_templates,
+    gather_vocabulary,
+    plain,
+    write_wrong,
 )
 from rewardkit.probes.trials import FULL_MARKS, WILD
 from rewardkit.strategies.strategy import Subject
