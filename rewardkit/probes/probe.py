@@ -187,7 +187,8 @@ def probe(
                     hanging = try_to_hang(observed, probes)
                     findings += hangs.find(replace(observed, trials=hanging), findings)
         tries.reach(HUNG)
-        if "contract" in families and not judges_no_row(findings, is_open=is_open):
+        is_judged = is_open or findings[0].code not in ALWAYS_FAILING
+        if "contract" in families and is_judged:
             before = tries.calls, len(tries.failed)
             findings += check_contract(
                 observed, unsendable=unsendable, timeout=timeout, seed=seed
@@ -200,14 +201,16 @@ def probe(
             notes += explain_failed(observed)
         tries.reach(1.0)
 
+    trials = [*observed.trials, *hanging]
+    tried_names = {trial.probe.name for trial in trials if any(trial.outcomes)}
     result = ProbeResult(
         reward,
         tuple(sort_findings(findings, observed, families)),
         tuple(notes),
         observed.calibration,
-        tuple(item.name for item in probes),
+        tuple(probe.name for probe in probes),
         families,
-        name_tried_probes(probes, [*observed.trials, *hanging]),
+        tuple(probe.name for probe in probes if probe.name in tried_names),
         tries.calls,
         count_untried(observed, probes),
     )
@@ -265,19 +268,6 @@ def has_late_calls(observed: Observed) -> bool:
     if any(outcome.is_late for _, outcome in observed.calibration.pool):
         return True
     return any(trial.is_late for trial in observed.trials)
-
-
-def judges_no_row(findings: Sequence[Finding], *, is_open: bool) -> bool:
-    """Whether the reward judges no row, so that no contract can be tried."""
-    return not is_open and findings[0].code in ALWAYS_FAILING
-
-
-def name_tried_probes(
-    probes: Iterable[Strategy], trials: Iterable[ProbeTrial]
-) -> tuple[str, ...]:
-    """Name the probes of which something was tried."""
-    names = {trial.probe.name for trial in trials if any(trial.outcomes)}
-    return tuple(probe.name for probe in probes if probe.name in names)
 
 
 def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, int]:

@@ -104,7 +104,8 @@ class ProbeResult(HasPage):
     @property
     def alarms(self) -> tuple[Finding, ...]:
         """Return the findings of severity high or warn that are not accepted."""
-        return tuple(finding for finding in self.findings if _is_alarm(finding))
+        graver = [item for item in self.findings if item.severity != "info"]
+        return tuple(finding for finding in graver if not finding.accepted)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -325,10 +326,6 @@ class ProbeResult(HasPage):
             line = f"{where}{counted(len(in_part), 'prompt')} ({kinds}): {earned}"
             example = one_line(in_part[0].reference, 120)
             yield UserText(f"{line}; such as {example}", instead=line)
-
-
-def _is_alarm(finding: Finding) -> bool:
-    return finding.severity != "info" and not finding.accepted
 
 
 def kind_of_alarm(finding: Finding) -> str:

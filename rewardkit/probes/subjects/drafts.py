@@ -146,9 +146,8 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
         drafted: Subjects without a format.
         slow: Whether there is no time for many tries.
     """
-    best = BestFormat()
     if not drafted:
-        return best
+        return BestFormat()
     count, at_a_time = (1, 2) if slow else (FORMAT_TRIALS, FORMATS_AT_A_TIME)
     chosen = drafted[:count]
     texts = [part.text(place) for place in part.ranked(part.places)[:48]]
@@ -158,30 +157,28 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
     is_paid = np.array([_has_paid_rollout(part, place) for place, _ in chosen])
     if not is_paid.any():
         is_paid[:] = True
+    best: Format | None = None
+    is_full = is_inverted = is_tried = False
     rank, idle = (1e-9, 0.0), 0
     while idle < IDLE_WAVES and part.tries.seconds_left > part.tries.budget / 2:
-        if best.format and part.tries.late:
+        if best and part.tries.late:
             break  # unusual forms may be late as well
         wave = list(islice(candidates, at_a_time))
         if not wave:
             break
-        idle += best.is_fully_paid
+        idle += is_full
         rewards = _score_formats(part, wave, chosen)
         for option, earned in zip(wave, rewards[:, is_paid], strict=True):
             right, wrong = _mean(earned[:, 0]), _mean(earned[:, 1])
             if math.isnan(wrong):
                 wrong = min(right, 0.0)
-            best = replace(
-                best,
-                is_tried=best.is_tried or not math.isnan(right),
-                is_inverted=best.is_inverted or right - wrong < -1e-9,
-            )
+            is_tried |= not math.isnan(right)
+            is_inverted |= right - wrong < -1e-9
             option_rank = round(right - wrong, 6), round(right, 6)
             if option_rank > rank:  # NaN is never better
-                rank, idle = option_rank, 0
+                best, rank, idle = option, option_rank, 0
                 is_full = rank[1] >= ENOUGH * part.high
-                best = replace(best, format=option, is_fully_paid=is_full)
-    return best
+    return BestFormat(best, is_full, is_inverted, is_tried)
 
 
 def _score_formats(
@@ -327,7 +324,8 @@ def _find_mark(
     for plan in trials.values():
         completions += [(part.plain(place), text) for place, text, _ in plan]
     rewards = iter(part.score_all(completions))
-    second_best: dict[int, str] = {}
+    not_exchanged: str | None = None
+    not_carried: str | None = None
     for name, plan in trials.items():
         holds: list[bool] = []
         for place, _, must_lose in plan:
@@ -342,10 +340,10 @@ def _find_mark(
         if is_needed and is_exchanged and is_carried:
             return name
         if is_needed and is_carried:
-            second_best.setdefault(1, name)
+            not_exchanged = not_exchanged or name
         elif is_needed and is_exchanged:
-            second_best.setdefault(2, name)
-    return second_best[min(second_best)] if second_best else None
+            not_carried = not_carried or name
+    return not_exchanged or not_carried
 
 
 def _plan_mark_trials(
