@@ -18,20 +18,26 @@ from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.search import (
     SHRINK_CALLS,
-    completions,
     find_why_unsearchable,
     search_exploits,
     shrink,
 )
 from rewardkit.probes.search.exploits import (
     LEAST_OTHERS,
+    describe_template,
     is_explained,
     report_exploit,
 )
 from rewardkit.probes.search.templates import (
+    Segment,
     assemble_vocabulary,
     edit_template,
+    fill,
     first_templates,
+    is_wrong,
+    mentions_right,
+    plain,
+    write_wrong,
 )
 from rewardkit.probes.subjects import calibrate
 from rewardkit.reasons import Reason, ReasonCode
@@ -151,10 +157,7 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
     )
     ((exploit,), _) = searched(reward)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
-    assert (
-        told in completions.describe_template(exploit.template)
-        and exploit.calls <= SEARCH_CALLS
-    )
+    assert told in describe_template(exploit.template) and exploit.calls <= SEARCH_CALLS
     assert exploit.home.gain == pytest.approx(gain)
     assert len(exploit.others) == exploit.n >= 5
     for paid in (exploit.home, *exploit.others):
@@ -167,7 +170,7 @@ def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same
     ((exploit,), _), ((again,), _) = (
         searched(reward_of(list_in_fence), CAPITALS) for _ in range(2)
     )
-    assert completions.mentions_right(exploit.template)
+    assert mentions_right(exploit.template)
     assert (exploit.template, exploit.calls) == (again.template, again.calls)
 
 
@@ -268,9 +271,8 @@ def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(
 def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
     alike = rk.Component("alike", rk.measure.similarity("token_set"))
     ((exploit,), _) = searched(reward_of(alike, fields=PREDICTION), CAPITALS)
-    assert (
-        "a list with the right answer among wrong ones"
-        in completions.describe_template(exploit.template)
+    assert "a list with the right answer among wrong ones" in describe_template(
+        exploit.template
     )
 
 
@@ -394,7 +396,7 @@ def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_
     item, rarer = (report_exploit(replace(exploit, n=n), observed) for n in (7, 28))
     assert (item.code, item.severity, item.component) == ("exploit", "high", None)
     assert {
-        "says": completions.describe_template(exploit.template),
+        "says": describe_template(exploit.template),
         "found": 7,
         "tried": 7,
     }.items() <= item.evidence.items()
@@ -470,14 +472,14 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
 ):
     one, draw = SUBJECTS[name], np.random.default_rng(seed)
     made = [
-        completions.plain(one),
-        *first_templates(completions.plain(one), VOCABULARY),
+        plain(one),
+        *first_templates(plain(one), VOCABULARY),
     ]
     for _ in range(20):
         made.append(edit_template(made[draw.integers(len(made))], draw, VOCABULARY))
     for record in made:
-        text = completions.write_wrong(record, one)
-        if text is not None and not completions.mentions_right(record):
+        text = write_wrong(record, one)
+        if text is not None and not mentions_right(record):
             assert not states(text, one), (record, text)
         elif text is not None:
             listed = rf"\W{re.escape(one.wrong[0])}\W.*{re.escape(one.right)}.*{re.escape(one.wrong[1])}\W"
@@ -502,14 +504,12 @@ CERTAIN = [
 def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_nor_a_number_near_it(
     name, text, wrong
 ):
-    assert completions.is_wrong(text, SUBJECTS[name]) is wrong
+    assert is_wrong(text, SUBJECTS[name]) is wrong
 
 
 # The smallest form
 
-SEGMENTS = st.builds(
-    completions.Segment, st.text("ab <>", max_size=5), st.integers(1, 3)
-)
+SEGMENTS = st.builds(Segment, st.text("ab <>", max_size=5), st.integers(1, 3))
 
 
 @given(st.lists(SEGMENTS, max_size=6).map(tuple), st.integers(0, 5), st.integers(0, 5))
@@ -517,7 +517,7 @@ def test_no_sign_is_left_that_can_be_left_out_and_where_all_is_needed_nothing(
     record, least_a, least_b
 ):
     def text(record):
-        return completions.fill(record, SUBJECTS["a number"])
+        return fill(record, SUBJECTS["a number"])
 
     def holds(record):
         return text(record).count("a") >= least_a and text(record).count("b") >= least_b
