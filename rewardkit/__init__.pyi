@@ -50,8 +50,8 @@ from rewardkit.rollouts.sample import Sampled, sample
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, load_cases
 from rewardkit.scoring.check import CheckResult, assert_cases, check
+from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.explain import Explanation, explain
-from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores, load_scores
 from rewardkit.starting.start import Started, start

@@ -171,8 +171,8 @@ def scores_page(
 ) -> Page:
     """Return how the reward and each component are spread, and which `models` judged.
 
-    A row has the weight, mean, spread and observed range, the counts by status, and the
-    most frequent reason of an error.
+    A row has the weight, mean, spread and observed range, and the counts by status. The
+    most frequent reason of errors stands below the table.
     """
     missing = int(np.isnan(rewards).sum())
     summary = f"{len(rewards):,} rollouts"
@@ -185,23 +185,21 @@ def scores_page(
     for item in components:
         statuses |= dict.fromkeys(item.counts)
     rows = []
+    errors = []
     for item in components:
         row: list[object] = [item.name, item.weight, *_summarize(item.scores)]
         for status in statuses:
             count = item.counts[status]
             row.append(f"{count:,}" if count else "")
-        row.append(_most_frequent(item.errors))
         rows.append(row)
-    header = ["component", *SCORE_FIGURES, *statuses, "most frequent error"]
-    table = Table("", header, rows, header[1:-1])
-    blocks = [Picture(histogram_svg(rewards)), table, *models]
+        for reason, _ in Counter(item.errors).most_common(1):
+            failures = counted(len(item.errors), "error")
+            before = f"{item.name}: {failures}, most often "
+            errors.append(quote_reason(reason, before=before))
+    header = ["component", *SCORE_FIGURES, *statuses]
+    table = Table("", header, rows, header[1:])
+    blocks = [Picture(histogram_svg(rewards)), table, *errors, *models]
     return Page(f"Scores of {name}", blocks, summary)
-
-
-def _most_frequent(reasons: Sequence[Reason]) -> UserText | str:
-    for reason, count in Counter(reasons).most_common(1):
-        return quote_reason(reason, before=f"{count:,} times ")
-    return ""
 
 
 def _summarize(values: NDArray[Any]) -> list[float]:

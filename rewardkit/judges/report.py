@@ -20,9 +20,15 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Floats, Reward, Rows
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import Columns
-from rewardkit.scoring.cases import Case, CaseSource, cases_of
+from rewardkit.scoring.calls import prepare
+from rewardkit.scoring.cases import (
+    Case,
+    CaseSource,
+    LabelledCases,
+    cases_of,
+    read_labelled,
+)
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, summarize_verdicts
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
@@ -97,20 +103,17 @@ def judge_report(
     alone = _alone(judge, component)
     function = alone.components[0].function
     levels = _levels(function)
-    labelled = read_labelled(cases, label, levels)
-    columns, labels = labelled.columns, labelled.labels
+    columns, labels, prompts = read_labelled(cases, label, levels)
     judges = [alone, *[_without_cache(alone)] * (repeats - 1)]
     for variant in judges[:2]:  # a budget is for all calls of each
-        prepare = getattr(variant.components[0].function, "prepare", None)
-        if callable(prepare):
-            prepare()
-    outcomes = [_evaluate(variant, columns, labelled.prompts) for variant in judges]
+        prepare([variant.components[0].function])
+    outcomes = [_evaluate(variant, columns, prompts) for variant in judges]
     first = outcomes[0]
     texts = columns.get("completion", labels)
     ratings = Ratings(
         first.scores,
         labels,
-        labelled.prompts,
+        prompts,
         np.array([len(str(text)) for text in texts], dtype=float),
         _grid(labels, levels),
         seed,
@@ -127,8 +130,8 @@ def judge_report(
         again = [outcome.scores for outcome in outcomes[1:]]
         stability = ratings.stability(np.array(again))
     if trials:
-        prompts = np.array([trial["case"] for trial in trials])
-        attacked = estimate(lambda at: float(raised[at].mean()), prompts, seed)
+        attacked_cases = np.array([trial["case"] for trial in trials])
+        attacked = estimate(lambda at: float(raised[at].mean()), attacked_cases, seed)
     verdicts: list[Mapping[str, Any]] = []
     for outcome in outcomes:
         verdicts += outcome.verdicts.values()

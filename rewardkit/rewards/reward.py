@@ -20,7 +20,7 @@ from rewardkit.rewards.fingerprint import describe, fingerprint, sources, source
 from rewardkit.rollouts.columns import ALIASES
 
 if TYPE_CHECKING:
-    from rewardkit.scoring.result import RewardResult
+    from rewardkit.scoring.evaluate import RewardResult
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -338,7 +338,7 @@ class Reward(HasPage):
         Group components abstain. RewardError: a column is missing.
         """
         # the one step up: a definition that can be called
-        from rewardkit.scoring.result import result_of
+        from rewardkit.scoring.evaluate import result_of
 
         return result_of(self, columns)
 

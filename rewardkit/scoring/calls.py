@@ -1,4 +1,4 @@
-"""Calls of users' functions: what they raise becomes a Reason.
+"""Calls of users' functions: what they raise and print becomes a record.
 
 The one place that catches what users' functions raise. No error ends a pass over the
 rows.
@@ -9,24 +9,26 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import sys
 import sysconfig
 import threading
 import traceback
 from collections.abc import (
     Callable,
     Coroutine,
+    Iterable,
     Iterator,
     Mapping,
     MappingView,
     Sequence,
 )
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TextIO
 
 import numpy as np
 
@@ -98,6 +100,18 @@ class Calls:
             for name, column in self.keywords.items()
         }
         return positional, keywords, len(rows)
+
+
+def prepare(functions: Iterable[Any]) -> None:
+    """Let functions that ask a model see whether it can be asked, before any call.
+
+    Raises:
+        InputError: it cannot.
+    """
+    for function in functions:
+        prepare_function = getattr(function, "prepare", None)
+        if callable(prepare_function):
+            prepare_function()
 
 
 def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
@@ -237,11 +251,13 @@ def as_field(answer: Any) -> Any:
     return answer
 
 
-def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] | Reason:
+def as_list(
+    answer: Any, settle: Callable[[Any], Any], expected: str
+) -> list[Any] | Reason:
     """Return the answer for several rows as settled values, or why it is no list."""
     if isinstance(answer, Reason):
         return answer
-    no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=what)
+    no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=expected)
     if isinstance(answer, str | bytes | Mapping):
         return no_list
     settled: list[Any] | Reason = guarded(lambda: [settle(value) for value in answer])
@@ -305,3 +321,117 @@ LIBRARY_PREFIXES = (
     *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
 )
 """Beginnings of files that are no user's: no file at all, rewardkit's, libraries'."""
+
+
+MOST_PRINTED: Final = 10_000
+"""Characters that are recorded. Our choice: a few hundred lines."""
+
+PRINTED_LINES: Final = 3
+"""Lines that a person sees."""
+
+LONGEST_LINE: Final = 120
+"""Characters of such a line."""
+
+
+@dataclass
+class Printed:
+    """How many `lines` were printed, and the `text` of the first."""
+
+    lines: int = 0
+    text: str = ""
+
+    def add(self, other: Printed) -> None:
+        """Count what else was printed, and record its text as far as there is room."""
+        self.lines += other.lines
+        self.text += other.text[: max(0, MOST_PRINTED - len(self.text))]
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"lines": max(1, self.lines), "text": self.text}
+
+    def show(self) -> None:
+        """Print the first lines to ``sys.stderr``, and how many more there were."""
+        if not self:
+            return
+        count = max(1, self.lines)
+        plural = "s" if count > 1 else ""
+        lines = [f"the reward's functions printed {count:,} line{plural}:"]
+        for line in _make_legible(self.text).splitlines()[:PRINTED_LINES]:
+            if len(line) > LONGEST_LINE:
+                line = f"{line[: LONGEST_LINE - 3]}..."
+            lines.append(f"  {line}")
+        if count >= len(lines):
+            lines.append(f"  ... {count - len(lines) + 1:,} more")
+        print("\n".join(lines), file=sys.stderr)
+
+
+def _make_legible(text: str) -> str:
+    """Escape what controls a terminal, and half characters."""
+    characters = []
+    for character in text:
+        is_legible = character.isprintable() or character == "\n"
+        characters.append(character if is_legible else ascii(character)[1:-1])
+    return "".join(characters)
+
+
+class _Stream:
+    """A stand-in for a standard stream.
+
+    What a block that catches prints writes to it is caught. What other threads print
+    goes on to the stream, and so does all else that a stream can do.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        catching = _CATCHING.get()
+        if catching is None:
+            return self._stream.write(text)
+        catching.add(Printed(text.count("\n"), text))
+        return len(text)
+
+    def writelines(self, lines: Iterator[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def close(self) -> None:
+        """Stay open: a user's function may close what it takes for standard output."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+_CATCHING: ContextVar[Printed | None] = ContextVar("rewardkit_printed", default=None)
+_LOCK = threading.Lock()
+_BEFORE: list[tuple[TextIO, TextIO]] = []
+"""For each block of any thread that catches prints, the streams before the first."""
+
+
+@contextmanager
+def caught_prints() -> Iterator[Printed]:
+    """Catch what the block, and coroutines that it awaits, print."""
+    printed = Printed()
+    with _LOCK:
+        _BEFORE.append(_BEFORE[0] if _BEFORE else (sys.stdout, sys.stderr))
+        sys.stdout, sys.stderr = map(_Stream, _BEFORE[0])
+    token = _CATCHING.set(printed)
+    try:
+        yield printed
+    finally:
+        _CATCHING.reset(token)
+        with _LOCK:
+            before = _BEFORE.pop()
+            sys.stdout, sys.stderr = map(_Stream, before) if _BEFORE else before
+
+
+def print_here(printed: Printed) -> None:
+    """Let what was caught in another process count as printed here."""
+    catching = _CATCHING.get()
+    if catching is None:
+        printed.show()
+    else:
+        catching.add(printed)

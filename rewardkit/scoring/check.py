@@ -21,12 +21,11 @@ from rewardkit.primitives.messages import turns_before
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rewards.route import bind
+from rewardkit.scoring.calls import caught_prints, prepare
 from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_of
 from rewardkit.scoring.deadlines import time_limit
-from rewardkit.scoring.engines import prepare
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.scoring.printed import caught_prints
 
 CASE_LINE: Final = (
     '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
@@ -86,7 +85,7 @@ class Miss:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CheckResult(HasPage, PlainRecord):
     """The outcome of a check: how many cases passed, and every miss.
 
@@ -128,10 +127,6 @@ class CheckResult(HasPage, PlainRecord):
         misses = [{**to_plain(miss), "got": miss.quote()} for miss in self.misses]
         return cards.check_page(self.reward, {**self.record(), "misses": misses})
 
-    def __repr__(self) -> str:
-        lines = [f"{self.passed} of {len(self.cases)} cases passed for {self.reward!r}"]
-        return "\n".join([*lines, *(f"  {miss}" for miss in self.misses)])
-
 
 def check(
     reward: Reward,
@@ -161,7 +156,7 @@ def check(
     if not usable:
         return CheckResult(reward.name, (), (), left_out)
     columns = columns_of(usable)
-    prepare(reward)
+    prepare(reward.functions)
     with time_limit(timeout) as limit, caught_prints() as printed:
         outcomes = evaluate(bind(reward, columns, len(usable)), columns, limit=limit)
     printed.show()
@@ -175,7 +170,7 @@ def assert_cases(reward: Reward, cases: CaseSource) -> None:
     """Raise an AssertionError that lists every miss; for pytest and for nbval."""
     result = check(reward, cases)
     if result.misses:
-        raise AssertionError(repr(result))
+        raise AssertionError(result.text(verbose=True))
 
 
 def columns_of(cases: Sequence[Case]) -> dict[str, list[Any]]:

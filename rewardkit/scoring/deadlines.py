@@ -16,12 +16,14 @@ from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
 from rewardkit.scoring.calls import (
     UNFINISHED,
     Calls,
+    Printed,
     answered,
     as_score,
+    caught_prints,
     concurrency,
+    print_here,
     reason_of,
 )
-from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import (
     CannotSend,
     DeadlinePassed,

@@ -11,25 +11,15 @@ from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.html import cards
 from rewardkit.html.blocks import Block, Quote
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.markup import LONGEST_ESCAPED, aligned, number
+from rewardkit.html.markup import LONGEST_ESCAPED, number
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.values import present
-from rewardkit.scoring.result import RewardResult
+from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.scores import Scores
-
-CONTRIBUTION_COLUMNS: Final = (
-    "component",
-    "status",
-    "score",
-    "weight",
-    "adds",
-    "gate",
-    "why",
-)
 
 LONGEST_EXTRACTED: Final = 20_000
 """Characters of a completion up to which a page looks for its fields."""
@@ -59,19 +49,6 @@ class Contribution:
         """Return why there is no score, as a sentence."""
         return str(self.why_not or "")
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Return it as a row of a table with `CONTRIBUTION_COLUMNS`."""
-        return (
-            self.component,
-            self.status,
-            number(self.score),
-            f"{self.weight:g}",
-            number(self.contribution),
-            self.gate,
-            self.reason or self.why,
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Explanation(HasPage):
@@ -88,25 +65,6 @@ class Explanation(HasPage):
     lines: tuple[Contribution, ...]
     result: RewardResult
 
-    def __str__(self) -> str:
-        lines = [f"reward {self.reward!r}: {self.result.reward:.4g}", ""]
-        lines += [repr(self.completion), ""]
-        for name, value in self.result.fields.items():
-            places = self._places(name)
-            aside = f" (characters {places})" if places else ""
-            lines.append(f"field {name} = {value!r}{aside}")
-        rows = [line.cells for line in self.lines]
-        lines += ["", *aligned([CONTRIBUTION_COLUMNS, *rows])]
-        for name, value in self.result.notes.items():
-            lines.append(f"note {name} = {value!r}")
-        for name, verdict in self.result.verdicts.items():
-            lines.append(f"verdict {name}: {verdict_text(verdict)}")
-        return "\n".join(lines)
-
-    def _places(self, field: str) -> str:
-        spans = self.spans.get(field, ())[:MOST_SPANS]
-        return ", ".join(f"{start}-{end}" for start, end in spans)
-
     def page(self) -> Page:
         """Return the completion with its fields marked, and what components add."""
         total = number(self.result.reward)
@@ -118,7 +76,9 @@ class Explanation(HasPage):
         fields: list[tuple[str, object, str]] = []
         for name, value in self.result.fields.items():
             text = "not found" if value is None else UserText(repr(value))
-            fields.append((name, text, self._places(name)))
+            spans = self.spans.get(name, ())[:MOST_SPANS]
+            places = ", ".join(f"{start}-{end}" for start, end in spans)
+            fields.append((name, text, places))
         if "ground_truth" in self.columns:
             truth = self.columns["ground_truth"]
             text = "missing" if truth is None else UserText(str(truth))
@@ -225,24 +185,6 @@ def _explain(
         lines.append(line)
     text = str(completion)
     return Explanation(part.name, text, dict(rollout), spans, tuple(lines), result)
-
-
-def verdict_text(verdict: Mapping[str, Any]) -> str:
-    """Write what a model said as a person reads it.
-
-    >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"]})
-    "good: short (cost 0.002; raw answer: '{}')"
-    """
-    level, reason = verdict.get("level"), str(verdict.get("reason", ""))
-    asides = []
-    if verdict.get("cached"):
-        asides.append("cached")
-    elif verdict.get("cost") is not None:
-        asides.append(f"cost {verdict['cost']:g}")
-    if verdict.get("raw"):
-        asides.append("raw answer: " + " | ".join(map(repr, verdict["raw"])))
-    sentence = f"{level}: {reason}" if level else reason
-    return f"{sentence} ({'; '.join(asides)})" if asides else sentence
 
 
 def spans_of(extractor: Extractor, text: str) -> list[Span]:

@@ -15,7 +15,7 @@ from rewardkit.findings import counted
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.rewards.route import Plan
-from rewardkit.scoring.printed import Printed
+from rewardkit.scoring.calls import Printed
 
 T = TypeVar("T")
 
@@ -49,6 +49,10 @@ class Outcome:
         if reason is not None:
             places = rows if isinstance(rows, list) else rows.tolist()
             self.reasons.update(dict.fromkeys(places, reason))
+
+    def leave_out(self, row: int, reason: Reason) -> None:
+        """Give a row the status of a reason: abstained, or an error."""
+        self.mark([row], ABSTAINED if reason.is_abstention else ERROR, reason)
 
     def put(self, rows: Rows, other: Outcome) -> None:
         """Write another outcome, which is of these rows alone, into this one."""

@@ -16,10 +16,10 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Plan
+from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.reuse import (
     UNSCORED,
     Earlier,

@@ -91,8 +91,7 @@ class Reuse:
                 values[row] = outcomes.fields[name][row]
         for row, reason in outcomes.failed.get(name, {}).items():
             if self.same[name][row]:
-                status = ABSTAINED if reason.is_abstention else ERROR
-                outcome.mark([row], status, reason)
+                outcome.leave_out(row, reason)
         return rows[~is_same]
 
     def compare_field(
@@ -160,7 +159,7 @@ class Reuse:
         rows: Rows,
         decisions: Outcome,
         *,
-        behind_reward_gate: bool,
+        is_behind_reward_gate: bool,
     ) -> Rows:
         """Write what an unchanged gate of a component said; return the other rows.
 
@@ -178,7 +177,7 @@ class Reuse:
         is_same = self._find_same(asked, rows)
         is_gated = before.status == GATED
         is_unknown = np.zeros(len(is_gated), dtype=bool)
-        if behind_reward_gate:
+        if is_behind_reward_gate:
             is_unknown = is_gated & (self.earlier.outcomes.gate != 1)
         undecided = {}
         for row, reason in before.reasons.items():

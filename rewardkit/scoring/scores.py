@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
-from rewardkit.html.excerpts import UserText, quote_reason
+from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.recorded import reward_from_record
@@ -56,11 +56,8 @@ OWN_PREFIXES = (
 )
 OWN_COLUMNS = ("reward_raw", "reward")
 
-LONGEST_ERROR = 100
-"""Characters of a reason in the text of scores."""
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(HasPage):
     """Scored rollouts.
 
@@ -271,42 +268,12 @@ class Scores(HasPage):
             components.append(
                 cards.ComponentScores(name, weight, scores, counts, errors)
             )
-        asked = []
-        for name, quote in self._quote_models().items():
-            asked.append(UserText(f"{name} {quote.text}", f"{name} {quote.instead}"))
-        return cards.scores_page(self.reward.name, self.rewards, components, asked)
-
-    def _quote_models(self) -> dict[str, UserText]:
-        """Return what each component that asks a model was told, in words."""
+        models = []
         redacted = self._summarize_verdicts(lambda reason: str(reason.redacted()))
-        quotes = {}
         for name, summary in self.asked.items():
             text, instead = verdicts_text(summary), verdicts_text(redacted[name])
-            quotes[name] = UserText(text, instead)
-        return quotes
-
-    def __repr__(self) -> str:
-        judged = self.rewards[~np.isnan(self.rewards)]
-        mean = f"mean reward {judged.mean():.3f}" if len(judged) else "no reward judged"
-        lines = [f"scores of {self.reward.name!r} on {len(self)} rollouts, {mean}"]
-        quotes = self._quote_models()
-        for name, counts in self.counts.items():
-            scores = self.score(name)
-            average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
-            line = f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
-            if counts["scored"] and name in self.unbounded:
-                line += f", from {np.nanmin(scores):.4g} to {np.nanmax(scores):.4g}"
-            for status in STATUSES[1:]:
-                if counts[status]:
-                    line += f", {counts[status]} {status}"
-            reasons = Counter(self._reasons_of(name, ERROR))
-            for reason, count in reasons.most_common(1):
-                words = " ".join(str(quote_reason(reason)).split())[:LONGEST_ERROR]
-                line += f", most often {words} ({count} of {counts['error']})"
-            lines.append(line)
-            if name in self.asked:
-                lines.append(f"  {'':<20} {quotes[name]}")
-        return "\n".join(lines)
+            models.append(UserText(f"{name} {text}", f"{name} {instead}"))
+        return cards.scores_page(self.reward.name, self.rewards, components, models)
 
 
 @contextmanager

@@ -285,7 +285,7 @@ def rows_to_read(
         if name in table:
             cells[name] = as_column(column_values(table[name]))
     cells.update(columns)
-    cells["completion"] = column_values(table["completion"])
+    cells["completion"] = as_column(column_values(table["completion"]))
     return pd.DataFrame(cells)
 
 

@@ -15,8 +15,8 @@ from rewardkit.rewards.load import failed, find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.deadlines import time_limit
-from rewardkit.scoring.printed import caught_prints
 from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.adapter import Key, LacksColumn
 from rewardkit.targets.columns import OF_DATA, Row, required_parameters, takes_anything

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -569,7 +570,8 @@ def test_explain_shows_level_reason_and_raw_answer_and_progress_calls_with_their
 ):
     asking = judge(serve(lambda *_: verdict("no", "it <b>rambles</b>")), limits=PRICES)
     told = rk.explain(reward_of(asking), {"prompt": "p", "completion": "c"})
-    assert "verdict c: no: it <b>rambles</b> (cost 8; raw answer: " in str(told)
+    text = told.text(verbose=True)
+    assert re.search(r"c +no +it <b>rambles</b> .* 8\n", text) and "raw answer:" in text
     score(asking, ["a", "b"], progress=True)
     assert "2 calls, " in (shown := capsys.readouterr().err) and "/s, cost 16" in shown
 

@@ -182,7 +182,7 @@ def scored():
 
 THROUGH = {
     "score": (lambda s, _: s.rewards.tolist(), "[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.5, 0.0, 2.0, 0.5, 0.0]"),
-    "explain": (lambda s, _: rk.explain(BOTH, dict(LOG.table.iloc[7])), "reward 'words': 0.5"),
+    "explain": (lambda s, _: rk.explain(BOTH, dict(LOG.table.iloc[7])), "words: reward 0.5"),
     "check": (lambda s, _: rk.check(BOTH, CASES), "2 of 2 cases passed"),
     "diagnose": (lambda s, _: rk.diagnose(s), "[words] 100 % of 2 groups have a signal"),
     "suggest": (lambda s, _: rk.suggest(rk.diagnose(s)), "[sums]"),

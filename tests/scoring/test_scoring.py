@@ -9,8 +9,8 @@ import pytest
 from scored import Seen, made, score
 
 import rewardkit as rk
+from rewardkit.scoring.calls import MOST_PRINTED
 from rewardkit.scoring.explain import explain
-from rewardkit.scoring.printed import MOST_PRINTED
 
 
 def vowels(completion):
@@ -140,17 +140,19 @@ def test_the_repr_is_a_summary_with_the_most_frequent_reason_of_errors():
         raise ValueError("no\n" + "x" * 200 if completion else "odd")
 
     text = repr(rk.score(make(), ROWS)).splitlines()
-    assert text[0] == "scores of 'r' on 5 rollouts, mean reward 0.688"
-    assert text[2].split(maxsplit=3)[3] == "3 scored, 1 gated, 1 abstained"
+    assert text[0].startswith("Scores of r: 5 rollouts, mean reward 0.688, std ")
+    assert text[1].split()[-3:] == ["scored", "gated", "abstained"]
+    assert text[3].split()[-3:] == ["3", "1", "1"]
     parts = (
         rk.Component("c", fails),
         rk.Component("size", len, columns={"obj": "completion"}, range=None),
     )
-    assert repr(score(*parts, rows=("", "a", "bbb"))).splitlines()[:3] == [
-        "scores of 'r' on 3 rollouts, no reward judged",
-        f"  {'c':<20} mean      -  0 scored, 3 error, most often ValueError: no {'x' * 85} (2 of 3)",
-        f"  {'size':<20} mean  1.333  3 scored, from 0 to 3",
-    ]
+    title, _, _, size, errors, *_ = repr(
+        score(*parts, rows=("", "a", "bbb"))
+    ).splitlines()
+    assert title == "Scores of r: 3 rollouts, 3 (100.0%) not judged"
+    assert size.split() == ["size", "1", "1.333", "1.247", "0", "3", "3"]
+    assert errors.startswith(f"  c: 3 errors, most often ValueError: no {'x' * 40}")
 
 
 def test_progress_changes_nothing_and_stays_out_of_the_output(capfd):
@@ -353,9 +355,9 @@ def test_what_cannot_be_explained_is_said_in_a_sentence(reward, rollout, said):
 def test_as_text_it_shows_everything_and_as_html_it_marks_the_spans():
     found = rk.explain(REWARD, RIGHT)
     for said in (
-        "'r': 2.75",
-        "field prediction = '4' (characters 8-9)",
-        "note words = 1",
+        "r: reward 2.75",
+        "'4'    8-9",
+        "words  1",
         "the task",
     ):
         assert said in str(found)
