@@ -139,8 +139,10 @@ def test_an_error_while_a_file_or_module_runs_names_file_and_line(
 
 
 def test_file_and_the_modules_beside_it_are_run_anew_after_a_run_that_failed_and_within_one_second(
-    file,
+    file, monkeypatch
 ):
+    # also where a worker process may write bytecode
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     helper = file.parent / "beside_the_file.py"
     made = []
     for level, text in (

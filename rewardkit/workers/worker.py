@@ -108,6 +108,8 @@ def _make_module(name: str, path: str, source: bytes) -> None:
     module.__file__ = path
     sys.modules[name] = module
     sys.path.insert(0, os.path.dirname(path))  # for the modules beside it
+    # their bytecode would take two edits within one second for one
+    sys.dont_write_bytecode = True
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
