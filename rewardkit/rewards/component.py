@@ -112,7 +112,7 @@ class Call:
 
     @property
     def is_async(self) -> bool:
-        """Return whether what a function returns has to be awaited."""
+        """Whether what the function returns has to be awaited."""
         return is_async(self.function)
 
 
@@ -237,7 +237,7 @@ class Component:
 
     @cached_property
     def gate_call(self) -> Call | None:
-        """How its gate is asked whether it is open; ``None`` where there is none."""
+        """How its gate is called; ``None`` where there is none."""
         return read_gate(self.gate, f"component {self.name!r}")
 
     @property

@@ -28,7 +28,7 @@ from rewardkit.workers.pool import MODULE_SOURCE
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = "reward_file_"
-"""What the module that running a file makes is called, with the file's name behind."""
+"""Start of the name of the module that a run of a file makes."""
 
 
 def find_reward(name: str) -> tuple[Any, str]:
@@ -37,9 +37,8 @@ def find_reward(name: str) -> tuple[Any, str]:
     A file is run anew at each call. RewardError: no such file or name, or an error
     while it runs (with file and line).
     """
-    match = re.fullmatch(
-        r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL
-    )  # a drive's colon is no such: C:\\r.py
+    # the colon of a drive, as in C:\\r.py, is followed by more than a name
+    match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)
     place, attribute = match.groups("") if match else (name, "")
     if place == "gallery":
         module_name, _, attribute = attribute.partition(".")
@@ -49,7 +48,7 @@ def find_reward(name: str) -> tuple[Any, str]:
     if not hasattr(module, attribute):
         candidates = []
         for name, value in vars(module).items():
-            if not name.startswith("_") and _may_be_one(value, module.__name__):
+            if not name.startswith("_") and _may_be_reward(value, module.__name__):
                 candidates.append(name)
         has = "no reward and no function"
         if candidates:
@@ -61,7 +60,7 @@ def find_reward(name: str) -> tuple[Any, str]:
     return getattr(module, attribute), attribute
 
 
-def _may_be_one(value: Any, module: str) -> bool:
+def _may_be_reward(value: Any, module: str) -> bool:
     """Return whether a value of this module may stand for a reward."""
     if isinstance(value, list | tuple):
         return bool(value) and all(map(callable, value))
@@ -138,9 +137,9 @@ def run_file(path: Path) -> ModuleType:
 
 
 def run_text(file: str, text: str) -> ModuleType:
-    """Return the module of a text: a user's file inside of one that rewardkit wrote.
+    """Run the text of a user's file, copied into a file that rewardkit wrote.
 
-    So its names are its own, whatever else the file holds that it stands in.
+    As a module of its own its names cannot clash with those of the file around it.
     """
     content = text.encode("utf-8", "surrogatepass")
     name = _name(file.partition(".")[0], content)
@@ -178,7 +177,7 @@ _HELPERS: set[str] = set()
 def forget_beside(path: Path) -> None:
     """Make the next run of the file import the modules beside it anew.
 
-    Packages stay, and what belongs to one.
+    Packages and their modules stay.
     """
     for name in _beside(path.resolve()):
         is_package = "." in name or hasattr(sys.modules[name], "__path__")

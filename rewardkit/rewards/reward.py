@@ -246,8 +246,7 @@ class Reward(HasPage):
         """Whether its functions are at hand: not if it was read from a run record."""
         return self.recorded is None
 
-    # --- a route chooses among several (see `rewards.route`); any other reward is its
-    # own only branch
+    # --- branches: a route has several (see `rewards.route`), other rewards themselves
 
     @property
     def routed_by(self) -> str:
@@ -270,8 +269,8 @@ class Reward(HasPage):
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """Split `rows` rows by the reward that each gets.
 
-        Of `columns` only the one that a route asks for is read. A row that no reward is
-        for is in no part.
+        Of `columns` only the routing column is read. A row without a reward is in no
+        part.
         """
         return [Part("", self, np.arange(rows))]
 
@@ -396,7 +395,7 @@ class Reward(HasPage):
 
 @dataclass(frozen=True)
 class Part:
-    """A reward without a route and the rows that it is for.
+    """A reward without a route, and the rows that it judges.
 
     `label` is the value of the routing column, "default" for the rows of no other
     value, "" without a route.

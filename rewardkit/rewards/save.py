@@ -202,7 +202,7 @@ class Writer:
         return self.prefixes[key] + name
 
     def take(self, source: Source) -> str:
-        """Take code into the file; gives what stands before its names there."""
+        """Take code into the file, and return the prefix of its names there."""
         clash = any(
             self.names.get(name, value) is not value
             for name, value in source.names.items()

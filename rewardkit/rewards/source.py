@@ -1,4 +1,4 @@
-"""What a saved reward is written of: expressions of values, and users' code.
+"""Write rewards as Python: expressions of values, and the code of users.
 
 An expression is how a person writes a reward, a primitive or a plain value in Python.
 A `Source` is a user's code, to be copied into a file or imported by it.

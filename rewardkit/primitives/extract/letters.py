@@ -184,13 +184,13 @@ def _join(
 ) -> None:
     """Enter what joined letters share: "not A or B", "A and B are wrong", "A or B"."""
     plainest = min(ranks.get(start, ALONE) for start in starts)
-    if any(start in denials for start in starts):
+    if not denials.keys().isdisjoint(starts):
         for start in starts:
             if ranks.get(start) != ANNOUNCED:
                 denials[start] = text[start].lower()
     others = [start for start in starts if start not in denials]
     if len({text[start].lower() for start in others}) > 1:
-        if plainest < ALONE or all(start in ranks for start in others):
+        if plainest < ALONE or ranks.keys() >= set(others):
             denials.update(dict.fromkeys(others, ""))
         else:  # "A and B are too small" answers nothing, and takes nothing back
             for start in others:

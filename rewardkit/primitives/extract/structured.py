@@ -134,9 +134,9 @@ def bracket_pairs(text: str) -> tuple[list[Span], list[int]]:
 def outermost(
     spans: Iterable[Span], which: Which, reads: Callable[[Span], object], work: float
 ) -> list[Span]:
-    """Select the spans that can be read and lie in no other such, in text order.
+    """Select the readable spans that lie in no other readable one, in text order.
 
-    They are read from the end that is asked for, until so many characters are read. Of
+    Spans are read from the end that `which` names, until `work` characters are read. Of
     two that overlap one lies in the other.
     """
     ordered = sorted(spans)
