@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from keyword import iskeyword
 from typing import Any, Literal
@@ -176,15 +176,16 @@ class Component:
 
     name: str
     function: Callable[..., Any]
-    weight: float = field(default=1.0, kw_only=True)
-    why: str = field(default="", kw_only=True)
-    gate: Gate | None = field(default=None, kw_only=True)
-    columns: Mapping[str, str] | None = field(default=None, kw_only=True)
-    range: tuple[float, float] | None = field(default=(0.0, 1.0), kw_only=True)
-    batch: bool | Literal["group"] = field(default=False, kw_only=True)
-    group: bool = field(default=False, kw_only=True)
-    primary: bool = field(default=False, kw_only=True)
-    expects_partial: bool = field(default=False, kw_only=True)
+    _: KW_ONLY
+    weight: float = 1.0
+    why: str = ""
+    gate: Gate | None = None
+    columns: Mapping[str, str] | None = None
+    range: tuple[float, float] | None = (0.0, 1.0)
+    batch: bool | Literal["group"] = False
+    group: bool = False
+    primary: bool = False
+    expects_partial: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name, "component")

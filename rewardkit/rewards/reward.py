@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -56,15 +56,14 @@ class Reward(HasPage):
     name: str
     fields: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     components: Sequence[Component] = ()
-    aggregation: str = field(default="weighted_sum", kw_only=True)
-    on_missing: str = field(default="nan", kw_only=True)
-    gate: Gate | None = field(default=None, kw_only=True)
-    transform: Callable[[Floats, Rows], Floats] | None = field(
-        default=None, kw_only=True
-    )
-    origin: str = field(default="", kw_only=True, repr=False)
+    _: KW_ONLY
+    aggregation: str = "weighted_sum"
+    on_missing: str = "nan"
+    gate: Gate | None = None
+    transform: Callable[[Floats, Rows], Floats] | None = None
+    origin: str = field(default="", repr=False)
     """How `load_reward` read it, where it was a trainer's function and not a Reward."""
-    recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
+    recorded: Mapping[str, Any] | None = field(default=None, repr=False)
     """The source hashes of a run record; its functions are then not at hand."""
 
     def __post_init__(self) -> None:

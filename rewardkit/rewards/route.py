@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,9 +25,10 @@ class RoutedReward(Reward):
     of all branches, each name once. Made by `Route`.
     """
 
-    column: str = field(kw_only=True)
-    rewards: Mapping[str, Reward] = field(kw_only=True)
-    default: Reward | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    column: str
+    rewards: Mapping[str, Reward]
+    default: Reward | None = None
 
     def _problems(self) -> Iterator[str]:
         """Yield what contradicts itself; branches check their own order and weights."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.plain import PlainRecord
@@ -17,11 +17,14 @@ MISSPELT = 0.9
 LEAST_COUNTS = {"num_generations": 2, "prompts_per_batch": 1}
 """Settings that are whole numbers -> the least each can be."""
 NUMERIC_SETTINGS = (*LEAST_COUNTS, "beta")
-SCALINGS = ("group", "batch", "none")
+Scaling = Literal["group", "batch", "none"]
+SCALINGS: tuple[str, ...] = get_args(Scaling)
+Aggregation = Literal["sum_then_normalize", "normalize_then_sum"]
+Estimator = Literal["rloo", "reinforce_pp"]
 ALLOWED: dict[str, tuple[str | None, ...]] = {
     "scale_rewards": SCALINGS,
-    "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
-    "estimator": (None, "rloo", "reinforce_pp"),
+    "multi_objective_aggregation": get_args(Aggregation),
+    "estimator": (None, *get_args(Estimator)),
 }
 TRAINER_EPSILON = {"trl": 1e-4, "verl": 1e-6}
 """Trainer -> the number that it adds to a standard deviation before it divides."""
@@ -64,11 +67,9 @@ class Training(PlainRecord):
     trainer: str = "trl"
     num_generations: int | None = None
     prompts_per_batch: int | None = None
-    scale_rewards: Literal["group", "batch", "none"] = "group"
-    multi_objective_aggregation: Literal["sum_then_normalize", "normalize_then_sum"] = (
-        "sum_then_normalize"
-    )
-    estimator: Literal["rloo", "reinforce_pp"] | None = None
+    scale_rewards: Scaling = "group"
+    multi_objective_aggregation: Aggregation = "sum_then_normalize"
+    estimator: Estimator | None = None
     filter_metric: str | None = None
     loss_type: str | None = None
     beta: float = 0.0
