@@ -30,6 +30,12 @@ class LoadedScores(NamedTuple):
     about: Mapping[str, Any] = MappingProxyType({})
     head: str = ""
 
+    def result(
+        self, record: Mapping[str, Any], text: object, status: int = 0
+    ) -> CommandResult:
+        """Return what a command found in the scores, behind what is said of them."""
+        return CommandResult({**record, **self.about}, f"{self.head}{text}", status)
+
 
 def scored_or_logged(options: Options) -> LoadedScores:
     """Return the scores of a folder or Parquet file, or of a log.
@@ -42,8 +48,7 @@ def scored_or_logged(options: Options) -> LoadedScores:
         if options.typed.keys() & {"log_weights", *options.reading}:
             raise rk.InputError(
                 f"{path!r} is scored already; options for reading a log are for the "
-                "log "
-                "itself, or for 'rewardkit score'"
+                "log itself, or for 'rewardkit score'"
             )
         return LoadedScores(rk.load_scores(path))
     log = rk.load_rollouts(path, **options.reading)
@@ -102,10 +107,8 @@ def diagnose(options: Options) -> CommandResult:
         **diagnosis.record(),
         "suggestions": suggestions.record(),
         "notes": suggestions.notes,
-        **source.about,
     }
-    status = fail_status(diagnosis.worst, options.fail_on)
-    return CommandResult(record, f"{source.head}{text}", status)
+    return source.result(record, text, fail_status(diagnosis.worst, options.fail_on))
 
 
 # --- whatif
@@ -187,9 +190,7 @@ def whatif(options: Options) -> CommandResult:
         **options.select("weights gates training"),
         run=options.reward is not None,
     )
-    return CommandResult(
-        {**outcome.record(), **source.about}, f"{source.head}{outcome}"
-    )
+    return source.result(outcome.record(), outcome)
 
 
 # --- forecast
@@ -225,13 +226,11 @@ def forecast(options: Options) -> CommandResult:
         columns=options.follow or (),
         **options.select("label training seed"),
     )
-    record = {**curves.record(), **source.about, "plot": None}
-    text = f"{source.head}{curves}"
-    if path is not None:
-        _draw(curves, path)
-        record["plot"] = str(path)
-        text += f"\n\npicture: {path}"
-    return CommandResult(record, text)
+    if path is None:
+        return source.result({**curves.record(), "plot": None}, curves)
+    _draw(curves, path)
+    record = {**curves.record(), "plot": str(path)}
+    return source.result(record, f"{curves}\n\npicture: {path}")
 
 
 def _draw(curves: rk.Forecast, path: Path) -> None:
@@ -310,14 +309,11 @@ def suspect(options: Options) -> CommandResult:
     source = scored_or_logged(options)
     patched: rk.Reward | rk.Scores | None = None
     limit = None
-    if (
-        options.patched
-        and Path(options.patched).exists()
-        and is_scored(options.patched)
-    ):
-        patched = rk.load_scores(options.patched)
-    elif options.patched:
-        patched = rk.load_reward(options.patched, rollouts=source.scores.rollouts)
+    path = options.patched
+    if path and Path(path).exists() and is_scored(path):
+        patched = rk.load_scores(path)
+    elif path:
+        patched = rk.load_reward(path, rollouts=source.scores.rollouts)
         limit = options.time_limit(patched)
     suspicion = find_suspects(
         source.scores,
@@ -326,6 +322,4 @@ def suspect(options: Options) -> CommandResult:
         progress=options.is_watched,
         **options.select("like pattern label training seed by"),
     )
-    return CommandResult(
-        {**suspicion.record(), **source.about}, f"{source.head}{suspicion}"
-    )
+    return source.result(suspicion.record(), suspicion)

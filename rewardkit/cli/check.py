@@ -152,7 +152,9 @@ def judge(options: Options) -> CommandResult:
         names = judges_of(judge)
         if not names:  # the report says what it needs
             names = list(judge.names) if len(judge.names) == 1 else [None]
-    records, texts, status = {}, [], 0
+    records = {}
+    texts = []
+    status = 0
     for name in names:
         report = rk.judge_report(
             judge,
@@ -201,8 +203,7 @@ NOTHING_PROBED = (
 
 @command(
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline "
-    "--verbose --as "
-    "READING --json",
+    "--verbose --as READING --json",
     {
         "--cases CASES": "Cases to probe from, beside ROLLOUTS or instead of it; not "
         "those of --write-cases.",
@@ -275,7 +276,8 @@ def _write_files(
     options: Options, result: rk.ProbeResult
 ) -> tuple[dict[str, int], list[str]]:
     """Add to the files of --write-cases and --accept; say how much, in a line each."""
-    added, notes = {}, []
+    added = {}
+    notes = []
     if options.write_cases:
         added["cases_written"] = append_cases(options.write_cases, result.cases)
         cases_written = counted(added["cases_written"], "case")
@@ -302,7 +304,8 @@ def _list_families() -> CommandResult:
     for family in FAMILIES:
         description = OTHER_FAMILIES.get(family, "")
         lines.append(f"{family}: {description}" if description else family)
-        probes, rows = [], []
+        probes = []
+        rows = []
         for probe in STRATEGIES:
             if probe.family == family:
                 expectation = EXPECTATIONS[probe.expects]

@@ -181,9 +181,11 @@ class Options(SimpleNamespace):
     @classmethod
     def of(cls, ctx: click.Context) -> Options:
         """Return the values of a call. UsageError: an option lacks another one."""
-        typed, reading = {}, {}
+        typed = {}
+        reading = {}
         for parameter in ctx.command.params:
-            name, flag = str(parameter.name), parameter.opts[0]
+            name = str(parameter.name)
+            flag = parameter.opts[0]
             if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
                 typed[name] = flag
             if flag in READING:

@@ -55,8 +55,7 @@ PASSED_ON = ("label", "by", "redact")
 
 @command(
     "[ARGUMENTS] --rollouts --cases --training --label --by --seed --budget --leakage "
-    "--baseline "
-    "--redact --as READING --log-weight",
+    "--baseline --redact --as READING --log-weight",
     {
         "--folder FOLDER": (
             "Folder for the copy.",
@@ -83,8 +82,7 @@ def lab(options: Options) -> CommandResult:
     if find_spec("jupyterlab") is None:
         raise ModuleNotFoundError(
             "'rewardkit lab' needs jupyterlab, which the extra 'notebook' brings: pip "
-            "install "
-            "'reward-workbench[notebook]'"
+            "install 'reward-workbench[notebook]'"
         )
     typed = dict(options.typed)
     typed.pop("folder", None)
@@ -115,7 +113,8 @@ def _read_parameters(
     from rewardkit.notebook.inputs import read_inputs
 
     names = [options.reward] if options.reward else []
-    reading, limits = options.notebook_reading(), options.notebook_limits()
+    reading = options.notebook_reading()
+    limits = options.notebook_limits()
     inputs = read_inputs(
         names,
         options.rollouts,

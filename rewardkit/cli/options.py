@@ -203,8 +203,7 @@ SHARED: OptionTable = {
     "--rollouts ROLLOUTS": ANY_LOG,
     "--cases CASES": "A JSONL file of cases, or gallery:name.",
     "--training FILE|NAME=VALUE...": "The trainer's settings: verl's YAML, a "
-    "GRPOConfig, or one such as "
-    "scale_rewards=none.  [default: TRL's]",
+    "GRPOConfig, or one such as scale_rewards=none.  [default: TRL's]",
     "--label COLUMN": "A trusted column that says which completions are good.",
     "--by COLUMN...": "Also look at each value of this column.  [default: those that "
     "siblings share]",

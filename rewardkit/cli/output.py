@@ -136,12 +136,11 @@ def as_typed(text: str, command: click.Command | None, *, in_full: bool = False)
     def spell(match: re.Match[str]) -> str:
         if match["phrase"]:
             return SHELL_PHRASES[match["phrase"]]
-        option, key = (
-            options.get(match["inner"] or match["keyword"] or ""),
-            match["key"],
-        )
+        option = options.get(match["inner"] or match["keyword"] or "")
+        key = match["key"]
         if option is None and key in options:  # an option of its own for a column
-            option, key = options[key], None
+            option = options[key]
+            key = None
         has_value = bool(match["inner"] or match["value"])
         if option is None or not (has_value or in_full):
             return match[0]

@@ -48,7 +48,8 @@ def score(options: Options) -> CommandResult:
 def _score_into(folder: Path | None, options: Options) -> CommandResult:
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
     reward = reward_named(options.reward, rollouts, as_=options.as_)
-    started, rows = time.perf_counter(), len(rollouts)
+    started = time.perf_counter()
+    rows = len(rollouts)
     limit = options.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
@@ -137,8 +138,7 @@ def _most_often(scores: rk.Scores) -> str:
 
 @command(
     "--cases --training --label --by --seed --budget --leakage --baseline --redact "
-    "--as --timeout "
-    "--no-cache READING --json --log-weight",
+    "--as --timeout --no-cache READING --json --log-weight",
     {
         "--reward REWARD...": 'The reward. Without it, or with "logged": the scores in '
         "the log.",
@@ -155,9 +155,8 @@ def report(options: Options) -> CommandResult:
     Example:
       rewardkit report --reward gallery:arithmetic --rollouts gallery:arithmetic
     """
-    from rewardkit.notebook.report import (
-        report,
-    )  # papermill takes seconds to import
+    # papermill takes seconds to import
+    from rewardkit.notebook.report import report
 
     limits = options.notebook_limits()
     limits.pop("timeout", None)  # which depends on the rewards
@@ -174,12 +173,14 @@ def report(options: Options) -> CommandResult:
     verdicts = {summary.name: summary.verdict for summary in written.summaries}
     origins = [summary.reward.origin for summary in written.summaries]
     places = {"index": str(written.index), "summary": str(written.summary)}
-    lines = [line for origin in origins for line in recognised(origin)]
-    lines += [f"{name}: {verdict}" for name, verdict in verdicts.items()]
-    lines += [
-        *(f"page failed: {line}" for line in written.failed),
-        f"report: {written.index}",
-    ]
+    lines = []
+    for origin in origins:
+        lines += recognised(origin)
+    for name, verdict in verdicts.items():
+        lines.append(f"{name}: {verdict}")
+    for line in written.failed:
+        lines.append(f"page failed: {line}")
+    lines.append(f"report: {written.index}")
     record = {
         **places,
         "verdicts": verdicts,

@@ -219,7 +219,8 @@ def check_page(name: str, outcome: Plain) -> Page:
 
     What a miss `got` may be a `UserText`.
     """
-    passed, failed = outcome["passed"], outcome["failed"]
+    passed = outcome["passed"]
+    failed = outcome["failed"]
     mark = "-"
     if failed:
         mark = "\u2717"
@@ -244,7 +245,8 @@ def check_page(name: str, outcome: Plain) -> Page:
         blocks.append(
             f"left out, as the reward has no such component: {', '.join(counts)}"
         )
-    first, rest = rows[:MOST_MISSES], rows[MOST_MISSES:]
+    first = rows[:MOST_MISSES]
+    rest = rows[MOST_MISSES:]
     options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
     blocks.append(Table("", header, first, limit=400, **options))
     blocks.append(Table(f"and {len(rest):,} more", header, rest, **options))

@@ -162,7 +162,8 @@ def _choose_pieces(
             wanted.append((end - AROUND, end + AROUND))
     pieces: list[Span] = []
     for start, end in sorted(wanted, key=lambda piece: max(0, piece[0])):
-        start, end = max(0, start), min(len(text), end)
+        start = max(0, start)
+        end = min(len(text), end)
         if pieces and start <= pieces[-1][1] + AROUND // 2:
             pieces[-1] = (pieces[-1][0], max(end, pieces[-1][1]))
         else:

@@ -29,7 +29,8 @@ RIGHTNESS = {1.0: "right", 0.0: "wrong"}
 
 def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     """Draw a histogram of rewards (rows,), NaN left out; `before` is an outline."""
-    rewards, earlier = _finite(values), _finite(before)
+    rewards = _finite(values)
+    earlier = _finite(before)
     if not len(rewards):
         return "<p>No reward was judged.</p>"
     low, high = _axis_ends(np.concatenate([rewards, earlier]))
@@ -59,7 +60,8 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         title += f", {missing:,} not judged"
     ends = (f"{low:.4g}", f"{high:.4g}")
     if not len(earlier) and rewards.min() == rewards.max():
-        title, ends = f"{title}, all {rewards[0]:.3g}", ("", "")
+        title = f"{title}, all {rewards[0]:.3g}"
+        ends = ("", "")
     inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY_STROKE} stroke-opacity="0.5"/>'
     inner += _text((LEFT + WIDTH) / 2, HEIGHT + 14, "reward", "middle")
     return _svg(inner, title, "completions", ends, ("0", f"{highest:,}"), HEIGHT)
@@ -91,14 +93,18 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
         return np.asarray(sums / sizes)
 
     low, mean, high, silent = (average(item) for item in (low, mean, high, tied))
-    bottom, top = float(low.min()), float(high.max())
-    step, floor = (WIDTH - LEFT) / columns, HEIGHT - STRIP
+    bottom = float(low.min())
+    top = float(high.max())
+    step = (WIDTH - LEFT) / columns
+    floor = HEIGHT - STRIP
     starts = LEFT + step * np.arange(columns)
 
     def height(values: Floats) -> Floats:
         return floor - (values - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE)
 
-    low, mean, high = height(low), height(mean), height(high)
+    low = height(low)
+    mean = height(mean)
+    high = height(high)
     places = zip(starts + step / 2, mean, strict=True)
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     width = max(step - 0.5, 0.6)
@@ -147,7 +153,8 @@ def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
 
     A block is a height from 0 to 1 (NaN: none) and a label.
     """
-    shapes, count = {"right": "", "wrong": "", "open": ""}, 0
+    shapes = {"right": "", "wrong": "", "open": ""}
+    count = 0
     for count, (height, label) in enumerate(blocks, 1):
         if height == height:
             top = 2 + 14 * height
@@ -163,7 +170,8 @@ def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
 
 def _axis_ends(values: Floats) -> tuple[float, float]:
     """Return the ends of an axis, with room where the values are too close for bins."""
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     if high - low <= SAME_REWARD * max(1.0, abs(low), abs(high)):
         return low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
     return low, high

@@ -109,7 +109,8 @@ def report(
         InputError: Input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
-    reading, limits = dict(reading or {}), dict(limits or {})
+    reading = dict(reading or {})
+    limits = dict(limits or {})
     by = names_of(by, "by") if by is not None else None
     _check_names(names, by, baseline=limits.get("baseline"), redact=redact)
     columns: dict[str, Any] = {"label": label, "by": by}
@@ -213,7 +214,8 @@ def _summarize(
 def _write_report(
     folder: Path, summaries: tuple[Summary, ...], *, single_file: bool
 ) -> Report:
-    index, markdown = folder / "index.html", folder / "summary.md"
+    index = folder / "index.html"
+    markdown = folder / "summary.md"
     if not single_file:
         for summary in summaries:
             for page in summary.pages:
@@ -233,7 +235,8 @@ def _slugs(names: Sequence[str]) -> list[str]:
     slugs: list[str] = []
     for name in names:
         base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "reward"
-        slug, number = base, 1
+        slug = base
+        number = 1
         while slug in slugs:
             number += 1
             slug = f"{base}-{number}"
@@ -251,7 +254,8 @@ def _run(
     for name, value in parameters.items():
         if re.search(rf"(?m)^{name}: ", source):
             values[name] = value
-    notebook, failure = parameterize_notebook(notebook, values), None
+    notebook = parameterize_notebook(notebook, values)
+    failure = None
     try:
         _execute(notebook)
     except Exception as error:  # the kernel died or did not start: the page says so

@@ -166,7 +166,8 @@ def _select_outputs(
         if output.output_type == "error":
             error = f"{output.ename}: {output.evalue}"
             if redact:
-                error, output.evalue = output.ename, HIDDEN
+                error = output.ename
+                output.evalue = HIDDEN
                 output.traceback = [f"{output.ename}: {HIDDEN}"]
         selected.append(output)
     return selected, error
@@ -290,7 +291,8 @@ class Summary:
     def size(self) -> str:
         """Return how many rollouts it is of, in words."""
         about = self.rollouts.summary()
-        rows, groups = counted(about["rows"], "rollout"), about["groups"]
+        rows = counted(about["rows"], "rollout")
+        groups = about["groups"]
         return f"{rows} in {counted(groups, 'group')}"
 
     @property
@@ -321,7 +323,8 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
     title = "Reward report"
     if len(summaries) == 1:
         title += f": {first.name}"
-    scorecards, stories = [], ""
+    scorecards = []
+    stories = ""
     for summary in summaries:
         card = summary.scorecard
         differences = [_compare(tile, first) for tile in card.tiles]
@@ -396,7 +399,8 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
 
 
 def _list_results(summary: Summary) -> list[str]:
-    lines, card = [], summary.scorecard
+    lines = []
+    card = summary.scorecard
     for tile in card.tiles:
         line = f"- {markup.GRADE_MARKS[tile.grade]} {tile.question}: "
         line += _plain(tile.figure)

@@ -281,7 +281,8 @@ def _save_and_load(
     if on_disk != data:
         write_whole(file, lambda part: part.write_bytes(data))
     forget_beside(file)
-    name, seconds = f"{path}:{options.name}", options.timeout or None
+    name = f"{path}:{options.name}"
+    seconds = options.timeout or None
     try:
         with caught_prints():
             return load_reward(

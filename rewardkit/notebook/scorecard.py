@@ -169,7 +169,8 @@ def summarize(*records: Summarized | None) -> Short:
             checked = None
         return _sum_up_checks(by_type[ProbeResult], checked, by_type.get(MutantResult))
     if {Diagnosis, Forecast, Suggestions} <= by_type.keys():
-        expected, advice = by_type[Forecast], by_type[Suggestions]
+        expected = by_type[Forecast]
+        advice = by_type[Suggestions]
         return _sum_up_analysis(by_type[Diagnosis], expected, advice)
     names = [type(record).__name__ for record in records]
     raise InputError(
@@ -286,7 +287,8 @@ def _misses_point(checked: CheckResult) -> Point:
     count = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
     sentence = one_line(f"Missed: {count}. The first is {miss.case!r}.", 400)
     expected = f"{miss.what}: expected {miss.expected}, got "
-    got, redacted = markup.number(miss.got), markup.number(miss.redacted().got)
+    got = markup.number(miss.got)
+    redacted = markup.number(miss.redacted().got)
     turns = f"; {miss.turns.removesuffix(': ')}" if miss.turns else ""
     about = UserText(f"{expected}{got}{turns}", f"{expected}{redacted}")
     reason = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""

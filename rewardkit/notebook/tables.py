@@ -222,7 +222,8 @@ def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) 
     if not by_name:
         return Page("no extractors to compare")
     texts = rollouts.table["completion"].tolist()
-    spans, values = {}, {}
+    spans = {}
+    values = {}
     for name, extractor in by_name.items():
         spans[name] = [spans_of(extractor, text) for text in texts]
         values[name] = list(map(_first_value, texts, spans[name]))

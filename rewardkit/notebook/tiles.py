@@ -86,7 +86,8 @@ def cases_tile(
         return unknown(CASES, "no cases were given", "no cases say what it must give")
     caught = survived = 0
     if mutants is not None:
-        caught, survived = len(mutants.noticed), len(mutants.survived)
+        caught = len(mutants.noticed)
+        survived = len(mutants.survived)
     changes = caught + survived
     catches = f"catch {caught} of {counted(changes, 'mutant')}"
     words = "cases pass"
@@ -108,9 +109,11 @@ def cases_tile(
 def exploits_tile(result: ProbeResult) -> Tile:
     """Say what a policy could exploit."""
     holes = [alarm for alarm in result.alarms if kind_of_alarm(alarm) != BROKEN]
-    figure, probes = f"{len(holes)} found", f"in {result.effort}"
+    figure = f"{len(holes)} found"
+    probes = f"in {result.effort}"
     if holes:
-        grade, reason = holes[0].severity, count_alarms(holes)
+        grade = holes[0].severity
+        reason = count_alarms(holes)
         return Tile(EXPLOITS, grade, figure, _count_codes(holes), reason)
     nothing = _why_undecided(result)
     if nothing:
@@ -122,8 +125,10 @@ def contract_tile(result: ProbeResult) -> Tile:
     """Say whether the trainer's contract holds."""
     broken = [alarm for alarm in result.alarms if kind_of_alarm(alarm) == BROKEN]
     if broken:
-        grade, figure = broken[0].severity, f"{len(broken)} broken"
-        codes, reason = _count_codes(broken), count_alarms(broken)
+        grade = broken[0].severity
+        figure = f"{len(broken)} broken"
+        codes = _count_codes(broken)
+        reason = count_alarms(broken)
         return Tile(CONTRACT, grade, figure, codes, reason)
     functions = result.reward.functions
     if any(getattr(function, "asks_model", False) for function in functions):
@@ -148,7 +153,8 @@ def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
     for finding in findings:
         if finding.code == "errors" and finding.severity != "info":
             reason = "components fail on rows of the log"
-            words, grade = f"{reason}: errors", finding.severity
+            words = f"{reason}: errors"
+            grade = finding.severity
             return Tile(CONTRACT, grade, "broken", words, reason, tile.ends)
     return tile
 
@@ -178,7 +184,8 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
         reason = "no group has two completions to compare"
         return unknown(SIGNAL, "no siblings", reason)
     dead = sum(int(view.dead.sum()) for view in views)
-    words, ends = f"of {counted(several, 'group')} vary", ""
+    words = f"of {counted(several, 'group')} vary"
+    ends = ""
     if len(views) == 1:
         (view,) = views
         sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
@@ -207,7 +214,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
         key = f"score/{diagnosis.views[0].primary}"
     if key not in best_of.curves:
         return _grade(Tile(SELECTS, "good", "-", forecast.verdict), findings)
-    curve, name = best_of.curves[key], forecast.called(key)
+    curve = best_of.curves[key]
+    name = forecast.called(key)
     end = curve.value[-1]
     figure = f"{end - curve.change[-1]:.2g} \u2192 {end:.2g}"
     words = f"{name}, from one sibling to the best of {best_of.points[-1]:g}"

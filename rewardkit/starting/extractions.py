@@ -84,10 +84,12 @@ def measure_extractor(
 ) -> Extraction:
     """Read the answer of each row with an extractor, and judge it by the truth."""
     read: Callable[[str], str | None] = str if extractor is None else extractor
-    values, scores = [], []
+    values = []
+    scores = []
     score_of: dict[tuple[str | None, str], float | None] = {}
     for row in rows:
-        value, ground_truth = read(row["completion"]), row.get("ground_truth")
+        value = read(row["completion"])
+        ground_truth = row.get("ground_truth")
         key = value, repr(ground_truth)
         if key not in score_of:  # siblings say the same, and some comparisons are slow
             score_of[key] = truth.judge(value, ground_truth)
@@ -139,7 +141,9 @@ def _propose_extractors(
         return [extract.json_value(), extract.json_value(repair=True), *tags]
     names = [key for key in find_answer_keys(texts) if "." not in key]
     keys = [extract.json_value(key) for key in names]
-    number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
+    number = extract.number()
+    box = extract.boxed()
+    phrase = extract.answer_phrase()
     marks: list[Extractor | None] = []
     if truth.kind == "number":
         for outer in (*tags, box):

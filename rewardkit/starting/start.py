@@ -275,7 +275,8 @@ def with_values(source: str, values: Mapping[str, Any]) -> str:
     for statement in reversed(ast.parse(source).body):
         if not isinstance(statement, ast.AnnAssign) or statement.value is None:
             continue
-        name, old = ast.unparse(statement.target), statement.value
+        name = ast.unparse(statement.target)
+        old = statement.value
         if name in values and old.end_lineno and old.end_col_offset:
             start = starts[old.lineno - 1] + old.col_offset
             end = starts[old.end_lineno - 1] + old.end_col_offset

@@ -127,10 +127,12 @@ def _find_tags_form(
     order = sorted(places, key=lambda name: (places[name], name))
     alone = measure.tags(answer)
     whole = measure.tags(*prefilled[:1], *order, prefilled=bool(prefilled))
-    form, share = alone, _share_with(alone, texts)
+    form = alone
+    share = _share_with(alone, texts)
     share_of_whole = _share_with(whole, texts)
     if share_of_whole >= USUAL_SHARE * share:
-        form, share = whole, share_of_whole
+        form = whole
+        share = share_of_whole
     tags = " and ".join(f"<{name}>" for name in form.names)
     return AnswerForm(code_of(form), tags, share)
 
@@ -223,7 +225,8 @@ class Task:
         for extraction in self.extractions:
             share = float(np.mean((extraction.scores == 1) & ~self.is_right))
             if share > most:
-                best, most = extraction.code, share
+                best = extraction.code
+                most = share
         return (best, most) if most else None
 
     @property

@@ -86,7 +86,8 @@ def grid_for(
 
 def size_of(ax: Axes) -> Floats:
     """Return width and height in inches of the figure's cell that the axes are in."""
-    spec, box = ax.get_subplotspec(), ax.figure.bbox
+    spec = ax.get_subplotspec()
+    box = ax.figure.bbox
     rows, columns = spec.get_gridspec().get_geometry() if spec else (1, 1)
     return np.array([box.width / columns, box.height / rows]) / ax.figure.dpi
 
@@ -219,7 +220,8 @@ def from_to(before: float, after: float) -> str:
     """
     verb = "rises" if after > before else "falls"
     for digits in (2, 3, 4):
-        first, last = f"{before:.{digits}g}", f"{after:.{digits}g}"
+        first = f"{before:.{digits}g}"
+        last = f"{after:.{digits}g}"
         if first != last:
             return f"{verb} from {first} to {last}"
     return f"stays at {first}"

@@ -104,7 +104,8 @@ def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
             lines.append(canvas.curve(ax, view.kl, curve.value, kind, band, nth=nth))
     best = forecast.best_of.curves[name]
     start = float(best.value[0])
-    end, change = float(best.value[-1]), float(best.change[-1])
+    end = float(best.value[-1])
+    change = float(best.change[-1])
     ax.axhline(start, color=canvas.GREY, linewidth=1, linestyle=":")
     if _is_flat(forecast, name):
         reach = max(0.05, 0.05 * abs(start))
@@ -171,7 +172,8 @@ def over_steps(
     lines = []
     for nth, (part, rows) in enumerate(parts.items()):
         bands = [(rows[low], rows[high]) for low, high in quantiles]
-        steps, mean = rows["step"], rows["mean"]
+        steps = rows["step"]
+        mean = rows["mean"]
         lines.append(canvas.curve(ax, steps, mean, f"mean{part}", *bands, nth=nth))
         if len(parts) == 1:
             lines.append(canvas.curve(ax, steps, rows["median"], "median", nth=1))

@@ -53,18 +53,22 @@ def distribution(
         elif not len(values):
             words = "no completions"
         return canvas.put_words(ax, words, name)
-    low, high = float(finite.min()), float(finite.max())
+    low = float(finite.min())
+    high = float(finite.max())
     if canvas.too_far(low, high):
         words = f"from {low:.3g} to {high:.3g}: too far apart for a scale"
         return canvas.put_words(ax, words, name)
-    start, end = low, high
+    start = low
+    end = high
     if span is not None:
         if 0 < high - low < NARROW * (span[1] - span[0]):
             label = f"{label} (range {span[0]:.3g} to {span[1]:.3g})"
         else:
-            start, end = min(span[0], low), max(span[1], high)
+            start = min(span[0], low)
+            end = max(span[1], high)
     if start == end:
-        start, end = start - 0.5, end + 0.5
+        start -= 0.5
+        end += 0.5
     atoms, counts = np.unique(np.round(finite, 9), return_counts=True)
     _draw_bars(ax, finite, atoms, counts, end - start)
     reach = 0.08 * (end - start)
@@ -73,7 +77,8 @@ def distribution(
     often = counts >= RECURS * len(finite)
     _write_shares(ax, atoms[often], counts[often], len(finite))
     of_finite = f" of {len(finite):,}" if others else ""
-    mode, most = atoms[counts.argmax()], int(counts.max())
+    mode = atoms[counts.argmax()]
+    most = int(counts.max())
     title = _describe_values(finite, mode, most, verb, of_finite)
     if name:
         title = f"{name}: {title}"
@@ -166,7 +171,9 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     stats = view.stats
     is_judged = (stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high)
     judged = np.flatnonzero(is_judged)
-    low, mean, high = stats.low[judged], stats.mean[judged], stats.high[judged]
+    low = stats.low[judged]
+    mean = stats.mean[judged]
+    high = stats.high[judged]
     words = ""
     if not len(judged):
         words = "no group has a completion with a finite reward"
@@ -211,8 +218,10 @@ def _draw_columns(ax: Axes, view: View, order: Codes) -> None:
         return np.asarray(sums / sizes)
 
     stats = view.stats
-    low, high = average(stats.low), average(stats.high)
-    mean, dead = average(stats.mean), average(view.dead)
+    low = average(stats.low)
+    high = average(stats.high)
+    mean = average(stats.mean)
+    dead = average(view.dead)
     place = edges[:-1] + (sizes + 1) / 2
     key = "lowest to highest sibling"
     if sizes.max() > 1:
@@ -223,7 +232,8 @@ def _draw_columns(ax: Axes, view: View, order: Codes) -> None:
     ax.set_xlim(0.5, len(order) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if dead.any():
-        bottom, top = float(low.min()), float(high.max())
+        bottom = float(low.min())
+        top = float(high.max())
         room = 0.2 * ((top - bottom) or 1.0)
         base = bottom - 1.2 * room
         ax.axhspan(base, base + room, facecolor=canvas.SOFT, zorder=0)

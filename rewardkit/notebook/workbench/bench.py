@@ -79,7 +79,9 @@ class Bench(traitlets.HasTraits):
     ) -> None:
         super().__init__()
         self.scored = start  # the scores that everything starts from
-        self.label, self.timeout, self.seed = label, timeout, seed
+        self.label = label
+        self.timeout = timeout
+        self.seed = seed
         self.cases_path = ""
         self.listed_cases: tuple[Case, ...] = ()
         if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY_PREFIX):
@@ -114,7 +116,8 @@ class Bench(traitlets.HasTraits):
 
         The last few are kept, as a slider comes back to them; nothing is scored.
         """
-        base, moved = variant.base, variant.moved
+        base = variant.base
+        moved = variant.moved
         if not moved:
             return base, {}
         key = base, repr(moved)
@@ -232,7 +235,8 @@ class Bench(traitlets.HasTraits):
 
     def score_missing(self) -> None:
         """Score the rows that the variant's gates let in. Errors as in `whatif`."""
-        base, moved = self.variant.base, self.variant.moved
+        base = self.variant.base
+        moved = self.variant.moved
         scores, _ = with_gates(base, moved, run=True)
         self._gated[base, repr(moved)] = (scores.under(base.reward), {})
         self._views.clear()
@@ -260,7 +264,8 @@ class Bench(traitlets.HasTraits):
         NaN where there are no right or no wrong ones, so that nothing is paid or
         unpaid.
         """
-        right, rewards = self.right[0], self.figures.rewards
+        right = self.right[0]
+        rewards = self.figures.rewards
         medians = []
         for value in (0, 1):
             judged = rewards[(right == value) & np.isfinite(rewards)]

@@ -86,7 +86,8 @@ class Sieve:
 
     def rows(self, wanted: Filter) -> Rows:
         """Return the rows that pass a filter, in its order."""
-        mask, scores = self._of_kind(wanted), self.bench.scores
+        mask = self._of_kind(wanted)
+        scores = self.bench.scores
         values = self.bench.figures.rewards
         if wanted.component:
             values = scores.score(wanted.component)
@@ -107,8 +108,10 @@ class Sieve:
 
     def _of_kind(self, wanted: Filter) -> Mask:
         """Return a new mask of the rows of the kind that is wanted."""
-        bench, kind = self.bench, wanted.kind
-        rewards, right = bench.figures.rewards, bench.right[0]
+        bench = self.bench
+        kind = wanted.kind
+        rewards = bench.figures.rewards
+        right = bench.right[0]
         if kind == WRONG_BUT_PAID:
             return np.asarray((right == 0) & (rewards >= bench.middle))
         if kind == RIGHT_BUT_UNPAID:
@@ -217,13 +220,16 @@ class Browse(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.sieve = bench, Sieve(bench)
-        self.filter, self.choices = Filter(), [""]
+        self.filter = Filter()
+        self.choices = [""]
         self._is_blank = False
         self.rows = np.zeros(0, dtype=np.intp)
         self._page = self._place = 0
         self._listed: Any = None  # page and variant of the list that is in sight
-        self.count, self.filters = Message(), html("rewardkit-filters")
-        self.list, self.page = html("rewardkit-list"), html("rewardkit-page")
+        self.count = Message()
+        self.filters = html("rewardkit-filters")
+        self.list = html("rewardkit-list")
+        self.page = html("rewardkit-page")
         self.form = CaseForm(bench)
         reader = stack(self.form.widget, self.page, mark="rk-bench-reader")
         beside = stack(self.count.widget, self.list, mark="rk-bench-left")
@@ -258,7 +264,8 @@ class Browse(Panel):
         self.search()
 
     def _clear(self) -> None:
-        self.filter, self.choices = Filter(), [""]
+        self.filter = Filter()
+        self.choices = [""]
         self.draw_controls()
         self.search()
 
@@ -304,7 +311,9 @@ class Browse(Panel):
 
     def _describe_count(self) -> str:
         """Say how many rows pass, and which of them the list shows."""
-        count, total, noun = len(self.rows), len(self.bench.scored), "completions"
+        count = len(self.rows)
+        total = len(self.bench.scored)
+        noun = "completions"
         if not count:
             right = self.bench.right[0]
             is_unknown = not {0.0, 1.0} <= set(right.tolist())
@@ -368,7 +377,8 @@ class Browse(Panel):
 
     def _show(self) -> None:
         """Show the list at what is open, and its page; the page marks the open line."""
-        opened, variant = self.bench.opened, self.bench.variant
+        opened = self.bench.opened
+        variant = self.bench.variant
         if opened is not None and opened.row is not None:
             places = np.flatnonzero(self.rows == opened.row)
             if len(places):  # a row that is not listed leaves the place

@@ -39,7 +39,8 @@ class CaseForm:
         self.names = sorted(names, key=lambda name: name in self._of_siblings)
         self.fields = dict.fromkeys(("what", "expected", "name", "why", "path"), "")
         self.fields["what"] = self.names[0]
-        self.message, self.form = Message(), html("rewardkit-case-form")
+        self.message = Message()
+        self.form = html("rewardkit-case-form")
         self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
         bench.commands |= {
             "case": self._toggle,
@@ -130,7 +131,8 @@ class CaseForm:
         Raises:
             InputError: no value is expected, or one that cannot be read.
         """
-        opened, needs = self._completion, self.bench.scored.reward.needs
+        opened = self._completion
+        needs = self.bench.scored.reward.needs
         if opened is None:
             raise InputError("no completion is open; open one in Browse first")
         for name in needs:
@@ -210,7 +212,8 @@ class CaseMatrix(Panel):
         self.bench = bench
         self.result: CheckResult | None = None
         self.filter = {"show": "all", "text": ""}
-        self.message, self.table = Message(), html("rewardkit-cases-table")
+        self.message = Message()
+        self.table = html("rewardkit-cases-table")
         self.controls = html("rewardkit-cases-controls")
         panes = (self.controls, self.message.widget, self.table)
         self.widget = stack(*panes, mark="rewardkit-cases")
@@ -259,7 +262,8 @@ class CaseMatrix(Panel):
         summary = f"{result.passed} of {len(result.cases)} cases passed"
         if result.failed:
             summary += f", {result.failed} missed"
-        path, listed = self.bench.cases_path, len(self.bench.listed_cases)
+        path = self.bench.cases_path
+        listed = len(self.bench.listed_cases)
         if path and listed:
             summary += f" ({listed} given, the others in {path})"
         elif path:
@@ -294,7 +298,8 @@ class CaseMatrix(Panel):
         self.table.value = render("matrix", names, rows, len(cases) - len(rows))
 
     def _is_asked_for(self, case: Case, is_missed: bool) -> bool:
-        show, text = self.filter["show"], self.filter["text"].casefold()
+        show = self.filter["show"]
+        text = self.filter["text"].casefold()
         if show != "all" and is_missed != (show == "missed"):
             return False
         texts = (case.name, case.columns.get("completion", ""), case.why)

@@ -55,18 +55,15 @@ class Compose(Panel):
     title = "Compose"
 
     def __init__(self, bench: Bench) -> None:
-        self.bench, self.message = bench, Message()
+        self.bench = bench
+        self.message = Message()
         self._last: tuple[str, float] = ("", 0.0)  # what moved last, and when
         self._by_page = False  # then the page shows already what moved
         self._gates: dict[str, Gate] = {}  # the last one of each that has a switch
-        self.settings, self.to_score = (
-            html("rewardkit-settings"),
-            html("rewardkit-to-score"),
-        )
-        self.written, self.controls = (
-            html("rewardkit-written"),
-            html("rewardkit-controls"),
-        )
+        self.settings = html("rewardkit-settings")
+        self.to_score = html("rewardkit-to-score")
+        self.written = html("rewardkit-written")
+        self.controls = html("rewardkit-controls")
         self.picture = html("rewardkit-picture")
         above = (self.settings, self.message.widget, self.to_score, self.written)
         board = row(self.controls, self.picture, mark="rk-bench-board")
@@ -100,7 +97,8 @@ class Compose(Panel):
 
     def _move_gate(self, name: str, control: str, value: Any) -> None:
         """Switch a gate on or off, or move the limit that a control is of."""
-        gates, gate = self.bench.variant.gates, self._gates[name]
+        gates = self.bench.variant.gates
+        gate = self._gates[name]
         is_on = gates[name] is not None
         if control == "on":
             is_on = value
@@ -129,7 +127,8 @@ class Compose(Panel):
 
     def _change(self, control: str, **settings: Any) -> bool:
         """Go over to other settings, or say why they cannot be computed."""
-        now, variant = time.monotonic(), replace(self.bench.variant, **settings)
+        now = time.monotonic()
+        variant = replace(self.bench.variant, **settings)
         try:
             variant.make_reward()
             self.bench.gated(variant)
@@ -139,7 +138,8 @@ class Compose(Panel):
         if variant != self.bench.variant:
             last_control, last_time = self._last
             is_same_move = control == last_control and now - last_time <= ONE_MOVE
-            self._last, self._by_page = (control, now), True
+            self._last = (control, now)
+            self._by_page = True
             self.bench.go(variant, undone=is_same_move)
         return True
 
@@ -178,12 +178,14 @@ class Compose(Panel):
 
     def draw_controls(self) -> None:
         """Draw the controls as the variant has them, over what the page shows."""
-        variant, start = self.bench.variant, self.bench.start
+        variant = self.bench.variant
+        start = self.bench.start
         self._gates |= {name: gate for name, gate in variant.gates.items() if gate}
         choices: list[Any] = []
         if start.aggregation:
             choices.append(("aggregation", AGGREGATIONS, variant.aggregation, ""))
-        trainer, scaling = variant.training.name, variant.training.scale_rewards
+        trainer = variant.training.name
+        scaling = variant.training.scale_rewards
         reason = ""
         if trainer not in SCALED:
             reason = f"the advantages of {trainer} are not scaled so"
@@ -240,7 +242,8 @@ class Compose(Panel):
 
 def live(bench: Bench) -> str:
     """Draw a row for each component, then pictures and figures."""
-    now, before = bench.figures, bench.before
+    now = bench.figures
+    before = bench.before
     moved = bench.variant != bench.start
     pictures = histogram_svg(now.rewards, before.rewards if moved else None)
     pictures += group_svg(now.low, now.mean, now.high, now.tied)
@@ -278,7 +281,8 @@ def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
     """Return the figures at the start and now."""
-    after, header = _describe(now), ["figure", "start"]
+    after = _describe(now)
+    header = ["figure", "start"]
     rows = []
     for name, text in _describe(before).items():
         if {text, after[name]} != {LEFT_OUT.get(name)}:
@@ -312,7 +316,8 @@ def _describe(figures: Figures) -> dict[str, str]:
 
 def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     """Return a component's share of the squared advantage, its weight and scores."""
-    weights, gate = bench.variant.weights, ""
+    weights = bench.variant.weights
+    gate = ""
     _, name = name_components(bench.views)[title]
     declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
     effective = bench.figures.effective[title]

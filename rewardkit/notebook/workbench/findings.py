@@ -99,7 +99,8 @@ class Probes(BackgroundPanel):
 
     def _make_point(self, at: int, reward: Reward) -> Point:
         """Return a finding with the completion that shows it, and buttons."""
-        finding, fix = self.findings[at], self.fixes[at]
+        finding = self.findings[at]
+        fix = self.fixes[at]
         actions = []
         quotes = quote_examples(finding, reward, longest=LONGEST_ON_CARD)
         if quotes:
@@ -132,7 +133,8 @@ class Probes(BackgroundPanel):
         opened = self._find_example(at)
         if opened is None or opened.case is None:
             return
-        case, path = opened.case, self.bench.cases_path or CASE_FILE
+        case = opened.case
+        path = self.bench.cases_path or CASE_FILE
         self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
     def _apply_fix(self, at: int) -> None:
@@ -195,7 +197,8 @@ class Findings(BackgroundPanel):
 
     def _work(self) -> Work:
         bench = self.bench
-        scores, options = bench.scores, bench.options(bench.variant)
+        scores = bench.scores
+        options = bench.options(bench.variant)
         diagnosed, settings = bench.diagnosed or (None, None)
         if settings != bench.now:
             diagnosed = None

@@ -233,7 +233,8 @@ class Standing:
     def _diagnose(self, now: tuple[Variant, int]) -> Tile:
         """Show the signal of the settings of `now`; return what they select for."""
         bench = self.bench
-        scores, options = bench.scores, bench.options(bench.variant)
+        scores = bench.scores
+        options = bench.options(bench.variant)
         diagnosis = diagnose(scores, **options, progress=lambda _: bench.now == now)
         bench.diagnosed = diagnosis, now
         self._put(tiles.signal_tile(diagnosis))
@@ -258,7 +259,8 @@ class Standing:
             exploits = unknown(tiles.EXPLOITS, NOT_PROBED, "the probes have not run")
             return exploits, unknown(tiles.CONTRACT, NOT_PROBED)
         result, settings = self.bench.probed
-        exploits, contract = tiles.exploits_tile(result), tiles.contract_tile(result)
+        exploits = tiles.exploits_tile(result)
+        contract = tiles.contract_tile(result)
         if settings == self.bench.now:
             diagnosis, diagnosed_settings = self.bench.diagnosed or (None, None)
             if diagnosis is not None and diagnosed_settings == settings:

@@ -135,14 +135,18 @@ class BackgroundPanel(Panel):
     """Seconds that the work may take, where a person can choose them."""
 
     def __init__(self, bench: Bench, label: str, mark: str) -> None:
-        self.bench, self.label, self.mark = bench, label, mark
+        self.bench = bench
+        self.label = label
+        self.mark = mark
         self.result: Any = None
         self._settings: tuple[Variant, int] | None = None  # those of the result
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self._finished: float | None = None  # the share of the work, while it runs
-        self.bar, self.share = html(f"rewardkit-bar-{mark}"), html("rewardkit-share")
-        self.message, self.moved = Message(), Message()
+        self.bar = html(f"rewardkit-bar-{mark}")
+        self.share = html("rewardkit-share")
+        self.message = Message()
+        self.moved = Message()
         self.page = html(f"rewardkit-page-{mark}", render("empty", mark))
         first = row(self.bar, self.share, mark="rk-bench-bar")
         below = (self.message.widget, self.moved.widget, self.page)

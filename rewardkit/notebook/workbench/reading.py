@@ -93,14 +93,16 @@ def opened_page(bench: Bench, opened: Opened) -> str:
 
 def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     """Return the page of a row; `still`: without anything to click."""
-    columns, spans = bench.scored.rollouts[row], {}
+    columns = bench.scored.rollouts[row]
+    spans = {}
     blocks: list[Block] = []
     try:
         explanation = explain(bench.scores, row)
     except RewardError as error:  # a route that has no reward for it
         blocks.append(str(error))
     else:
-        columns, spans = explanation.columns, explanation.spans
+        columns = explanation.columns
+        spans = explanation.spans
         total = _figure(bench.figures.rewards[row])
         blocks = explanation.blocks(total, bench.variant.aggregation or "reward")
     text = str(bench.scored.table["completion"].iloc[row])
@@ -148,7 +150,8 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
 def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
     """Return a block for each sibling: height, right or wrong, and its row."""
     rows = around(bench, row, MOST_BLOCKS)
-    figures, blocks = bench.figures, []
+    figures = bench.figures
+    blocks = []
     for sibling, share, right in zip(rows, *_blocks(bench, rows), strict=True):
         kind = RIGHTNESS.get(right, "open")
         title = (
@@ -169,11 +172,13 @@ def _texts(
     prompt = as_list(columns.get("prompt"))
     if prompt is None and columns.get("prompt") is not None:
         prompt = [{"content": columns["prompt"]}]
-    turns, caption = as_list(columns.get("messages")), ""
+    turns = as_list(columns.get("messages"))
+    caption = ""
     if turns:
         caption = "completion, as the reward is given it"
         if content_text(_message(turns[-1]).get("content")) == completion:
-            turns, caption = turns[:-1], "assistant, the last turn"
+            turns = turns[:-1]
+            caption = "assistant, the last turn"
     text = markup.html_of("<p>(nothing)</p>")
     if completion:
         text = mark_fields(completion, spans)
@@ -192,7 +197,8 @@ def _message(turn: Any) -> Mapping[str, Any]:
 def _turn(turn: Any) -> dict[str, Any]:
     """Return a message: role, text and calls of tools; long results are folded."""
     message = _message(turn)
-    role, text = str(message.get("role") or ""), content_text(message.get("content"))
+    role = str(message.get("role") or "")
+    text = content_text(message.get("content"))
     summary = ""
     if role in ("tool", "function"):
         name = message.get("name") or message.get("tool_call_id") or ""
@@ -209,7 +215,8 @@ def _turn(turn: Any) -> dict[str, Any]:
 
 def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
     """Return a call in a line, or its name and its long arguments to unfold."""
-    name, arguments = one_line(function["name"], LONGEST_VALUE), arguments_of(function)
+    name = one_line(function["name"], LONGEST_VALUE)
+    arguments = arguments_of(function)
     if not isinstance(arguments, str):
         try:
             plain = plain_value(arguments)

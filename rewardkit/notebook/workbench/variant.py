@@ -81,7 +81,8 @@ class Variant:
     @property
     def line(self) -> str:
         """Return code that makes this reward of the first one, called ``reward``."""
-        start, code = self.base.reward, self.code
+        start = self.base.reward
+        code = self.code
         weights = {}
         for name, weight in self.weights.items():
             if weight != start.weights[name]:
@@ -171,7 +172,8 @@ class Figures:
 
 def figures_of(views: Sequence[View], rows: int) -> Figures:
     """Return the figures of all parts of a reward; rows of no part count as missing."""
-    rewards, advantages = np.full(rows, np.nan), np.full(rows, np.nan)
+    rewards = np.full(rows, np.nan)
+    advantages = np.full(rows, np.nan)
     for view in views:
         rewards[view.rows], advantages[view.rows] = view.rewards, view.advantages
     stats = [view.stats for view in views]
@@ -216,7 +218,8 @@ def _auc(views: Sequence[View]) -> float:
     for view in views:
         if view.context.label is not None:
             right, total = concordance(view.paid_by, view.context.label, view.groups)
-            agree, pairs = agree + float(right.sum()), pairs + float(total.sum())
+            agree += float(right.sum())
+            pairs += float(total.sum())
     return agree / pairs if pairs else math.nan
 
 
@@ -227,7 +230,8 @@ def share_of_turned_signs(before: Figures, now: Figures) -> float:
     """
     if np.isnan(now.advantages).all():
         return math.nan
-    signs_before, signs_now = _signs(before.advantages), _signs(now.advantages)
+    signs_before = _signs(before.advantages)
+    signs_now = _signs(now.advantages)
     had_sign = signs_before != 0
     if not had_sign.any():
         return math.nan
