@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.analysis.before_after import in_brackets
 from rewardkit.analysis.parts import make_view
-from rewardkit.analysis.statistics import Floats, group_stats
+from rewardkit.analysis.statistics import Floats, Mask, group_stats
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.plain import PlainRecord
@@ -20,23 +22,22 @@ from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores
 
 Interval = tuple[float, float]
-SHOWN = 0.02
-"""Difference of an effective weight from which it is told of. Our choice."""
+Ratio = tuple[NDArray[Any], NDArray[Any]]
+LEAST_WEIGHT_CHANGE = 0.02
+"""Difference of an effective weight from which it is shown. Our choice."""
 ERRORS = 3.0
 """Standard errors from which a difference ranks a change.
 
 Our choice: by its interval alone noise would be first in one run of 40.
 """
-
-
-FIGURES = {
+EFFECT_NAMES = {
     "zero_std": "groups without a signal",
     "label_auc": "sibling pairs ordered as the label has it",
     "label_best": "label of the sibling that is put first",
     "missing": "rows without a reward",
     "effective_weight": "effective weight",
 }
-"""What a figure is called."""
+"""What a figure is called, by its code."""
 
 
 @dataclass(frozen=True)
@@ -67,26 +68,25 @@ class Effect(PlainRecord):
 
     @property
     def what(self) -> str:
-        """What it measures, in words."""
-        return FIGURES[self.figure] + (
-            f" of {self.component!r}" if self.component else ""
-        )
+        """Return what it measures, in words."""
+        name = EFFECT_NAMES[self.figure]
+        return f"{name} of {self.component!r}" if self.component else name
 
     @property
     def moved(self) -> str:
-        """The paired difference in points, with its interval."""
-        low, high = self.interval
-        around = "" if np.isnan(low) else f" ({points(low)} to {points(high)})"
+        """Return the paired difference in points, with its interval."""
+        around = in_brackets(self.interval, points)
         return f"{points(self.difference)} points{around}"
 
     @property
-    def told(self) -> bool:
-        """Return whether it is worth a line: not so an effective weight that hardly moves."""
-        return self.figure != "effective_weight" or abs(self.difference) >= SHOWN
+    def is_shown(self) -> bool:
+        """Return whether it is worth a line: not an effective weight that hardly moves."""
+        is_weight = self.figure == "effective_weight"
+        return not is_weight or abs(self.difference) >= LEAST_WEIGHT_CHANGE
 
 
 def points(share: float) -> str:
-    """Percentage points with their sign; 0 has none."""
+    """Write percentage points with their sign; 0 has none."""
     return "0.0" if abs(share) < 0.0005 else f"{100 * share:+.1f}"
 
 
@@ -95,67 +95,66 @@ def effects(
 ) -> tuple[Effect, ...]:
     """Measure a change: the groups' signal, the label's order, effective weights.
 
-    `after` is a view of the same rows. `tests`: so many changes are compared by the
-    label.
+    Args:
+        before: The view before the change.
+        after: The view after it, of the same rows.
+        tests: How many changes are compared by the label.
+        held_out: Whether the change was fitted on other prompts.
     """
     sides = (before, after)
     rows, owner = before.bootstrap.prompts, before.owner
-    judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
-    lost = [np.isnan(side.rewards).astype(float) for side in sides]
-    paired = partial(_paired, before, held_out)
-    found = [
-        paired("zero_std", [(side.dead, side.stats.count > 1) for side in sides], owner)
-    ]
+    is_judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
+    missing = [np.isnan(side.rewards) for side in sides]
+    paired = partial(_pair_ratios, before.bootstrap, held_out)
+    ratios: list[Ratio] = [(side.dead, side.stats.count > 1) for side in sides]
+    measured = [paired("zero_std", ratios, owner)]
     if before.context.label is not None:
-        found.append(
-            paired(
-                "label_auc", [_ordered(side, judged) for side in sides], owner, tests
-            )
-        )
-        found.append(
-            paired("label_best", [_best(side, judged) for side in sides], owner, tests)
-        )
-    if (lost[0] != lost[1]).any():
-        found.append(
-            paired("missing", [(side, np.ones(len(rows))) for side in lost], rows)
-        )
+        ratios = [_ordered(side, is_judged) for side in sides]
+        measured.append(paired("label_auc", ratios, owner, tests))
+        ratios = [_best(side, is_judged) for side in sides]
+        measured.append(paired("label_best", ratios, owner, tests))
+    if (missing[0] != missing[1]).any():
+        ratios = [(mask, np.ones(len(rows))) for mask in missing]
+        measured.append(paired("missing", ratios, rows))
     if before.group_shares and after.group_shares:
         none = np.zeros(len(owner))
         for name in dict.fromkeys((*before.names, *after.names)):
-            held = [
-                (side.group_shares.get(name, none) * side.group_mass, side.group_mass)
-                for side in sides
-            ]
-            found.append(paired("effective_weight", held, owner, component=name))
-    return tuple(found)
+            ratios = []
+            for side in sides:
+                mass = side.group_mass
+                ratios.append((side.group_shares.get(name, none) * mass, mass))
+            measured.append(paired("effective_weight", ratios, owner, component=name))
+    return tuple(measured)
 
 
-def _paired(
-    view: View,
+def _pair_ratios(
+    bootstrap: Bootstrap,
     held_out: bool,
     figure: str,
-    sides: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+    ratios: Sequence[Ratio],
     owner: NDArray[np.intp],
     tests: int = 1,
     component: str | None = None,
 ) -> Effect:
     """Return the effect on a ratio of sums, of numerators and denominators by group."""
-    sums = [item.astype(float) for side in sides for item in side]
-    totals = [float(item.sum()) for item in sums]
-    before, after = (
-        above / below if below else float("nan")
-        for above, below in (totals[:2], totals[2:])
-    )
-    interval = view.bootstrap.interval
+    sums: list[Floats] = []
+    values = []
+    intervals = []
+    for ratio in ratios:
+        above, below = (counts.astype(float) for counts in ratio)
+        value, interval = bootstrap.ratio(above, below, owner)
+        values.append(value)
+        intervals.append(interval)
+        sums += [above, below]
     return Effect(
         figure,
-        before,
-        interval(sums[:2], owner),
-        after,
-        interval(sums[2:], owner),
-        after - before,
-        interval(sums, owner, lambda a, b, c, d: c / d - a / b, tests),
-        view.bootstrap.total,
+        values[0],
+        intervals[0],
+        values[1],
+        intervals[1],
+        values[1] - values[0],
+        bootstrap.interval(sums, owner, lambda a, b, c, d: c / d - a / b, tests),
+        bootstrap.total,
         component,
         held_out,
     )
@@ -163,18 +162,15 @@ def _paired(
 
 def share_in_tied_groups(before: View, after: View) -> float:
     """Return the share of added |advantage| in groups that had none; 0 if none was."""
-    grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(
-        np.nan_to_num(before.advantages)
-    )
-    grown = np.where(grown > ROUNDING, grown, 0.0)
-    return (
-        float(grown[before.dead[before.groups]].sum() / grown.sum())
-        if grown.sum()
-        else 0.0
-    )
+    was, now = (np.abs(np.nan_to_num(view.advantages)) for view in (before, after))
+    added = np.where(now - was > ROUNDING, now - was, 0.0)
+    total = added.sum()
+    if not total:
+        return 0.0
+    return float(added[before.dead[before.groups]].sum() / total)
 
 
-def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _ordered(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
     """Count by group the sibling pairs ordered as the label does, and all pairs.
 
     Of rows that have a reward both before and after. GDPO's order is that of its
@@ -182,24 +178,22 @@ def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """
     assert view.context.label is not None
     return concordance(
-        np.where(judged, view.paid_by, np.nan), view.context.label, view.groups
+        np.where(is_judged, view.paid_by, np.nan), view.context.label, view.groups
     )
 
 
-def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _best(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
     """Return by group the mean label of the first siblings, and 1 where it is known.
 
     Of groups of two or more that have a reward both before and after.
     """
     assert view.context.label is not None
-    values = np.where(judged, view.paid_by, np.nan)
+    values = np.where(is_judged, view.paid_by, np.nan)
     stats = group_stats(values, view.groups, len(view.owner))
-    first = (stats.count > 1)[view.groups] & (
-        values >= stats.high[view.groups] - ROUNDING
-    )
-    labelled = group_stats(
-        np.where(first, view.context.label, np.nan), view.groups, len(view.owner)
-    )
+    is_several = (stats.count > 1)[view.groups]
+    is_first = is_several & (values >= stats.high[view.groups] - ROUNDING)
+    labels = np.where(is_first, view.context.label, np.nan)
+    labelled = group_stats(labels, view.groups, len(view.owner))
     return np.nan_to_num(labelled.mean), (labelled.count > 0).astype(float)
 
 
@@ -211,18 +205,16 @@ def order_of(
     Of what they pay; ties count half, so that noise has 0.5.
     """
     assert view.context.label is not None
-    added = (
-        np.sum([view.pieces[name] for name in names], axis=0)
-        if view.pieces
-        else np.zeros(len(view))
-    )
+    added = np.zeros(len(view))
+    if view.pieces:
+        added = np.sum([view.pieces[name] for name in names], axis=0)
     agree, pairs = concordance(added, view.context.label, view.groups)
     share = float(agree.sum() / pairs.sum()) if pairs.sum() else float("nan")
     return share, view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
 
 
 def certain(difference: float, interval: Interval, tests: int) -> bool:
-    """Whether a difference is none that noise has by luck.
+    """Return whether a difference is none that noise has by luck.
 
     Its interval, one of so many `tests`, leaves out 0, and it is `ERRORS` standard
     errors from it.
@@ -235,19 +227,16 @@ def certain(difference: float, interval: Interval, tests: int) -> bool:
 def view_of(scores: Scores, like: View) -> View:
     """Return the view of other scores of the same rows, under the same settings."""
     names, table = scores.reward.names, scores.table
-    gate = (
-        table["gate/reward"].to_numpy(dtype=float)
-        if "gate/reward" in table
-        else np.ones(len(like))
-    )
+    gate = np.ones(len(like))
+    if "gate/reward" in table:
+        gate = table["gate/reward"].to_numpy(dtype=float)
+    reasons = {name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names}
     return replace(
         like,
         reward=scores.reward,
         scores={name: scores.score(name) for name in names},
         status={name: scores.status(name) for name in names},
-        reasons={
-            name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names
-        },
+        reasons=reasons,
         rewards=scores.rewards,
         gate=gate,
     )
@@ -255,23 +244,20 @@ def view_of(scores: Scores, like: View) -> View:
 
 def halves(view: View, scores: Scores) -> tuple[View, View]:
     """Return views of two random halves of the prompts, to fit and to measure on."""
-    total, seed = view.bootstrap.total, view.bootstrap.seed
-    drawn = np.random.default_rng([seed, total]).permutation(total)[: total // 2]
-    first = np.isin(view.bootstrap.prompts, drawn)
-    label, columns = view.context.label_name or None, view.context.named
-    options: Any = {
-        "training": view.training,
-        "seed": seed,
-        "thresholds": view.thresholds,
-    }
-    fit, held = (
-        make_view(
+    bootstrap = view.bootstrap
+    generator = np.random.default_rng([bootstrap.seed, bootstrap.total])
+    drawn = generator.permutation(bootstrap.total)[: bootstrap.total // 2]
+    is_first = np.isin(bootstrap.prompts, drawn)
+
+    def view_rows(mask: Mask) -> View:
+        return make_view(
             scores,
-            Part(view.part, view.reward, np.flatnonzero(some)),
-            label=label,
-            columns=columns,
-            **options,
+            Part(view.part, view.reward, np.flatnonzero(mask)),
+            label=view.context.label_name or None,
+            columns=view.context.named,
+            training=view.training,
+            seed=bootstrap.seed,
+            thresholds=view.thresholds,
         )
-        for some in (first, ~first)
-    )
-    return fit, held
+
+    return view_rows(is_first), view_rows(~is_first)

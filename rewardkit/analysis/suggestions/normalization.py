@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,7 +50,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 """Other settings of the trainer."""
-FIGURES = {
+NORMALIZATION_FIGURES = {
     "changed": "moved",
     "sign_changes": "sign changes",
     "top_decile": "top tenth of groups",
@@ -90,10 +90,9 @@ class Normalization(PlainRecord):
 
     @property
     def works(self) -> bool:
-        """Whether it changes the advantages."""
-        return self.code != "as_is" and (
-            self.changed >= NO_EFFECT or self.sign_changes > 0
-        )
+        """Return whether it changes the advantages."""
+        is_moved = self.changed >= NO_EFFECT or self.sign_changes > 0
+        return is_moved and self.code != "as_is"
 
 
 def normalizations(view: View) -> list[Normalization]:
@@ -107,92 +106,87 @@ def normalizations(view: View) -> list[Normalization]:
     rows = [_measure(view, "as_is", "as it is", "", view.advantages)]
     for code, (what, transform) in TRANSFORMS.items():
         after = view.advantages_of(transform(view.rewards, view.groups))
-        line, cut = (
-            f"rk.Reward(..., transform=rk.weigh.{transform!r})",
-            _cut(transform, reward=view.rewards),
-        )
-        rows.append(_measure(view, code, what, line, after, cut=cut))
-    return [*rows, *_by_component(view), *_by_setting(view)]
+        line = f"rk.Reward(..., transform=rk.weigh.{transform!r})"
+        clipped = _describe_clip(transform, {"reward": view.rewards})
+        rows.append(_measure(view, code, what, line, after, clipped=clipped))
+    if view.additive or view.training.name == "gdpo":
+        rows += _by_component(view)
+    return [*rows, *_by_setting(view)]
 
 
 def _by_component(view: View) -> Iterator[Normalization]:
-    """Return maps of each component before summing; none for what is no sum.
+    """Yield maps of each component before summing.
 
     Over the batch min-max is a change of weights, and its line says so.
     """
-    if not view.additive and view.training.name != "gdpo":
-        return
-    scores, weights = (
-        view.scores,
-        dict(zip(view.names, view.weights.tolist(), strict=True)),
-    )
-    spans = pd.DataFrame(scores).max() - pd.DataFrame(scores).min()
-    stretched = {
-        name: float(f"{weights[name] / spans[name]:.4g}")
-        for name in scores
-        if spans[name] > 0
-    }
-    paid = {
-        f"score of {name!r}": scores[name] for name in view.names if weights[name] > 0
-    }
-    for code, of in EACH.items():
-        what, transform = TRANSFORMS[of]
-        changed = np.column_stack(
-            [transform(scores[name], view.groups) for name in view.names]
-        )
+    stretched, paid = {}, {}
+    for name, weight in zip(view.names, view.weights.tolist(), strict=True):
+        column = pd.Series(view.scores[name])
+        span = column.max() - column.min()
+        if span > 0:
+            stretched[name] = float(f"{weight / span:.4g}")
+        if weight > 0:
+            paid[f"score of {name!r}"] = view.scores[name]
+    for code, transform_code in EACH.items():
+        what, transform = TRANSFORMS[transform_code]
+        columns = [transform(view.scores[name], view.groups) for name in view.names]
+        changed = np.column_stack(columns)
         total = np.nan_to_num(changed) @ view.weights
-        total[view.gate == 0], total[np.isnan(view.rewards)] = 0.0, np.nan
-        after = view.advantages_of(total, columns=changed)
-        line = f"scores.reweigh({stretched})" if code == "min_max" else ""
-        told = f"{code}_components", f"each component: {what}", line
-        yield _measure(view, *told, after, cut=_cut(transform, **paid))
+        total[view.gate == 0] = 0.0
+        total[np.isnan(view.rewards)] = np.nan
+        yield _measure(
+            view,
+            f"{code}_components",
+            f"each component: {what}",
+            f"scores.reweigh({stretched})" if code == "min_max" else "",
+            view.advantages_of(total, columns=changed),
+            clipped=_describe_clip(transform, paid),
+        )
 
 
 def _by_setting(view: View) -> Iterator[Normalization]:
-    """Other settings of the trainer."""
+    """Yield other settings of the trainer."""
     for code, (what, options) in SETTINGS.items():
-        other = replace(view.training, estimator=None, **options)
-        if other.name == view.training.name:
+        training = replace(view.training, estimator=None, **options)
+        if training.name == view.training.name:
             continue
-        made, remark = _setting(view, other), ""
-        if other.name == "gdpo":
-            remark = (
-                ""
-                if view.additive
-                else f"; it is a sum, where the reward is a {view.reward.aggregation}"
-            )
-        elif not made:
+        line, remark = _settings_line(view, training), ""
+        if training.name == "gdpo" and not view.additive:
+            remark = f"; it is a sum, where the reward is a {view.reward.aggregation}"
+        elif not line:
             remark = f"; {view.training.trainer} has no setting for it"
-        yield _measure(
-            view, code, what, made, view.advantages_of(view.rewards, other), remark
-        )
+        after = view.advantages_of(view.rewards, training)
+        yield _measure(view, code, what, line, after, remark=remark)
 
 
-def _setting(view: View, other: Training) -> str:
-    """Return the trainer's settings that give the advantages of `other`, or "".
+def _settings_line(view: View, training: Training) -> str:
+    """Return the settings that make the trainer of a view train so; "" without any.
 
     verl's are those of its command line. Of a trainer that is not known here, what
     rewardkit calls them.
     """
     if view.training.trainer == "verl":
-        keys, weights = (
-            ",".join(view.names),
-            ",".join(f"{weight:g}" for weight in view.weights),
-        )
-        grpo = f"algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo={other.name == 'grpo'}"
-        gdpo = f"+algorithm.gdpo_reward_keys=[{keys}] +algorithm.gdpo_reward_weights=[{weights}]"
-        return {"batch": "", "gdpo": f"algorithm.adv_estimator=gdpo {gdpo}"}.get(
-            other.name, grpo
+        if training.name == "batch":
+            return ""
+        if training.name == "gdpo":
+            keys = ",".join(view.names)
+            weights = ",".join(f"{weight:g}" for weight in view.weights)
+            return (
+                "algorithm.adv_estimator=gdpo "
+                f"+algorithm.gdpo_reward_keys=[{keys}] "
+                f"+algorithm.gdpo_reward_weights=[{weights}]"
+            )
+        return (
+            "algorithm.adv_estimator=grpo "
+            f"algorithm.norm_adv_by_std_in_grpo={training.name == 'grpo'}"
         )
     call = "GRPOConfig" if view.training.trainer == "trl" else "rk.Training"
-    if other.name == "gdpo":
+    if training.name == "gdpo":
         return f'{call}(multi_objective_aggregation="normalize_then_sum")'
-    back = (
-        ""
-        if view.training.name != "gdpo"
-        else ', multi_objective_aggregation="sum_then_normalize"'
-    )
-    return f'{call}(scale_rewards="{other.scale_rewards}"{back})'
+    options = f'scale_rewards="{training.scale_rewards}"'
+    if view.training.name == "gdpo":
+        options += ', multi_objective_aggregation="sum_then_normalize"'
+    return f"{call}({options})"
 
 
 def _measure(
@@ -200,77 +194,74 @@ def _measure(
     code: str,
     what: str,
     line: str,
-    after: Floats,
+    advantages: Floats,
+    *,
     remark: str = "",
-    cut: str = "",
+    clipped: str = "",
 ) -> Normalization:
-    base = view.advantages
-    changed, before, after = moved(base, after), of_one_size(base), of_one_size(after)
-    known = ~np.isnan(before) & ~np.isnan(after)
-    turned = (
-        np.prod([np.sign(side[known].round(6)) for side in (before, after)], axis=0) < 0
-    )
-    small = view.stats.live & (
-        view.stats.std < view.thresholds["small_std"] * view.usual_std
-    )
-    held = np.bincount(
+    before, after = of_one_size(view.advantages), of_one_size(advantages)
+    is_known = ~np.isnan(before) & ~np.isnan(after)
+    signs = [np.sign(side[is_known].round(6)) for side in (before, after)]
+    sign_changes = 0.0
+    if is_known.any():
+        sign_changes = float((signs[0] * signs[1] < 0).mean())
+    least_std = view.thresholds["small_std"] * view.usual_std
+    is_small = view.stats.live & (view.stats.std < least_std)
+    mass = np.bincount(
         view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count)
     )
     stats = group_stats(after, view.groups)
-    several = (stats.count > 1).sum()
-    found = Normalization(
+    measured = Normalization(
         code,
         what,
         line,
         "the advantages as they are now",
-        changed,
-        float(turned.mean()) if known.any() else 0.0,
+        moved(view.advantages, advantages),
+        sign_changes,
         top_decile(after, view.groups),
-        float(held[small].sum() / held.sum()) if held.any() else float("nan"),
+        _ratio(mass[is_small].sum(), mass.sum()),
         sample_size(after),
-        float(stats.dead.sum() / several) if several else float("nan"),
+        _ratio(stats.dead.sum(), (stats.count > 1).sum()),
         view.part,
     )
-    return (
-        found
-        if code == "as_is"
-        else replace(found, effect=_effect(found, view, cut) + remark)
-    )
+    if code == "as_is":
+        return measured
+    effect = _describe_effect(measured, view.training, clipped)
+    return replace(measured, effect=effect + remark)
 
 
-def _effect(found: Normalization, view: View, cut: str) -> str:
-    """Say what a normalization does; `cut` says what its clip cuts."""
-    if found.works:
-        turned = (
-            f", and the sign of {percent(found.sign_changes)} of the rows"
-            if found.sign_changes
-            else ""
-        )
-        return f"moves {percent(found.changed)} of the advantage{turned}{cut and f'; {cut}'}"
-    why = "it only rescales all advantages alike"
-    if view.training.name == "gdpo":
-        why = "GDPO standardises each component by itself"
-    elif view.training.scales_groups:
-        why = "group scaling cancels it"
-    return f"no effect: {why}{cut and f', though {cut}'}"
+def _ratio(above: float, below: float) -> float:
+    return float(above / below) if below else float("nan")
 
 
-def _cut(transform: Transform, **scores: Floats) -> str:
+def _describe_effect(measured: Normalization, training: Training, clipped: str) -> str:
+    """Say what a normalization does; `clipped` says what its clip cuts."""
+    if measured.works:
+        effect = f"moves {percent(measured.changed)} of the advantage"
+        if measured.sign_changes:
+            share = percent(measured.sign_changes)
+            effect += f", and the sign of {share} of the rows"
+        return f"{effect}; {clipped}" if clipped else effect
+    reason = "it only rescales all advantages alike"
+    if training.name == "gdpo":
+        reason = "GDPO standardises each component by itself"
+    elif training.scales_groups:
+        reason = "group scaling cancels it"
+    effect = f"no effect: {reason}"
+    return f"{effect}, though {clipped}" if clipped else effect
+
+
+def _describe_clip(transform: Transform, scores: Mapping[str, Floats]) -> str:
     """Say how many rare successes a clip over the batch cuts from above, or ""."""
-    said = []
-    for what, values in scores.items():
-        known = values[~np.isnan(values)]
-        if (
-            isinstance(transform, standardise)
-            and transform.within == "batch"
-            and len(known) > 1
-        ):
-            cut = (
-                int((known > known.mean() + CLIP * known.std(ddof=1)).sum())
-                if np.ptp(known)
-                else 0
-            )
-            said += (
-                [f"the clip cuts {cut} rare high values of the {what}"] if cut else []
-            )
-    return ", ".join(said)
+    if not isinstance(transform, standardise) or transform.within != "batch":
+        return ""
+    sentences = []
+    for name, column in scores.items():
+        values = column[~np.isnan(column)]
+        if len(values) < 2 or not np.ptp(values):
+            continue
+        highest = values.mean() + CLIP * values.std(ddof=1)
+        count = int((values > highest).sum())
+        if count:
+            sentences.append(f"the clip cuts {count} rare high values of the {name}")
+    return ", ".join(sentences)

@@ -9,9 +9,13 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from rewardkit.analysis.before_after import in_brackets
 from rewardkit.analysis.suggestions.change import Change, applied, describe_change
 from rewardkit.analysis.suggestions.measure import Effect
-from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
+from rewardkit.analysis.suggestions.normalization import (
+    NORMALIZATION_FIGURES,
+    Normalization,
+)
 from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Code, Table
@@ -24,8 +28,9 @@ from rewardkit.scoring.scores import Scores
 Changed = TypeVar("Changed", Reward, Scores)
 
 UNRANKED = "without a trusted label nobody knows which completions are better"
-SHOWN = 5
+MOST_CHANGES_SHOWN = 5
 """Changes, and examples, of a page; the others are counted."""
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +84,7 @@ class Suggestion(HasPage, PlainRecord):
 
     @property
     def named(self) -> str:
-        """What it does, and in which part."""
+        """Return what it does, and in which part."""
         return _where(self) + describe_change(self.code, self.component)
 
     def apply(self, to: Changed) -> Changed:
@@ -89,8 +94,8 @@ class Suggestion(HasPage, PlainRecord):
         without what is changed. RewardError: Scores of a reward that was read from a
         record, where something has to be run.
         """
-        made: Changed = applied(self.change, to, self.part)
-        return made
+        changed: Changed = applied(self.change, to, self.part)
+        return changed
 
     def page(self, *, path: str = "") -> Page:
         """Return the change and why, the line that makes it, and its effects.
@@ -98,24 +103,23 @@ class Suggestion(HasPage, PlainRecord):
         For a terminal `path` names the scores, and a command that tries the change
         stands for its line.
         """
-        rank = (
-            f"{self.rank}. "
-            if self.rank
-            else "Makes it worse: "
-            if self.verdict == "harms"
-            else ""
-        )
-        title = f"{rank}{self.named}" + (f" ({self.verdict})" if self.verdict else "")
-        blocks: list[Block] = [Code(self._command(path) if path else self.line)]
-        if path and self._command(path) == self.line:
-            blocks.insert(0, "In the file of the reward:")
-        blocks += [f"{self.outcome}."] if self.outcome else []
-        blocks.append(More("", [_effects(self.effects), _examples(self.examples)]))
-        return Page(title, blocks, f"{self.why}.")
-
-    def _command(self, path: str) -> str:
+        title = self.named
+        if self.rank:
+            title = f"{self.rank}. {title}"
+        elif self.verdict == "harms":
+            title = f"Makes it worse: {title}"
+        if self.verdict:
+            title += f" ({self.verdict})"
         options = "" if self.part else self.change.options
-        return f"rewardkit whatif {path} {options}" if options else self.line
+        blocks: list[Block] = [Code(self.line)]
+        if path and options:
+            blocks = [Code(f"rewardkit whatif {path} {options}")]
+        elif path:
+            blocks.insert(0, "In the file of the reward:")
+        if self.outcome:
+            blocks.append(f"{self.outcome}.")
+        details = [_effect_block(self.effects), _example_table(self.examples)]
+        return Page(title, [*blocks, More("", details)], f"{self.why}.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +137,7 @@ class Suggestions(HasPage):
 
     @property
     def table(self) -> pd.DataFrame:
-        """The normalization table, one row a way."""
+        """Return the normalization table, one row a way."""
         return pd.DataFrame([row.record() for row in self.normalization])
 
     def record(self) -> list[dict[str, Any]]:
@@ -141,22 +145,19 @@ class Suggestions(HasPage):
         changes = [{"kind": "change", **item.record()} for item in self.changes]
         base: dict[str, dict[str, float]] = {}
         for row in self.normalization:
-            measured = {name: getattr(row, name) for name in FIGURES}
+            figures = {name: getattr(row, name) for name in NORMALIZATION_FIGURES}
             if row.code == "as_is":
-                base[row.part] = measured
+                base[row.part] = figures
                 continue
-            told = {
-                "code": row.code,
-                "part": row.part,
-                "line": row.line,
-                "why": row.effect,
-            }
             changes.append(
                 {
                     "kind": "normalization",
-                    **told,
+                    "code": row.code,
+                    "part": row.part,
+                    "line": row.line,
+                    "why": row.effect,
                     "before": base[row.part],
-                    "after": measured,
+                    "after": figures,
                 }
             )
         return changes
@@ -166,90 +167,88 @@ class Suggestions(HasPage):
 
         `path` as of a change.
         """
-        useful = [item for item in self.changes if item.verdict != "harms"]
-        pages: list[Block] = [item.page(path=path) for item in self.changes]
-        first = min(len(useful), 1)
         notes = [f"Note: {note}." for note in self.notes]
-        works = [row for row in self.normalization if row.works]
-        more: list[Block] = [*pages[first:SHOWN]]
-        more += (
-            [f"and {len(pages) - SHOWN} more in suggestions.changes"]
-            if len(pages) > SHOWN
-            else []
-        )
-        more += notes * bool(useful)
-        more += normalization_blocks(self.normalization, has_lines=not path)
-        left = [name_codes(self.changes[first:])] * (first < len(pages))
+        table = normalization_blocks(self.normalization, has_lines=not path)
+        shown = self.changes[:MOST_CHANGES_SHOWN]
+        pages: list[Block] = [item.page(path=path) for item in shown]
+        if len(self.changes) > MOST_CHANGES_SHOWN:
+            count = len(self.changes) - MOST_CHANGES_SHOWN
+            pages.append(f"and {count} more in suggestions.changes")
+        if any(item.verdict != "harms" for item in self.changes):
+            first = 1
+            caption = self._describe_ranking()
+            blocks = [pages[0], More("", [*pages[1:], *notes, *table])]
+        else:
+            first = 0
+            caption = "No change of the reward to suggest."
+            blocks = [*notes, More("", [*pages, *table])]
+        others = []
+        if self.changes[first:]:
+            others.append(name_codes(self.changes[first:]))
+        works = sum(row.works for row in self.normalization)
         if works:
-            tried = sum(row.code != "as_is" for row in self.normalization)
-            left.append(
-                f"{len(works)} of {tried} reward normalizations change the advantages"
+            tried = _count_tried(self.normalization)
+            others.append(
+                f"{works} of {tried} reward normalizations change the advantages"
             )
-        all_of_it = "All: suggestions.text(verbose=True)."
-        foot = f"Also measured: {'; '.join(left)}. {all_of_it}" if left else ""
-        first_blocks = [*pages[:first], *notes * (not useful), More("", more)]
-        return Page(self._caption(bool(useful)), first_blocks, foot=foot)
+        foot = ""
+        if others:
+            foot = (
+                f"Also measured: {'; '.join(others)}. All: "
+                "suggestions.text(verbose=True)."
+            )
+        return Page(caption, blocks, foot=foot)
 
-    def _caption(self, useful: bool) -> str:
-        """Say how many changes the label ranks, and why the others are unranked.
-
-        Args:
-            useful: Whether there is a change to suggest; if not, say only that.
-        """
-        judged = [bool(item.verdict) for item in self.changes]
-        if not useful:
-            return "No change of the reward to suggest."
-        if not any(judged):
+    def _describe_ranking(self) -> str:
+        """Say how many changes the label ranks, and why the others are unranked."""
+        judged = sum(bool(item.verdict) for item in self.changes)
+        if not judged:
             return f"Changes to consider, unranked: {UNRANKED}"
         ranked = sum(item.rank is not None for item in self.changes)
-        told = f"Changes to consider, {ranked} of {len(judged)} ranked by the label"
-        return (
-            told
-            if all(judged)
-            else f"{told}; those without a verdict are unranked: {UNRANKED}"
+        caption = (
+            f"Changes to consider, {ranked} of {len(self.changes)} ranked by the label"
         )
+        if judged < len(self.changes):
+            caption += f"; those without a verdict are unranked: {UNRANKED}"
+        return caption
 
 
 def _where(item: Suggestion | Normalization) -> str:
     return f"[{item.part}] " if item.part else ""
 
 
-def _effects(effects: Sequence[Effect]) -> Block:
+def _effect_block(effects: Sequence[Effect]) -> Block:
     """Return a row an effect that is worth one; a line where nothing moves."""
     if not any(item.difference for item in effects):
-        still = [item for item in effects if item.figure != "effective_weight"]
-        return f"Nothing of this changes: {', '.join(f'{item.what} {percent(item.before)}' for item in still)}"
-    rows = [
-        (
-            item.what,
-            _around(item.before, item.before_interval),
-            _around(item.after, item.after_interval),
-            item.moved.replace(" points", "").replace(" ", "\N{NO-BREAK SPACE}"),
-        )
-        for item in effects
-        if item.told
-    ]
-    held = " held out from the fit" if any(item.held_out for item in effects) else ""
-    on = f"share, on {counted(effects[0].prompts, 'prompt')}{held}"
-    header = (on, "before (95 % interval)", "after", "difference in points")
+        values = []
+        for item in effects:
+            if item.figure != "effective_weight":
+                values.append(f"{item.what} {percent(item.before)}")
+        return f"Nothing of this changes: {', '.join(values)}"
+    rows = []
+    for item in effects:
+        if item.is_shown:
+            before = percent(item.before) + in_brackets(item.before_interval)
+            after = percent(item.after) + in_brackets(item.after_interval)
+            moved = item.moved.replace(" points", "")
+            cells = [
+                text.replace(" ", NO_BREAK_SPACE) for text in (before, after, moved)
+            ]
+            rows.append((item.what, *cells))
+    measured_on = f"share, on {counted(effects[0].prompts, 'prompt')}"
+    if effects[0].held_out:
+        measured_on += " held out from the fit"
+    header = (measured_on, "before (95 % interval)", "after", "difference in points")
     return Table("", header, rows, header[1:], is_open=True)
 
 
-def _around(value: float, interval: tuple[float, float]) -> str:
-    ends = (
-        ""
-        if math.isnan(interval[0])
-        else f" ({percent(interval[0])} to {percent(interval[1])})"
-    )
-    return f"{percent(value)}{ends}".replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _examples(examples: Sequence[Mapping[str, Any]]) -> Table:
-    names = list(dict.fromkeys(name for example in examples for name in example))
+def _example_table(examples: Sequence[Mapping[str, Any]]) -> Table:
+    names: dict[str, None] = {}
+    for example in examples:
+        names.update(dict.fromkeys(example))
+    header = [name.replace("_", " ") for name in names]
     rows = [[_cell(name, example.get(name)) for name in names] for example in examples]
-    return Table(
-        "", [name.replace("_", " ") for name in names], rows, is_open=True, most=SHOWN
-    )
+    return Table("", header, rows, is_open=True, most=MOST_CHANGES_SHOWN)
 
 
 def _cell(name: str, value: Any) -> str | UserText:
@@ -265,33 +264,31 @@ def normalization_blocks(
 ) -> list[Block]:
     """Return the normalizations that change something, and why others do not.
 
-    `has_lines`: with the line of Python that makes each.
+    Args:
+        rows: The normalizations.
+        is_open: Whether their table is in sight.
+        has_lines: Whether it has the line of Python that makes each.
     """
-    cells = [
-        (
-            f"{_where(row)}{row.what}",
-            row.effect,
-            *(percent(getattr(row, key)) for key in FIGURES),
-            row.line if has_lines else "",
-        )
-        for row in rows
-        if row.works or row.code == "as_is"
-    ]
-    header = ("normalization", "effect on the advantages", *FIGURES.values(), "line")
-    tried = counted(sum(row.code != "as_is" for row in rows), "normalization")
-    caption = f"{tried}, measured on these rollouts"
-    return [
-        Table(caption, header, cells, [*FIGURES.values()], is_open),
-        *_without_effect(rows),
-    ]
-
-
-def _without_effect(rows: Sequence[Normalization]) -> list[str]:
-    """Return the normalizations that change nothing, a line a reason."""
-    without: dict[str, list[str]] = {}
+    cells = []
+    without_effect: dict[str, list[str]] = {}
     for row in rows:
-        if not row.works and row.code != "as_is":
-            without.setdefault(row.effect.removeprefix("no effect: "), []).append(
-                f"{_where(row)}{row.what}"
-            )
-    return [f"No effect ({why}): {', '.join(what)}." for why, what in without.items()]
+        name = f"{_where(row)}{row.what}"
+        if row.works or row.code == "as_is":
+            figures = [percent(getattr(row, key)) for key in NORMALIZATION_FIGURES]
+            line = row.line if has_lines else ""
+            cells.append((name, row.effect, *figures, line))
+        else:
+            reason = row.effect.removeprefix("no effect: ")
+            without_effect.setdefault(reason, []).append(name)
+    figure_names = [*NORMALIZATION_FIGURES.values()]
+    header = ("normalization", "effect on the advantages", *figure_names, "line")
+    tried = counted(_count_tried(rows), "normalization")
+    caption = f"{tried}, measured on these rollouts"
+    blocks: list[Block] = [Table(caption, header, cells, figure_names, is_open)]
+    for reason, names in without_effect.items():
+        blocks.append(f"No effect ({reason}): {', '.join(names)}.")
+    return blocks
+
+
+def _count_tried(rows: Sequence[Normalization]) -> int:
+    return sum(row.code != "as_is" for row in rows)
