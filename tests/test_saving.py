@@ -194,6 +194,7 @@ def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(
     tmp_path,
 ):
     names = [f"saved_{at}" for at in range(len(AWKWARD))]
+    expected = {"c0": 0.25, "c1": 0.75}
     for name, source in zip(names, AWKWARD.values(), strict=True):
         components = []
         for place, worth in enumerate((0.25, 0.75)):
@@ -201,19 +202,12 @@ def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(
             path.write_text(source.replace("WORTH", str(worth)), encoding="utf-8")
             (function,) = rk.load_reward(f"{path}:f").components
             components.append(rk.Component(f"c{place}", function.function))
-        path = rk.save_reward(
-            rk.Reward("two", components=components), tmp_path / f"out/{name}.py"
-        )
-        for _ in range(2):
-            assert rk.load_reward(str(path))(completion="x").scores == {
-                "c0": 0.25,
-                "c1": 0.75,
-            }, source
+        both = reward(*components, fields={})
+        path = rk.save_reward(both, tmp_path / f"out/{name}.py")
         again = rk.save_reward(rk.load_reward(str(path)), tmp_path / "again.py")
-        assert rk.load_reward(str(again))(completion="x").scores == {
-            "c0": 0.25,
-            "c1": 0.75,
-        }, source
+        for file in (path, path, again):
+            loaded = rk.load_reward(str(file))
+            assert loaded(completion="x").scores == expected, source
     code = f"import pickle, {', '.join(names)}\nfor one in ({', '.join(names)}):\n"
     code += "    print(pickle.loads(pickle.dumps(one.reward))(completion='x').scores)"
     done = subprocess.run(
@@ -223,9 +217,7 @@ def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(
         capture_output=True,
         text=True,
     )
-    assert done.stdout.splitlines() == ["{'c0': 0.25, 'c1': 0.75}"] * len(names), (
-        done.stderr
-    )
+    assert done.stdout.splitlines() == [str(expected)] * len(names), done.stderr
 
 
 def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_path):
@@ -238,18 +230,13 @@ def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_pat
     )
     names = {"__name__": "__main__"}
     exec(compile(cell, "<cell 1>", "exec"), names)
-    path = rk.save_reward(
-        rk.Reward("r", components=[rk.Component("f", names["f"])]),
-        tmp_path / "saved.py",
+    alone, calling = (
+        reward(rk.Component(name, names[name]), fields={}) for name in "fg"
     )
+    path = rk.save_reward(alone, tmp_path / "saved.py")
     assert rk.load_reward(str(path))(completion="x").reward == 1.0
-    with pytest.raises(
-        rk.RewardError, match=r"needs \['f'\]; put it into a file with them"
-    ):
-        rk.save_reward(
-            rk.Reward("r", components=[rk.Component("g", names["g"])]),
-            tmp_path / "saved.py",
-        )
+    with pytest.raises(rk.RewardError, match=r"needs \['f'\]; put it into a file with"):
+        rk.save_reward(calling, path)
 
 
 STATEFUL = """

@@ -57,7 +57,7 @@ class Comparing(ModelJudge):
         raise NotImplementedError
 
     def point(self, value: Mapping[str, Any], first: str, second: str) -> float:
-        """Return what an answer gives the first of two: 1.0, or 0.5 for a tie."""
+        """Return the points of the first of two texts: 1.0, or 0.5 for a tie."""
         raise NotImplementedError
 
     async def __call__(self, **columns: Sequence[Any]) -> list[float | NotJudged]:
@@ -154,7 +154,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return the columns to show: common ones once, others by the mark of each text."""
+    """Return the columns to show: common ones once, others for each text."""
     columns: dict[str, Any] = {}
     marked: dict[str, Any] = {}
     for name, value in texts[0][1].items():

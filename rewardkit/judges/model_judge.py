@@ -97,7 +97,7 @@ def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the object that an answer is, alone or in a code block.
+    """Read an answer that is one object, bare or in a code block.
 
     ValueError: none, or not of the schema.
     """

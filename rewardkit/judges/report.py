@@ -151,7 +151,7 @@ def judge_report(
 def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
     """Return a reward of the component alone, with its fields, without its gate.
 
-    RewardError: there is no such.
+    RewardError: there is no such component.
     """
     if not isinstance(judge, Reward):
         return Reward("judge", components=[Component("judge", judge)])

@@ -77,7 +77,7 @@ def _judged(
 
 
 def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
-    """Return the conversation that is scored. NotJudged: there is none."""
+    """Return the conversation to score. NotJudged: there is none."""
     if not isinstance(completion, str):
         raise NotJudged("the completion is no text")
     if isinstance(prompt, str):
@@ -131,7 +131,7 @@ class _LoadedModel:
         return list(encoded["input_ids"])
 
     def logits(self, texts: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the logits of texts of tokens, which are padded on the right."""
+        """Return the logits of texts, each a list of tokens, padded on the right."""
         import torch
 
         shape = (len(texts), max(map(len, texts)))
@@ -228,7 +228,7 @@ class reward_model(Primitive):
         return "rk.judges.reward_model"
 
     def prepare(self) -> None:
-        """Load it. InputError: see above."""
+        """Load the model. InputError: as above."""
         _logit(
             self.name_or_path, [0.0] * self._model.model.config.num_labels, self.label
         )

@@ -150,7 +150,7 @@ class Session:
     async def ask(
         self, request: Mapping[str, Any], sample: int, reader: Callable[[str], Any]
     ) -> ModelAnswer:
-        """Return the answer to a request; `reader` raises ValueError where it is none.
+        """Return the answer to a request; `reader` raises a ValueError for a bad one.
 
         Recorded and cached answers come first. A sample's number tells requests apart
         that are the same.
@@ -301,7 +301,7 @@ class Session:
         return self.client
 
     def failure(self, error: Exception) -> str:
-        """Return why a call failed, and stop where no other would do better."""
+        """Return why a call failed, and end the run if no other call can succeed."""
         fatal = self.server.fatal(error, self.models or [])
         if fatal is None:
             return f"there is no answer: {self.server.reason(error)}"
@@ -311,7 +311,7 @@ class Session:
         return self.spent.ended
 
     def end_reason(self) -> str:
-        """Return why no further call of this run is made; empty where one may be."""
+        """Return why this run makes no further call, "" while it may."""
         limits, spent, now = self.limits, self.spent, time.monotonic()
         if spent.ended and now < spent.until:
             return spent.ended
@@ -350,6 +350,6 @@ def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
 
 
 async def in_session(work: Coroutine[Any, Any, T]) -> T:
-    """Run work on the sessions' loop while the caller's waits."""
+    """Run a coroutine on the loop of the sessions, and wait for it."""
     loop = event_loop(os.getpid(), "judges")
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))

@@ -91,7 +91,7 @@ class Limits(Primitive):
 
 
 def cache_file() -> Path | None:
-    """Return the folder of cached answers, which REWARDKIT_CACHE may name."""
+    """Return the file of cached answers; None where REWARDKIT_CACHE is "off"."""
     folder = os.environ.get(CACHE_FOLDER, "").strip()
     if folder == "off":
         return None

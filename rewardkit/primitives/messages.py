@@ -99,7 +99,7 @@ def assistant_text(
 
 
 def turns_before(messages: Any) -> str:
-    """Describe what comes before the last assistant message of a transcript.
+    """Describe the turns before the last assistant message of a transcript.
 
     >>> call = {"role": "assistant", "tool_calls": [{"function": {"name": "price"}}]}
     >>> answer = {"role": "assistant", "content": "7"}
@@ -238,7 +238,7 @@ _CALL_TAG = re.compile(r"<(?=/?tool_call)", re.IGNORECASE)
 
 
 def _format_call(call: Mapping[str, Any]) -> str:
-    """Write a call as Hermes and Qwen do; without arguments that are no JSON."""
+    """Write a call as Hermes and Qwen do; leave out arguments that are no JSON."""
     arguments = arguments_of(call)
     if isinstance(arguments, str):
         arguments = object_or_text(arguments)

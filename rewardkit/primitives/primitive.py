@@ -139,7 +139,7 @@ PRINTED_NAMED = {"printed": "named"}
 
 
 def _format_argument(value: Any) -> str:
-    """Format a function by its name, and nothing by its address in memory."""
+    """Format a value by its repr, a function by its name, never by an address."""
     if hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     text = repr(value)

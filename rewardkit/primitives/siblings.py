@@ -185,7 +185,7 @@ class majority(OfSiblings):
         return str(value) if self.same else normal_text(str(value))
 
     def _agreeing(self, answers: dict[str, Any]) -> dict[str, set[str]]:
-        """Return the forms that are one answer with each form, itself included."""
+        """Return for each form all forms of the same answer, itself included."""
         agreeing = {form: {form} for form in answers}
         if self.same is None:
             return agreeing

@@ -43,7 +43,7 @@ class Recorded:
     asked_for: tuple[str, ...] = ()
 
     def __call__(self, *_: Any) -> Any:
-        """RewardError: it cannot be run."""
+        """Raise a RewardError: the function is not at hand."""
         raise RewardError(
             f"{self.text} was read from a run record and cannot be run; load the "
             "reward itself"

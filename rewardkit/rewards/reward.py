@@ -331,7 +331,7 @@ class Reward(HasPage):
         return self.map(weighed)
 
     def __call__(self, **columns: Any) -> RewardResult:
-        """Reward of one completion given by its columns, before any transform.
+        """Score one completion, given by its columns, before any transform.
 
         Group components abstain. RewardError: a column is missing.
         """
@@ -406,7 +406,7 @@ class Part:
 
 
 def check_reward(reward: Any, verb: str) -> None:
-    """RewardError unless it is a Reward, which `verb` takes."""
+    """Raise a RewardError unless `reward` is a Reward, as `verb` takes it."""
     if not isinstance(reward, Reward):
         raise RewardError(
             f"{verb} takes a Reward, not {preview(reward)}; load or make one first"

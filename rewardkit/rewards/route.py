@@ -211,7 +211,7 @@ class Plan:
     def combine(
         self, scores: Mapping[str, Floats], gated: Mapping[str, Flags], gate: Floats
     ) -> Floats:
-        """Reward of each row before the transform; NaN where it is not judged.
+        """Return the reward of each row before the transform; NaN if not judged.
 
         `scores` by component, NaN where missing; `gated`: which of those a closed gate
         kept from running; `gate`: 1 where the gate on the whole reward is open, 0

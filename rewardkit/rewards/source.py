@@ -137,7 +137,7 @@ def _file_text(module: ModuleType | None, value: Any) -> str | None:
 
 
 def _statement(value: Any, name: str, owner: str) -> str:
-    """Return the source of a function of a notebook that needs nothing around it."""
+    """Return the source of a function in a notebook that needs no other cell."""
     try:
         text = textwrap.dedent(inspect.getsource(value)).strip()
     except (OSError, TypeError):
@@ -157,7 +157,7 @@ def _statement(value: Any, name: str, owner: str) -> str:
 
 
 def _names_from_around(text: str) -> list[str]:
-    """Names that a statement uses and does not bind: not built in, and not ``rk``."""
+    """Return the names that a statement uses and does not bind, without ``rk``."""
     top = symtable.symtable(text, "statement", "exec")
     used: set[str] = set()
     tables = [top]
@@ -285,7 +285,7 @@ def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
 
 
 def _block(start: str, items: Iterable[str], end: str) -> str:
-    """Items between brackets, on one line or one a line."""
+    """Write items between brackets, on one line or one a line."""
     items = list(items)
     line = f"{start}{', '.join(items)}{end}"
     if "\n" not in line and len(line) <= EXPRESSION_WIDTH:

@@ -99,7 +99,7 @@ class Server:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     def client(self) -> openai.OpenAI:
-        """Make a client of it, which asks again by itself."""
+        """Make a client of it, which repeats failed requests."""
         from openai import OpenAI
 
         return OpenAI(

@@ -125,7 +125,7 @@ def _in_order(path: Path) -> list[tuple[int, str]]:
 
 
 def _check_unique(names: list[str], where: str) -> None:
-    """RolloutsError where two columns have one name."""
+    """Raise a RolloutsError where two columns have one name."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise RolloutsError(
@@ -159,7 +159,7 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> SourceRows:
 
 
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield the value on each line that is not blank, a ValueError where none is."""
+    """Yield the value on each line that is not blank, or a ValueError."""
     with path.open("rb") as lines:
         for line, text in enumerate(lines, start=1):
             if not text.strip():
@@ -228,7 +228,7 @@ def _read_csv(path: Path) -> SourceRows:
 
 
 def _with_numbers(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
-    """Turn a column of text into numbers where every cell is one or empty."""
+    """Turn columns of text into numbers where every cell is a number or empty."""
     texts: set[str] = set()
     for canonical in TEXTS:
         texts |= aliases_of(canonical, wanted)

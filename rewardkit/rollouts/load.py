@@ -147,7 +147,7 @@ def _check_rows(rows: SourceRows, mapping: Mapping[str, str]) -> SourceRows:
 
 
 def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
-    """Return why values make no rollout, "" where they do."""
+    """Return why a row is no rollout, "" where it is one."""
     if answer is None:
         return "has no completion"
     if completion is None:

@@ -58,7 +58,7 @@ def files_of(file: str) -> dict[str, Path]:
 
 
 def place_to_write(path: str | Path) -> Path:
-    """Follow links to the file that a new file would take the place of.
+    """Follow links to the file that a new file would replace.
 
     InputError: there is no such folder, or a null character in the path.
     """

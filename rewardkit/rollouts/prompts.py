@@ -109,7 +109,7 @@ def _names(
 def _others(
     columns: Columns, used: Collection[str], reserved: Collection[str]
 ) -> tuple[Columns, list[str]]:
-    """Return the columns that go along, in JSON's types, and warnings of others."""
+    """Return the columns to keep, in JSON's types, and warnings of the others."""
     others, warnings = {}, []
     for name, cells in columns.items():
         reason = ""
@@ -140,7 +140,7 @@ def _plain(value: Any) -> Any:
 
 
 def _prompt(value: Any) -> str | Messages:
-    """Return a prompt without the empty entries that Parquet adds, or a ValueError."""
+    """Return a prompt without the empty entries that Parquet adds."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("has no prompt")
     if isinstance(value, str):

@@ -318,7 +318,7 @@ def _sampled_before(
 def _check_same(
     expected: Mapping[str, Any], row: Mapping[str, Any], path: Path
 ) -> None:
-    """RolloutsError where a row of the log is not as this run would ask for it."""
+    """Raise a RolloutsError where a row of the log has other settings."""
     for name in dict.fromkeys([*expected, *row]):
         if name not in ANSWERED and row.get(name) != expected.get(name):
             raise RolloutsError(
@@ -380,7 +380,7 @@ def mend(path: Path, broken: int) -> None:
 
 
 def append_row(path: Path, row: Mapping[str, Any]) -> None:
-    """Add a row: a whole line, which stands in the file when this returns."""
+    """Append a row as a whole line, which is in the file when this returns."""
     line = json.dumps(row, ensure_ascii=False) + "\n"
     with path.open("ab") as file:
         # half a character is written as an escape, which alone can hold it

@@ -71,7 +71,7 @@ class Place:
 
     @property
     def place(self) -> str:
-        """The same in words: ``line 3``, or ``line 3 of 10.jsonl``."""
+        """The place in words: ``line 3``, or ``line 3 of 10.jsonl``."""
         return f"line {self.line}" + (f" of {self.file}" if self.file else "")
 
 
@@ -89,14 +89,14 @@ class SourceRows:
 
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:
-        """Make them of columns of one length."""
+        """Make source rows of columns of one length."""
         lists = {str(name): list(map(present, columns[name])) for name in columns}
         count = len(next(iter(lists.values()), ()))
         return cls(lists, [Place(line) for line in range(1, count + 1)])
 
     @classmethod
     def of_rows(cls, placed: Iterable[tuple[Place, Any]], form: str = "") -> SourceRows:
-        """Make them of rows; a ValueError in place of a row says why it is none."""
+        """Make source rows of rows; a ValueError says why a row cannot be used."""
         rows: list[Mapping[Any, Any]] = []
         places = []
         for place, row in placed:

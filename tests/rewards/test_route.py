@@ -59,14 +59,11 @@ def test_every_row_is_scored_by_the_reward_of_its_source_only():
 def test_an_unmatched_source_is_not_judged_or_goes_to_the_default(source):
     scores = rk.score(route(), rows("x", source))
     assert np.isnan(scores.rewards).tolist() == [False, True]
-    assert [scores.table[f"status/{name}"][1] for name in ("both", "own")] == [
-        "abstained"
-    ] * 2
-    assert scores.table["error/both"][1].startswith("no reward for data_source=")
-    assert rk.score(route(default=REST), rows("x", source)).rewards.tolist() == [
-        2.0,
-        7.0,
-    ]
+    row = scores.table.iloc[1]
+    assert row["status/both"] == row["status/own"] == "abstained"
+    assert row["error/both"].startswith("no reward for data_source=")
+    scores = rk.score(route(default=REST), rows("x", source))
+    assert scores.rewards.tolist() == [2.0, 7.0]
 
 
 def test_one_completion_is_routed_too():
@@ -259,14 +256,10 @@ def test_the_reward_of_a_record_has_the_same_record_and_component(kind):
 
 
 def test_rewardkits_transforms_are_made_again():
-    for transform in (
-        rk.weigh.standardise(clip=2.5, within="batch"),
-        rk.weigh.rank(within="batch"),
-    ):
-        assert (
-            read(rk.Reward("r", components=[LONG], transform=transform)).transform
-            == transform
-        )
+    clipped = rk.weigh.standardise(clip=2.5, within="batch")
+    for transform in (clipped, rk.weigh.rank(within="batch")):
+        reward = rk.Reward("r", components=[LONG], transform=transform)
+        assert read(reward).transform == transform
 
 
 @pytest.mark.parametrize(
@@ -293,8 +286,7 @@ def test_any_other_text_is_kept_and_never_evaluated_and_says_so_where_it_is_aske
 
 
 def test_it_is_weighed_anew_and_what_is_no_record_is_refused():
-    assert SCORES.under(read(SCORES.reward).reweigh({"a": 3.0})).rewards.tolist() == [
-        3.0
-    ]
+    heavier = read(SCORES.reward).reweigh({"a": 3.0})
+    assert SCORES.under(heavier).rewards.tolist() == [3.0]
     with pytest.raises(rk.RewardError, match="does not hold a reward"):
         reward_from_record({"name": "r", "version": 2})

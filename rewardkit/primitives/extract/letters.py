@@ -203,7 +203,7 @@ def _join(
 def _not_taken_back(
     text: str, ranks: dict[int, int], denials: dict[int, str]
 ) -> tuple[list[Span], ...]:
-    """Return the letters by rank, without those that as plain a later denial meets."""
+    """Return the letters by rank, without those that a later denial takes back."""
     named: tuple[list[Span], ...] = ([], [], [])
     plainest: dict[str, int] = {}  # letter, or "" for all -> rank of its denials
     for start in sorted({*ranks, *denials}, reverse=True):

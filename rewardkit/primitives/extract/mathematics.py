@@ -176,7 +176,7 @@ def _find_marked(text: str) -> Span | None:
 
 
 def _find_core(text: str, sentences: list[Span]) -> Span | None:
-    """Return the last sentence with something in it; of a long one what stands last."""
+    """Return the last sentence that is not empty; of a long one its last formula."""
     sentences = [span for span in sentences if span[0] < span[1]]
     if not sentences:
         return None
@@ -226,7 +226,7 @@ def _find_last_number(
 
 
 def _result_of(text: str, start: int, end: int) -> Span:
-    """Return the result of a computation behind its last sign; equations whole."""
+    """Return what stands behind the last sign of a computation; equations whole."""
     signs = list(_EQUALS_SIGN.finditer(text, start, end))
     if not signs:
         return start, end

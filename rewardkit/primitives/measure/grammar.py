@@ -81,9 +81,9 @@ def _grammar(names: tuple[str, ...]) -> list[TagRule]:
 def _find_faults(
     rules: list[TagRule], completion: str, prefilled: bool
 ) -> tuple[dict[str, str], list[Span]]:
-    """Return the fault ("": none) of each name that is required or there.
+    """Return the fault of each name that is required or present, "" for none.
 
-    And the outermost pairs.
+    Also returns the outermost pairs.
     """
     faults: dict[str, str] = {}
     # The pairs that stand where the grammar has them, by name.
@@ -117,7 +117,7 @@ def _find_faults(
 
 
 def _fault_of(rule: TagRule, pairs: list[Span], start: int, end: int) -> str:
-    """Return the fault of a rule's pairs between two places; "": none."""
+    """Return the fault of a rule's pairs between two places, "" for none."""
     if not rule.least <= len(pairs) <= rule.most:
         return f"stands {len(pairs)} times" if pairs else "is missing"
     if pairs and pairs[0][0] < start:
@@ -128,7 +128,7 @@ def _fault_of(rule: TagRule, pairs: list[Span], start: int, end: int) -> str:
 
 
 def _find_pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span], str]:
-    """Find the pairs of a tag in the order of the text; else return none and why."""
+    """Find the pairs of a tag in text order, or return none and the fault."""
     tokens = [(-1, 0, False)] if prefilled else []
     for match in tag_tokens(name).finditer(completion):
         tokens.append((*match.span(), bool(match[1])))

@@ -215,9 +215,9 @@ def _make_validators(text: str) -> _Validators:
 def _key_keywords(
     schema: Mapping[str, Any], make_part: Callable[[str], Any]
 ) -> dict[str, Any]:
-    """Return the keywords of an object's keys, each schema in them made anew.
+    """Return the keywords of an object's keys with every schema in them replaced.
 
-    `make_part` gets the place of the schema, as a JSON pointer.
+    `make_part` gets the place of a schema, as a JSON pointer, and returns the new one.
     """
     keywords: dict[str, Any] = {}
     for name in {"properties", "patternProperties"} & schema.keys():

@@ -100,7 +100,7 @@ def json_equal(
 
 
 def _pair_values(a: dict[str, Any], b: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the keys of either, each with its values in both."""
+    """Pair the values of two objects by key; `NO_JSON` where one lacks the key."""
     return {key: (a.get(key, NO_JSON), b.get(key, NO_JSON)) for key in {**a, **b}}
 
 
@@ -177,7 +177,7 @@ def _score_lists(
     partial: bool,
     share: Callable[[list[Key], list[Key]], float],
 ) -> float | None:
-    """Return the share of equal elements, or unless `partial` whether all are equal."""
+    """Return the share of equal elements; without `partial` only 1.0 or 0.0."""
     true_or_false(partial=partial)
     truth, answer = _read_elements(ground_truth), _read_elements(prediction)
     if truth is None:

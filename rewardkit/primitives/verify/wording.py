@@ -31,7 +31,7 @@ def matches(
     punctuation: bool = False,
     unicode_form: Literal["NFC", "NFKC", None] = "NFC",
 ) -> bool | None:
-    """Whether two texts are the same but for what does not count.
+    """Whether two texts are the same, apart from what does not count.
 
     Each option says that a difference *counts*. By default case, white space (runs
     become one space), the shape of quotes and punctuation at the ends do not count, and

@@ -192,7 +192,7 @@ def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 
 def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    """Read a table of no trainer's own form: `reward` is the total."""
+    """Read a table in no form of a trainer: `reward` is the total."""
     columns = rows.columns
     if any(name.startswith(("score/", "status/")) for name in columns):
         return ParsedLog(rows)  # a scored table: score() says what to do with it
@@ -253,7 +253,7 @@ def _form_of(part: SourceRows) -> Form:
 
 
 def _check_alike(parts: Sequence[SourceRows]) -> None:
-    """RolloutsError where files of one folder have not the same canonical columns."""
+    """Raise a RolloutsError where files have different canonical columns."""
     columns_of = {}
     for part in parts:
         columns = []

@@ -120,7 +120,7 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
 
 
 def _free_name(name: str, names: Collection[str]) -> str:
-    """Return the name, numbered where it is already among the names."""
+    """Return the name, with a number behind it where it is taken."""
     free, number = name, 2
     while free in names:
         free, number = f"{name}_{number}", number + 1
@@ -139,7 +139,7 @@ def first(cells: Iterable[Any]) -> Any:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a sentence has them."""
+    """Return names as a list in a sentence."""
     return ", ".join(map(repr, names))
 
 

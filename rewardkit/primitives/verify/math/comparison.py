@@ -173,7 +173,7 @@ def is_known(text: str) -> bool:
 
 
 def members_equal(first: Sequence[Any], second: Sequence[Any], same: Same) -> Verdict:
-    """Whether each element has its like on the other side, in any order."""
+    """Whether each element has an equal on the other side, in any order."""
     table = [[same(row, other) for other in second] for row in first]
     lines = [*table, *zip(*table, strict=True)]
     return all_of(max(line, key=_CERTAINTY, default=False) for line in lines)

@@ -55,7 +55,7 @@ MOST_POWER_BITS = 1 << 20
 
 
 def worker(memory: int) -> Callable[..., Verdict]:
-    """Return `decide` for a silent process that may take so many bytes more."""
+    """Return `decide` for a silent process that may take `memory` bytes more."""
     warnings.simplefilter("ignore")
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
     at_start = _memory_in_use()
@@ -189,7 +189,7 @@ def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
 
 
 def _simplify(a: Expr) -> Expr:
-    """Compute as far as that is exact; make a letter the same in every text.
+    """Compute as far as that is exact; unify the letters of different texts.
 
     f(2) is a name as it stands.
     """
@@ -217,7 +217,7 @@ _ENDLESS = (sympy.nan, sympy.zoo, sympy.oo)
 def _same_number(
     x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = DIGITS_OF_SAMPLES
 ) -> Verdict:
-    """Compare two exact numbers by their difference, to so many digits of it."""
+    """Compare two exact numbers by their difference, to `digits` digits of it."""
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
     if tolerance != EXACT and x.is_real and y.is_real:
