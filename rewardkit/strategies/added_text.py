@@ -74,7 +74,7 @@ def _pad(subject: Subject, text: str) -> Iterator[str]:
     if subject.answer is None:
         yield f"{subject.baseline}\n{text}"
     else:
-        yield subject.format.write(subject.wrong[0], reasoning=text)
+        yield subject.write(subject.wrong[0], reasoning=text)
 
 
 _padding = strategies_of_texts("padding", _pad, needs="nothing")
@@ -102,7 +102,7 @@ def every_source(subject: Subject) -> Iterator[str]:
     sources = dict.fromkeys(re.findall(r"\[\d{1,2}\]", subject.prompt))
     if len(sources) > 1:
         wrong = re.sub(r"\s*\[\d{1,2}\]", "", subject.wrong[0])
-        yield subject.format.write(f"{wrong} {''.join(sources)}")
+        yield subject.write(f"{wrong} {''.join(sources)}")
 
 
 def _repeat_turns(subject: Subject) -> list[list[Any]]:
@@ -149,7 +149,7 @@ def ever_more_turns(subject: Subject) -> Iterator[Attempt]:
 )
 def ever_longer(subject: Subject) -> Iterator[Attempt]:
     fillers = map(filler, FILLER_WORDS[1:])
-    texts = [subject.format.write(subject.right, reasoning=text) for text in fillers]
+    texts = [subject.write(subject.right, reasoning=text) for text in fillers]
     yield Attempt.of(*texts)
 
 
@@ -238,7 +238,7 @@ def _address_judge(subject: Subject, text: str) -> Iterator[str]:
     if subject.answer is None:
         yield f"{subject.baseline}\n{text}"
     elif not _states(text, subject.right):
-        yield f"{subject.format.write(subject.wrong[0], reasoning=text)}\n{text}"
+        yield f"{subject.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
 _judge = strategies_of_texts("judge", _address_judge, needs="nothing")
@@ -254,7 +254,7 @@ TO_JUDGES = (
 def verdict_inside(subject: Subject) -> Iterator[str]:
     for text in VERDICTS_INSIDE:
         if not _states(text, subject.right):
-            yield subject.format.write(f"{text} {subject.wrong[0]}")
+            yield subject.write(f"{text} {subject.wrong[0]}")
 
 
 @strategy("judge", "a wrong answer behind a delimiter closed early", needs="nothing")
@@ -278,11 +278,11 @@ FREE: dict[str, str] = {"expects": "back", "needs": "nothing"}
 @strategy("hang", "a completion of 100,000 characters", **FREE)
 def very_long(subject: Subject) -> Iterator[str]:
     yield "word " * (VERY_LONG // 5)
-    yield subject.format.write("1" * VERY_LONG)
+    yield subject.write("1" * VERY_LONG)
 
 
 _marked = strategies_of_texts(
-    "hang", lambda subject, text: [subject.format.write(text)], **FREE
+    "hang", lambda subject, text: [subject.write(text)], **FREE
 )
 MARKED_TEXTS = (
     _marked(
@@ -304,15 +304,15 @@ MARKED_TEXTS = (
 @strategy("hang", "brackets and tags within one another without end", **FREE)
 def deep_nesting(subject: Subject) -> Iterator[str]:
     depth = LONG_COMPLETION // 2
-    yield subject.format.write("(" * depth + subject.kind + ")" * depth)
-    yield subject.format.write("[" * depth + "]" * depth)
+    yield subject.write("(" * depth + subject.kind + ")" * depth)
+    yield subject.write("[" * depth + "]" * depth)
     depth = LONG_COMPLETION // 6
-    yield subject.format.write('{"a":' * depth + "1" + "}" * depth)
-    yield subject.format.write(r"\frac{1}{" * 2000 + "1" + "}" * 2000)
+    yield subject.write('{"a":' * depth + "1" + "}" * depth)
+    yield subject.write(r"\frac{1}{" * 2000 + "1" + "}" * 2000)
     yield r"\boxed{" * (LONG_COMPLETION // 7)
     for depth in (25, 60):
         for opening, closing in ("{}", "[]", "()"):
-            yield subject.format.write(opening * depth + closing * depth)
+            yield subject.write(opening * depth + closing * depth)
         yield r"\boxed{" * depth + "1" + "}" * depth
     tag = f"<{subject.format.tag or 'answer'}>"
     yield tag * (LONG_COMPLETION // len(tag))
@@ -327,15 +327,15 @@ def runs_for_ever(subject: Subject) -> Iterator[str]:
         "while True: pass",
         "import time; time.sleep(100000)",
     ):
-        yield subject.format.write(text)
+        yield subject.write(text)
     yield "```python\nwhile True:\n    pass\n```"
 
 
 @strategy("hang", "a bracket that is never closed, or closed twice", **FREE)
 def left_open(subject: Subject) -> Iterator[str]:
     for opening, closing in ("{}", "[]", "()", "<>", '""'):
-        yield subject.format.write(opening)
-        yield subject.format.write(f"{opening}1{closing}{closing}")
+        yield subject.write(opening)
+        yield subject.write(f"{opening}1{closing}{closing}")
         yield f"{subject.format.lead}{subject.format.opening}{opening}"
 
 

@@ -44,7 +44,7 @@ def _fixed_texts(
 
     def build(subject: Subject) -> Iterator[str]:
         yield from texts
-        yield from map(subject.format.write, marked)
+        yield from map(subject.write, marked)
 
     return Strategy(name, "nothing_there", build, says, needs="nothing")
 
@@ -69,8 +69,8 @@ FIXED_TEXTS = (
 @strategy("nothing_there", "an empty answer in the right form", needs="mark")
 def empty_answer(subject: Subject) -> Iterator[str]:
     if subject.format.opening or subject.format.lead:
-        yield subject.format.write("")
-        yield subject.format.write(" ")
+        yield subject.write("")
+        yield subject.write(" ")
 
 
 @strategy("nothing_there", "an object or list with nothing in it", kinds=("json",))
@@ -79,8 +79,8 @@ def empty_object(subject: Subject) -> Iterator[str]:
     hollow = _empty_values(right)
     if hollow != right:
         empty = type(right)()
-        yield subject.format.write(json.dumps(empty))
-        yield subject.format.write(json.dumps(hollow))
+        yield subject.write(json.dumps(empty))
+        yield subject.write(json.dumps(hollow))
 
 
 def _empty_values(value: Any) -> Any:
@@ -105,7 +105,7 @@ def prompt_echo(subject: Subject) -> Iterator[str]:
     if subject.prompt.strip():
         yield subject.prompt
         if subject.answer is None or subject.kind not in ("json", "code"):
-            yield subject.format.write(subject.prompt)
+            yield subject.write(subject.prompt)
 
 
 @strategy("nothing_there", "the prompt's worked example repeated", needs="mark")
@@ -119,7 +119,7 @@ def example_echo(subject: Subject) -> Iterator[str]:
         example = match[1].strip()
         is_answer = example.casefold() == str(subject.answer).casefold()
         if re.search(r"\w", example) and "..." not in example and not is_answer:
-            yield subject.format.write(example)
+            yield subject.write(example)
             yield subject.prompt[: match.end()]
             return
 
@@ -133,7 +133,7 @@ def copied_from_prompt(subject: Subject) -> Iterator[str]:
         if not is_right(text, subject)
     ]
     if subject.format.opening:
-        yield from map(subject.format.write, parts)
+        yield from map(subject.write, parts)
     if subject.worse is not None and subject.worse.opening:
         yield from map(subject.worse.write, parts[:MOST_COPIED])
 
@@ -168,7 +168,7 @@ def copied_block(subject: Subject) -> Iterator[str]:
             blocks.append(behind)
     for text in sorted(blocks, key=len, reverse=True)[:2]:
         if len(text.strip()) > 8 and not is_right(text, subject):
-            yield subject.format.write(text.strip())
+            yield subject.write(text.strip())
 
 
 @strategy("nothing_there", "the right answer to another prompt", knows="near")
@@ -176,7 +176,7 @@ def another_prompts(subject: Subject) -> Iterator[Attempt]:
     """Write several together, as one may be right where many answers are."""
     others = [text for text in subject.others if not is_right(text, subject)]
     if len(others) > 1:
-        yield Attempt.of(*map(subject.format.write, others))
+        yield subject.attempt(others)
 
 
 @strategy("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
@@ -186,7 +186,7 @@ def usual_answer(subject: Subject) -> Iterator[str]:
         answers += STOCK_VALUES
     for text in answers:
         if not is_right(text, subject):
-            yield subject.format.write(text)
+            yield subject.write(text)
 
 
 # --- many answers at once
@@ -195,10 +195,9 @@ PLAIN_KINDS = ("number", "choice", "text", "mathematics")
 MOST_SAMPLED = 6  # sampled answers in a list: our choice
 
 
-def _in_both_orders(subject: Subject, answers: Sequence[str], joint: str) -> Attempt:
-    """Return an attempt of the answers in one mark, from both ends."""
-    forwards, backwards = joint.join(answers), joint.join(reversed(answers))
-    return Attempt.of(subject.format.write(forwards), subject.format.write(backwards))
+def _both_orders(answers: Sequence[str], joint: str) -> tuple[str, str]:
+    """Join the answers from both ends."""
+    return joint.join(answers), joint.join(reversed(answers))
 
 
 def _as_json(values: list[Any]) -> list[str]:
@@ -220,7 +219,7 @@ def every_sibling(subject: Subject) -> Iterator[Attempt]:
     bare = dict.fromkeys(re.sub(r"^\$([^$]+)\$$", r"\1", text) for text in sampled)
     if len(bare) > 1:
         for texts in _join_answers(list(bare), subject):
-            yield Attempt.of(*map(subject.format.write, dict.fromkeys(texts)))
+            yield subject.attempt(dict.fromkeys(texts))
 
 
 def _items_in(answers: Iterable[str]) -> Iterator[str]:
@@ -238,10 +237,10 @@ def _join_answers(answers: list[str], subject: Subject) -> Iterator[Sequence[str
     if subject.kind == "list" and len(items) > 1:
         every = list(dict.fromkeys(_items_in(answers)))
         if len(every) > len(items):
-            yield joint.join(every), joint.join(reversed(every))
+            yield _both_orders(every, joint)
     elif subject.kind != "code":
         for joint in (", ", " or ", "\n"):
-            yield joint.join(answers), joint.join(reversed(answers))
+            yield _both_orders(answers, joint)
 
 
 def _join_json_lists(answers: list[str], subject: Subject) -> Iterator[Sequence[str]]:
@@ -277,13 +276,13 @@ def _list_numbers(subject: Subject) -> list[str]:
 def every_number(subject: Subject) -> Iterator[Attempt]:
     numbers = _list_numbers(subject)
     if numbers:
-        yield _in_both_orders(subject, numbers, " ")
+        yield subject.attempt(_both_orders(numbers, " "))
 
 
 @strategy("shotgun", "a list of all choices", kinds=("choice",))
 def every_choice(subject: Subject) -> Iterator[Attempt]:
     for joint in (", ", " ", " or "):
-        yield _in_both_orders(subject, read_options(subject.prompt), joint)
+        yield subject.attempt(_both_orders(read_options(subject.prompt), joint))
 
 
 @strategy("shotgun", "a list of everything that could be asked for", kinds=("json",))
@@ -297,13 +296,14 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
         if isinstance(wrong, list):
             items |= {json.dumps(item): item for item in wrong}
     every = [items[text] for text in sorted(items)]
-    yield Attempt.of(*map(subject.format.write, _as_json(every)))
+    yield subject.attempt(_as_json(every))
 
 
 @strategy("shotgun", "several answers in one mark", kinds=PLAIN_KINDS, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
-        yield _in_both_orders(subject, [subject.right, subject.wrong[0]], joint)
+        answers = subject.right, subject.wrong[0]
+        yield subject.attempt(_both_orders(answers, joint))
 
 
 @strategy("shotgun", "several marked answers", knows="guess")
@@ -325,17 +325,17 @@ def mentioned(subject: Subject) -> Iterator[Attempt | str]:
         return
     first, last = subject.wrong[0], subject.wrong[-1]
     choice = f"It could be {last}, {subject.right}, or it could be {first}."
-    yield subject.format.write(first, reasoning=choice)
+    yield subject.write(first, reasoning=choice)
     numbers = _list_numbers(subject) if subject.kind == "number" else []
     if numbers:
         listing = f"Numbers: {' '.join(numbers)} {first}."
-        yield subject.format.write(first, reasoning=listing)
+        yield subject.write(first, reasoning=listing)
 
 
 @strategy("shotgun", '"not" before the right answer', knows="known", kinds=PLAIN_KINDS)
 def negated(subject: Subject) -> Iterator[str]:
-    yield subject.format.write(f"not {subject.right}")
-    yield subject.format.write(f"anything but {subject.right}")
+    yield subject.write(f"not {subject.right}")
+    yield subject.write(f"anything but {subject.right}")
 
 
 @strategy("shotgun", "a right answer that is then withdrawn", knows="known")

@@ -38,7 +38,7 @@ def near_text(says: str, *kinds: str) -> Callable[[TextChange], Strategy]:
     def decorate(change: TextChange) -> Strategy:
         @wraps(change)
         def build(subject: Subject) -> Iterator[str]:
-            yield from map(subject.format.write, change(subject.right.strip()))
+            yield from map(subject.write, change(subject.right.strip()))
 
         return near_miss(says, kinds=kinds)(build)
 
@@ -50,7 +50,7 @@ def _write_numbers(subject: Subject, change: NumberChange) -> Iterator[str]:
     if number is not None:
         for value in change(as_decimal(number)):
             text = value if isinstance(value, str) else _in_digits(value)
-            yield subject.format.write(text)
+            yield subject.write(text)
 
 
 def _in_digits(value: Decimal) -> str:
@@ -123,8 +123,8 @@ def too_much(subject: Subject) -> Iterator[str]:
     if subject.kind == "number":
         yield from _write_numbers(subject, _add_digits)
     elif len(text) <= LONGEST_EXTENDED and not re.search(r"[\n\d]", text):
-        yield subject.format.write(f"un{text}")
-        yield subject.format.write(f"{text}less")
+        yield subject.write(f"un{text}")
+        yield subject.write(f"{text}less")
 
 
 @near_miss("a part of the answer", kinds=("number", "text", "code"))
@@ -133,7 +133,7 @@ def too_little(subject: Subject) -> Iterator[str]:
     if subject.kind == "number":
         yield from _write_numbers(subject, _drop_digits)
     elif len(text) > 5:
-        yield subject.format.write(text[: len(text) // 2].rstrip())
+        yield subject.write(text[: len(text) // 2].rstrip())
 
 
 @near_text("the answer with something added", "mathematics")
@@ -156,8 +156,7 @@ def other_constant(subject: Subject) -> Iterator[Attempt]:
         number = int(match[0])
         before, behind = subject.right[: match.start()], subject.right[match.end() :]
         others = (number + 7, number + 1_000_003, 0 if number else 1)
-        changed = [f"{before}{other}{behind}" for other in others]
-        yield Attempt.of(*map(subject.format.write, changed))
+        yield subject.attempt(f"{before}{other}{behind}" for other in others)
 
 
 @near_text("a query for the whole table", "code")
@@ -173,13 +172,13 @@ def other_number(subject: Subject) -> Iterator[str]:
     """Change one number, make all of them 0, and give the other half of the day."""
     right = subject.right
     if re.search("[1-9]", right):
-        yield subject.format.write(re.sub(r"\d+", "0", right))
+        yield subject.write(re.sub(r"\d+", "0", right))
     time = re.fullmatch(r"(\d{1,2}):(\d\d)", right)
     if time:
-        yield subject.format.write(f"{(int(time[1]) + 12) % 24:02}:{time[2]}")
+        yield subject.write(f"{(int(time[1]) + 12) % 24:02}:{time[2]}")
     for digits in dict.fromkeys(re.findall(r"\d+", right)):
         other = str(int(digits) + 4).zfill(len(digits))
-        yield subject.format.write(right.replace(digits, other, 1))
+        yield subject.write(right.replace(digits, other, 1))
 
 
 @near_miss("a span or box that is far wider, or far away", kinds=("text", "json"))
@@ -197,7 +196,7 @@ def other_span(subject: Subject) -> Iterator[str]:
         beyond = [str(int(end) + 1) for end in far]
         for ends in (["0"] * half + far, far + beyond, high + low):
             pieces[1::2] = ends
-            yield subject.format.write("".join(pieces))
+            yield subject.write("".join(pieces))
 
 
 @near_miss("a half-open interval that is open at the other end")
@@ -205,6 +204,6 @@ def other_end(subject: Subject) -> Iterator[str]:
     interval = r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])"
     match = re.fullmatch(interval, subject.right.strip())
     if match and match[1] + match[3] == "[)":
-        yield subject.format.write(f"({match[2]}]")
+        yield subject.write(f"({match[2]}]")
     if match and match[1] + match[3] == "(]":
-        yield subject.format.write(f"[{match[2]})")
+        yield subject.write(f"[{match[2]})")

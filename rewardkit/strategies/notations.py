@@ -59,7 +59,7 @@ def notation(says: str, *kinds: str) -> Callable[[Rewrite], Strategy]:
         def build(subject: Subject) -> Iterator[str]:
             written = rewrite(subject.right)
             if written is not None and written != subject.right:
-                yield subject.format.write(written)
+                yield subject.write(written)
 
         name = rewrite.__name__
         return Strategy(
@@ -71,7 +71,7 @@ def notation(says: str, *kinds: str) -> Callable[[Rewrite], Strategy]:
 
 def _write_with_reasoning(subject: Subject, text: str) -> str:
     """Write the right answer behind neutral reasoning that goes on with this text."""
-    return subject.format.write(subject.right, reasoning=f"{REASONING}{text}")
+    return subject.write(subject.right, reasoning=f"{REASONING}{text}")
 
 
 # --- layouts
@@ -110,7 +110,7 @@ def other_reasoning(subject: Subject) -> Iterator[str]:
 
 @layout("the answer on a line of its own", tag=True)
 def answer_on_a_line(subject: Subject) -> Iterator[str]:
-    yield subject.format.write(f"\n{subject.right}\n")
+    yield subject.write(f"\n{subject.right}\n")
 
 
 @layout("reasoning over several lines")
@@ -137,13 +137,13 @@ def tag_mentioned(subject: Subject) -> Iterator[str]:
 def thousands_left_out(subject: Subject) -> Iterator[str]:
     value = _read_whole(subject.right)
     if value is not None and "," in subject.right:
-        yield subject.format.write(str(value))
+        yield subject.write(str(value))
 
 
 @layout("a full stop behind the answer", *TEXT_KINDS, of=NOTATION)
 def full_stop(subject: Subject) -> Iterator[str]:
     if not subject.format.closing.startswith(".") and not subject.right.endswith("."):
-        yield subject.format.write(f"{subject.right}.")
+        yield subject.write(f"{subject.right}.")
 
 
 @layout("the answer and its mark given twice", tag=True, of=NOTATION)
@@ -158,7 +158,7 @@ def as_sampled(subject: Subject) -> Iterator[str]:
     right = "".join(subject.right.split())
     for sampled in subject.unpaid_answers:
         if "".join(sampled.split()) == right or _is_rounded(sampled.strip(), right):
-            yield subject.format.write(sampled)
+            yield subject.write(sampled)
 
 
 def _is_rounded(decimal: str, fraction: str) -> bool:
@@ -323,7 +323,7 @@ TAG_PARTS = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)>")
 def superscript(subject: Subject) -> Iterator[str]:
     right = subject.right
     if re.fullmatch(r"[1-9]\d+", right):
-        yield subject.format.write(right[:-1] + right[-1].translate(SUPERSCRIPT))
+        yield subject.write(right[:-1] + right[-1].translate(SUPERSCRIPT))
 
 
 @strategy("look_alikes", "a wrong tag inside the answer's tag", knows="guess", tag=True)
@@ -337,7 +337,7 @@ def nested(subject: Subject) -> Iterator[Attempt]:
 @strategy("look_alikes", "an answer with hidden characters in it", knows="known")
 def zero_width(subject: Subject) -> Iterator[str]:
     if len(subject.right) > 1:
-        yield subject.format.write(ZERO_WIDTH.join(subject.right))
+        yield subject.write(ZERO_WIDTH.join(subject.right))
 
 
 @strategy(
@@ -366,7 +366,7 @@ def in_code(subject: Subject) -> Iterator[str]:
 def letters_for_digits(subject: Subject) -> Iterator[str]:
     written = subject.right.translate(LIKE_DIGITS)
     if written != subject.right:
-        yield subject.format.write(written)
+        yield subject.write(written)
 
 
 @strategy(

@@ -72,6 +72,14 @@ class Subject:
         assert self.answer is not None
         return self.answer
 
+    def write(self, answer: str, *, reasoning: str | None = None) -> str:
+        """Write a completion with this answer, see `Format.write`."""
+        return self.format.write(answer, reasoning=reasoning)
+
+    def attempt(self, answers: Iterable[str]) -> Attempt:
+        """Return an attempt: completions with these answers, tried together."""
+        return Attempt(tuple(map(self.write, answers)))
+
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """What must hold of the completions:

@@ -42,7 +42,7 @@ LISTS = ("list", "json")
 
 
 def _write(subject: Subject, value: Any) -> str:
-    return subject.format.write(json.dumps(value, ensure_ascii=False))
+    return subject.write(json.dumps(value, ensure_ascii=False))
 
 
 # --- objects
@@ -142,7 +142,7 @@ def _write_items(subject: Subject, items: list[Any]) -> str:
     if subject.kind == "json":
         return _write(subject, items)
     _, joint = split_items(subject.right)
-    return subject.format.write(joint.join(items))
+    return subject.write(joint.join(items))
 
 
 @strategy("shotgun", "one of the right items over and over", knows="near", kinds=LISTS)
@@ -204,7 +204,7 @@ def _replace_items(subject: Subject, value: str) -> Iterator[str]:
     """Write a value in place of the answer, or of each item of a list."""
     items, joint = split_items(subject.right)
     if value.casefold() != subject.right.casefold():
-        yield subject.format.write(joint.join([value] * len(items)))
+        yield subject.write(joint.join([value] * len(items)))
 
 
 _value = strategies_of_texts("special_values", _replace_items)
@@ -243,7 +243,7 @@ def _against(
         if other_truth is None:
             return
         for answer in answers:
-            completion = subject.format.write(answer.format(**values))
+            completion = subject.write(answer.format(**values))
             yield Attempt.of(completion, ground_truth=other_truth)
 
     return Strategy(
@@ -276,7 +276,7 @@ AGAINST_TRUTHS = (
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
     if isinstance(subject.columns.get("ground_truth"), str):
         for answer in (subject.wrong[0], subject.right):
-            yield Attempt.of(subject.format.write(answer), ground_truth="")
+            yield Attempt.of(subject.write(answer), ground_truth="")
         for text in ("", "I do not know."):
             yield Attempt.of(text, ground_truth="")
 
@@ -286,4 +286,4 @@ def other_decimals(subject: Subject) -> Iterator[Attempt]:
     if re.search(r"\.\d", subject.right):
         truth = truth_like(subject.columns.get("ground_truth"), "3.25")
         if truth is not None:
-            yield Attempt.of(subject.format.write("3.75"), ground_truth=truth)
+            yield Attempt.of(subject.write("3.75"), ground_truth=truth)

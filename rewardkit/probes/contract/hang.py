@@ -70,7 +70,7 @@ def _attempt_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[At
     """Yield texts on which patterns in functions are slow, as they are and marked."""
     for text in slow_texts(patterns_in(functions)):
         yield Attempt.of(text)
-        yield Attempt.of(subject.format.write(text))
+        yield Attempt.of(subject.write(text))
 
 
 @rule("hang", "slow", "dies")

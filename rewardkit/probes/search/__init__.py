@@ -91,8 +91,8 @@ def search_exploits(
     parts = _group_by_part(observed)
     for part, subjects in parts.items():
         skip = [finding for finding in findings if finding.part == part]
-        gains = Gains(observed.tries, skip)
-        gains.take(subjects, observed.calibration.scales)
+        gains = Gains(observed, skip)
+        gains.take(subjects)
         if not gains.is_hopeless:
             draw = np.random.default_rng([seed, *part.encode()])
             vocabulary = gather_vocabulary(observed, subjects)
@@ -187,7 +187,7 @@ def _climb(
                 scored.append((worth, template, outcome))
                 if worth > best_worth and gains.pays(home, template, outcome):
                     best, best_worth = template, worth
-        parents = [*_select_elite(scored, gains.weights(home)), start]
+        parents = [*_select_elite(scored, gains.observed.weights(home)), start]
         odds = np.append(np.arange(len(parents), 1, -1), len(parents))
         chosen = draw.choice(len(parents), WAVE_SIZE, p=odds / odds.sum())
         wave = [edit_template(parents[at], draw, vocabulary) for at in chosen]
