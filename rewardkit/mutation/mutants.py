@@ -228,12 +228,12 @@ def _find_missed(outcomes: Outcomes, expectations: Expectations) -> Expectations
     for name, outcome in outcomes.components.items():
         statuses[name] = np.array(STATUSES)[outcome.status].tolist()
         scores[name] = outcome.scores.tolist()
-    return [
-        (row, name, expected)
-        for row, name, expected in expectations
-        if name in scores
-        and not expected.met_by(scores[name][row], statuses[name][row])
-    ]
+    missed: list[tuple[int, str, Expected]] = []
+    for row, name, expected in expectations:
+        if name in scores:
+            if not expected.met_by(scores[name][row], statuses[name][row]):
+                missed.append((row, name, expected))
+    return missed
 
 
 def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:

@@ -71,9 +71,7 @@ def load_baseline(path: str | Path) -> Baseline:
         InputError: There is no such file, or it is none.
     """
     entries = _read_file(Path(path))["accepted"]
-    return Baseline(
-        tuple(Accepted(*(entry[name] for name in ENTRY_FIELDS)) for entry in entries)
-    )
+    return Baseline(tuple(Accepted(*map(entry.get, ENTRY_FIELDS)) for entry in entries))
 
 
 def accept(

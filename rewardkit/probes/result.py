@@ -104,8 +104,11 @@ class ProbeResult(HasPage):
     @property
     def alarms(self) -> tuple[Finding, ...]:
         """Return the findings of severity high or warn that are not accepted."""
-        graver = [item for item in self.findings if item.severity != "info"]
-        return tuple(finding for finding in graver if not finding.accepted)
+        return tuple(item for item in self._graver if not item.accepted)
+
+    @property
+    def _graver(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity != "info"]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -221,7 +224,7 @@ class ProbeResult(HasPage):
             return "inconclusive: no prompt could be probed"
         else:
             verdict = self._nothing_found()
-        minor = sum(finding.severity == "info" for finding in self.findings)
+        minor = len(self.findings) - len(self._graver)
         if minor:
             verdict += f"; {minor} for information"
         if self._accepted:
@@ -231,8 +234,7 @@ class ProbeResult(HasPage):
     @property
     def _accepted(self) -> int:
         """Count the findings that would be alarms if they were not accepted."""
-        graver = [item for item in self.findings if item.severity != "info"]
-        return len(graver) - len(self.alarms)
+        return len(self._graver) - len(self.alarms)
 
     def _nothing_found(self) -> str:
         fault = "hole" if self.looks_for_holes else "broken contract"
@@ -311,9 +313,8 @@ class ProbeResult(HasPage):
 
     def _earnings(self) -> Iterator[Block]:
         """Yield what right and wrong answers earn, a line for each part."""
-        subjects = self.calibration.subjects
-        for part in dict.fromkeys(subject.part for subject in subjects):
-            in_part = [subject for subject in subjects if subject.part == part]
+        for part in dict.fromkeys(item.part for item in self.calibration.subjects):
+            in_part = self.calibration.of(part).subjects
             scales = [self.calibration.scales[item.rollout_id] for item in in_part]
             kinds = ", ".join(dict.fromkeys(subject.kind for subject in in_part))
             where = f"{one_line(part)}, " if part else ""

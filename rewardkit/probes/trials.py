@@ -195,11 +195,8 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
             break
         plans = pending
         if late:  # what has the form of an answer is less likely to be late, too
-            plans = [
-                (probe, subject, attempt)
-                for probe, subject, attempt in pending
-                if probe.name not in late and _has_marks(subject, attempt)
-            ]
+            on_time = [plan for plan in pending if plan[0].name not in late]
+            plans = list(filter(_has_marks, on_time))
     for plan in plans:
         trials.append(ProbeTrial(*plan, (None,) * len(plan[2].completions)))
     return trials
@@ -216,8 +213,9 @@ def _run_once(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     ]
 
 
-def _has_marks(subject: Subject, attempt: Attempt) -> bool:
+def _has_marks(plan: Plan) -> bool:
     """Whether all completions of an attempt have the marks of an answer."""
+    _, subject, attempt = plan
     form = subject.format
     return all(
         form.opening in text and form.closing in text for text in attempt.completions

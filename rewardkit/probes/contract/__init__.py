@@ -68,12 +68,11 @@ def check_contract(
 
 def _choose_rows(observed: Observed, seed: int) -> list[Row]:
     """Draw rows that were judged, with as many different rewards as there are."""
-    judged = [
-        (outcome.reward, row)
-        for row, outcome in observed.calibration.pool
-        if outcome.is_judged and not outcome.failures
-    ]
-    order = np.random.default_rng(seed).permutation(len(judged)).tolist()
+    judged: list[tuple[float, Row]] = []
+    for row, outcome in observed.calibration.pool:
+        if outcome.is_judged and not outcome.failures:
+            judged.append((outcome.reward, row))
+    order = np.random.default_rng(seed).permutation(len(judged))
     drawn = in_turn([judged[place] for place in order], lambda pair: pair[0])
     return [row for _, row in drawn[:ROWS_OF_CONTRACT]]
 

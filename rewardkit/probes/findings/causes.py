@@ -196,12 +196,11 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     accepted = len(tallies) - len(lost)
     # where other words do not matter, an answer is looked for in any text
     is_lenient = "other_reasoning" in tallies or 2 * accepted >= len(tallies)
-    losses = [
-        tally.rate * tally.size
-        for name, tally in lost.items()
-        if name != MENTIONS_TAG or not has_lost_marks
-    ]
-    is_fault = is_lenient and max(losses, default=0.0) >= LAYOUT_LOST
+    worst_loss = 0.0
+    for name, tally in lost.items():
+        if name != MENTIONS_TAG or not has_lost_marks:
+            worst_loss = max(worst_loss, tally.rate * tally.size)
+    is_fault = is_lenient and worst_loss >= LAYOUT_LOST
     yield _make_loss(
         "loses_layout" if is_lenient else "strict",
         list(lost.values()),

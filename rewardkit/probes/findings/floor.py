@@ -37,28 +37,24 @@ def against_label(observed: Observed, findings: Findings) -> Iterator[Finding]:
     span = max(rewards, default=0.0) - lowest
     right_from = lowest + RIGHT_LOST * span
     slack = NOISY * span
-    contradicting = [
-        prompt
-        for prompt in prompts
-        if prompt.wrong >= max(prompt.right, right_from) - slack
-    ]
-    if not contradicting or span <= 1e-9 or observed.noise > NOISY:
+    examples: list[Example] = []
+    for prompt in prompts:
+        if prompt.wrong >= max(prompt.right, right_from) - slack:
+            example = Example(
+                prompt.subject.rollout_id,
+                observed.shown_columns(prompt.subject.columns),
+                prompt.wrong,
+                (lowest, lowest + 0.1 * span),
+                prompt.right,
+            )
+            examples.append(example)
+    if not examples or span <= 1e-9 or observed.noise > NOISY:
         return
-    examples = [
-        Example(
-            prompt.subject.rollout_id,
-            observed.shown_columns(prompt.subject.columns),
-            prompt.wrong,
-            (lowest, lowest + 0.1 * span),
-            prompt.right,
-        )
-        for prompt in contradicting
-    ]
-    is_rare = len(contradicting) / len(prompts) < RARE
+    is_rare = len(examples) / len(prompts) < RARE
     yield observed.finding(
         "against_label",
         len(prompts),
-        len(contradicting),
+        len(examples),
         severity="info" if is_rare else "",
         examples=examples,
         gain=1.0,

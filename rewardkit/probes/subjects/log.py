@@ -234,11 +234,8 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
     >>> read_labels([0, 0], "ok")
     [False, False]
     """
-    labels = [
-        None if value is None or value != value else value
-        for value in truths(list(values))
-    ]
-    filled = [label for label in labels if label is not None]
+    labels = pd.Series(truths(list(values)), dtype=object)
+    filled = labels.dropna().tolist()
     levels = list(dict.fromkeys(filled))
     if filled and (not numeric(filled) or len(levels) > 2):
         raise RolloutsError(
@@ -246,7 +243,7 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
             "it is not known what is right; make a column of true and false of it"
         )
     wrong = min(levels) if len(levels) == 2 else 0
-    return [None if label is None else bool(label > wrong) for label in labels]
+    return [None if pd.isna(label) else bool(label > wrong) for label in labels]
 
 
 def prompt_text(prompt: Any) -> str:
