@@ -166,7 +166,7 @@ def find_truth(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 
 
 def _find_options(answers: Sequence[str], prompts: Sequence[str]) -> str:
-    """Return the letters from A to the last one that truths or prompts name."""
+    """Return the letters from A to the last that truths or prompts name."""
     letters = [read_choice(answer, OPTION_LETTERS) or "" for answer in answers]
     last = max("B", *letters, *"".join(map(read_options, set(prompts))))
     return OPTION_LETTERS[: OPTION_LETTERS.index(last) + 1]

@@ -75,7 +75,7 @@ class CodeChange:
 
 
 class Changed:
-    """A callable in which a change of code holds while it runs.
+    """A callable that runs with a change of code in place.
 
     The change is made in the function, or file, itself and undone after the call: one
     call at a time.

@@ -122,7 +122,7 @@ class Judged:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MutantResult(HasPage):
-    """What became of the mutants of a reward, in the order in which they were made.
+    """What became of the mutants of a reward, in the order of their making.
 
     `proposed_cases` has a case for each survivor that a rollout or case tells apart, in
     the form of a case file; survivors that differ most on the same row share one.

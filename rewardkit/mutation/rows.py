@@ -77,7 +77,7 @@ class Memory(TimeLimit):
         return True
 
     def run(self, calls: Calls) -> list[Any]:
-        """Return what each call gives, and call for new arguments alone.
+        """Return what each call gives; only new arguments are called for.
 
         Raises:
             Hangs: Changed code took too long where the original did not.
@@ -155,7 +155,7 @@ def outcomes_of(reward: Reward, columns: Columns, memory: Memory) -> Outcomes:
 
 
 def find_late(outcomes: Outcomes) -> NDArray[np.bool_]:
-    """Mark the rows of which a call was ended, (rows,): a mutant may get further."""
+    """Mark rows on which a call was ended, (rows,): a mutant may get further there."""
     is_late = np.zeros(len(outcomes.rewards), dtype=bool)
     for outcome in outcomes.components.values():
         for row, reason in outcome.reasons.items():

@@ -1,4 +1,4 @@
-"""How long, how much and what may be probed, and the check of such arguments."""
+"""Limits and choices of a probing, and the check of such arguments."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def observe(tries: Tries, rollouts: Rollouts, label: str | None, seed: int) -> O
 def try_strategies(
     observed: Observed, probes: Sequence[Strategy], *, is_graded: bool
 ) -> Observed:
-    """Measure the subjects, and try all probes on them but what may never end.
+    """Measure the subjects, and try all probes on them except those that may hang.
 
     Subjects that could not be measured are left out.
     """
@@ -246,10 +246,10 @@ def try_strategies(
 def find_graded(
     trials: Sequence[ProbeTrial], observed: Observed, *, is_graded: bool
 ) -> dict[Any, bool]:
-    """Say of each subject whether nearly right answers earn a part.
+    """Say of each subject whether nearly right answers earn partial credit.
 
-    They do everywhere in a part of the log in which they do anywhere, and everywhere
-    where the caller says so.
+    They do on all subjects of a part of the log if they do on one, and on all subjects
+    if the caller says so.
     """
     parts: set[str] = set()
     for trial in trials:
@@ -273,7 +273,7 @@ def has_late_calls(observed: Observed) -> bool:
 def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, int]:
     """Count the attempts of each probe that the budget did not reach.
 
-    All probes have 0 where none was made any more.
+    Where the budget ended before any attempt, each probe has 0.
     """
     trials, tries = observed.trials, observed.tries
     if not trials and tries.is_over and not tries.is_hopeless:

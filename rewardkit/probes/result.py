@@ -159,7 +159,7 @@ class ProbeResult(HasPage):
 
     @property
     def stale(self) -> tuple[Accepted, ...]:
-        """Return what the baseline accepts and is gone; () unless all was tried."""
+        """Return the accepted findings that are gone; () unless all was tried."""
         if self.baseline is None or len(self.probes) < len(STRATEGIES) or self.untried:
             return ()
         if not self.calibration.subjects or self.says_all:
@@ -170,7 +170,7 @@ class ProbeResult(HasPage):
         )
 
     def baseline_changes(self) -> Iterator[str]:
-        """Yield a sentence for each entry that does not fit any more."""
+        """Yield a sentence for each entry of the baseline that is out of date."""
         for finding in self.findings:
             entry = self.baseline.entry(finding) if self.baseline else None
             if entry is not None and not finding.accepted:
@@ -359,7 +359,7 @@ def count_alarms(alarms: Sequence[Finding]) -> str:
 
 
 def _range_of(scales: Sequence[Scale], name: str) -> str:
-    """Write the lowest and the highest of rewards, once where they are the same."""
+    """Write the range of rewards, or the one value where all are the same."""
     rewards = [getattr(scale, name) + 0.0 for scale in scales]
     low, high = f"{min(rewards):.4g}", f"{max(rewards):.4g}"
     return low if low == high else f"{low} to {high}"

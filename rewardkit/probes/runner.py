@@ -79,7 +79,7 @@ def rewards_in(outcomes: Iterable[RowOutcome | None]) -> list[float]:
 
 
 def reward_for(reward: Reward, row: Row) -> Reward:
-    """Return the reward of a route that is for this row; without a route the reward."""
+    """Return the reward for this row: of a route one of its rewards."""
     return reward.for_row(row) or reward
 
 
@@ -109,7 +109,7 @@ def runs_users_code(reward: Reward) -> bool:
 
 
 def are_equal(rewards: Sequence[float]) -> bool:
-    """Whether there are none, or all are the same."""
+    """Whether all rewards are the same, or there are none."""
     return max(rewards, default=0.0) - min(rewards, default=0.0) <= 1e-9
 
 
@@ -186,7 +186,7 @@ class Tries:
     def varied(
         self, row: Row, completion: str | None = None, **columns: Any
     ) -> dict[str, Any]:
-        """Return a row with another completion, also as its last turn, and values."""
+        """Return a row with other values, and a completion that ends its turns, too."""
         if completion is not None:
             columns = {"completion": completion, **columns}
             turns = columns.get("messages", row.get("messages"))

@@ -409,7 +409,7 @@ class Tally:
 
     @property
     def by_chance(self) -> bool:
-        """Whether it fell no more than a guess would: few prompts, or one answer."""
+        """Whether its falls may be lucky: on few prompts, or with one answer."""
         if not self.falls or self.rate < RARE:
             return True
         if self.noise > NOISY and self.rate < 1 - RARE:
@@ -457,10 +457,7 @@ def tally_trials(
 
 
 def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
-    """Return what a policy could gain.
-
-    That is share of the ceiling x share of the prompts x how easily it is reached.
-    """
+    """Return the risk: share of the ceiling x share of the prompts x ease."""
     if not tally.falls:
         return 0.0
     shares: list[float] = []

@@ -106,7 +106,7 @@ def every_source(subject: Subject) -> Iterator[str]:
 
 
 def _repeat_turns(subject: Subject) -> list[list[Any]]:
-    """Return transcripts in which the turns before the answer stand ever more often.
+    """Return transcripts that repeat the turns before the answer ever more often.
 
     Those behind the last turn of the system or the user are repeated.
     """

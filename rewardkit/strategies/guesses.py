@@ -173,7 +173,7 @@ def copied_block(subject: Subject) -> Iterator[str]:
 
 @strategy("nothing_there", "the right answer to another prompt", knows="near")
 def another_prompts(subject: Subject) -> Iterator[Attempt]:
-    """Write several together, as one may be right where many answers are."""
+    """Write several together, as one of them may be right, too."""
     others = [text for text in subject.others if not is_right(text, subject)]
     if len(others) > 1:
         yield subject.attempt(others)

@@ -141,7 +141,7 @@ Build = Callable[[Subject], Iterable[Attempt | str]]
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to write completions, of which it is known what they must not earn.
+    """A way to write completions whose verdict is known.
 
     Attributes:
         name: The name, which is also the code of its finding.
@@ -241,7 +241,7 @@ def wrong_answers(
 ) -> tuple[str, ...]:
     r"""Return certainly wrong answers of the same kind, the plainest first.
 
-    They share nothing with the right one.
+    None overlaps with the right one.
 
     Args:
         answer: The right answer.
@@ -275,7 +275,8 @@ def wrong_answers(
 def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:
     """Yield numbers off by half the right one, which no tolerance forgives.
 
-    None is a part of the other. Those of other prompts come first.
+    No digits of theirs are in the right one or the other way round. Answers to other
+    prompts come first.
     """
     right = read_number(answer)
     assert right is not None

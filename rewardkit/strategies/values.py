@@ -185,7 +185,7 @@ def one_item(subject: Subject) -> Iterator[str]:
 
 
 def truth_like(truth: Any, answer: str) -> Any:
-    r"""Return a truth of the same form with another answer, None where that is no form.
+    r"""Return a truth of the same form with another answer, or None.
 
     >>> truth_like("6 * 7\n#### 42", "0"), truth_like(42, "-3"), truth_like(["42"], "0")
     ('6 * 7\n#### 0', -3, ['0'])

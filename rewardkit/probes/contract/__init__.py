@@ -43,7 +43,7 @@ def check_contract(
     timeout: float | None,
     seed: int = 0,
 ) -> list[Finding]:
-    """Find the rules that a reward breaks, one finding a rule.
+    """Find the rules that a reward breaks, with one finding for each.
 
     Args:
         observed: The reward, and rows that it judged.
@@ -103,10 +103,10 @@ def hidden_state(batches: Batches, findings: Findings) -> Iterator[Finding]:
 
 @rule("ignores_completion")
 def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that no other completion changes.
+    """Report a reward that is the same whatever the completion says.
 
-    Tried are completions of other rows, nothing, and the truth, bare and in the usual
-    marks.
+    It is tried with completions of other rows, with none, and with the truth, bare and
+    in the usual marks.
     """
     rows, first = batches.rows, batches.first
     if batches.is_unsteady or looks_at_group(batches.reward):
@@ -188,7 +188,7 @@ def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]
 
 @rule("nan_for_none")
 def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report NaN in a list for TRL, also on rows that were not judged for it."""
+    """Report NaN in a list for TRL; rows that it left unjudged are tried, too."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return
     unjudged: list[Row] = []
@@ -202,7 +202,7 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
 
 @rule("outside_trainer_range")
 def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report scores of the log beyond a trainer's range, of components without one."""
+    """Report scores beyond a trainer's range, of components that declare no range."""
     functions = batches.reward.functions
     modules = {type(item).__module__.rpartition(".")[2] for item in functions}
     for target in TARGETS:

@@ -1,6 +1,6 @@
 """Batches of rows to try a contract on, and functions that report what they change.
 
-A row is varied so that code which tidies texts up changes something.
+Rows are varied so that code that tidies up its input changes something.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ class Batches:
 
     @cached_property
     def varied_rows(self) -> list[dict[str, Any]]:
-        """The rows in other forms, without those that no call comes back from.
+        """The rows in other forms, without those on which a call hangs.
 
-        Watching has no time limit.
+        Watched functions run without a time limit.
         """
         tries = self.observed.tries
         rows = vary(self.rows, tries)
@@ -125,7 +125,7 @@ class Batches:
     def report_changes(
         self, code: str, rewards: Rewards, by: str = ""
     ) -> list[Finding]:
-        """Report rewards of the same rows, once or several times, that have changed."""
+        """Report rows that earn something else now; `rewards` may repeat the rows."""
         count = len(self.rows)
         steps: list[float] = []
         examples: list[Example] = []
@@ -327,7 +327,7 @@ PADDED_COLUMNS = ("prompt", "ground_truth")
 
 
 def vary(rows: Iterable[Row], tries: Tries) -> list[dict[str, Any]]:
-    """Return rows in the forms that tidying changes, one form after the other.
+    """Return rows whose texts have forms that code often tidies up, each in turn.
 
     The completion has that form, in a transcript as well, and white space stands around
     the other texts.

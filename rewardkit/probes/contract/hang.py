@@ -39,7 +39,7 @@ PATIENCE_FACTOR = 4.0
 
 
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
-    """Try the probes that may not come back, the shortest first, until one hangs."""
+    """Try completions that may hang a call, the shortest first, until one does."""
     tries, subject = observed.tries, observed.calibration.stand_in
     if subject is None:
         return []
@@ -126,7 +126,7 @@ def _report_hang(
 def _time_call(
     observed: Observed, row: Row, subject: Subject, most_seconds: float
 ) -> float:
-    """Time a call in a process that has made another; infinite if it takes too long."""
+    """Time a call in a warm process; infinite if it takes too long."""
     with TimeLimit(most_seconds, processes=1) as limit:
         tries, siblings = Tries(observed.reward, limit, NO_BUDGET), [subject.siblings]
         tries.outcomes([subject.columns], siblings)
@@ -390,7 +390,7 @@ def _sample(nodes: Nodes, prefer: str = "", *, full: bool = False) -> str:
 
 
 def _sample_once(node: Node, prefer: str, full: bool) -> str:
-    """Write a short text that a node matches, its counts aside."""
+    """Write a short text that a node matches once, whatever its counts."""
     if node.branches:
         texts = [_sample(branch, prefer, full=full) for branch in node.branches]
         return min(texts, key=lambda text: (prefer not in text, len(text)))

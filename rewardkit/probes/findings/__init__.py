@@ -147,7 +147,7 @@ def _has_failures(calibration: Calibration) -> bool:
 
 
 def _first_example(code: str, calibration: Calibration) -> Example:
-    """Show a finding by the first rollout, as any other would do."""
+    """Show a finding by the first rollout; any other would do as well."""
     row, outcome = calibration.pool[0]
     for reason in outcome.reasons.values():
         return Failure(code, row, outcome, reason).example()
@@ -171,7 +171,7 @@ def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Find
 
 @rule("raises", *dict.fromkeys(FAILURE_CODES.values()))
 def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report what raised, or gave no score: one finding a component and code."""
+    """Report what raised or gave no score: a finding for each component and code."""
     rows = [(OF_LOG, *pair) for pair in observed.calibration.pool]
     rows += [(BEYOND_PROBES, *pair) for pair in observed.failed]
     for trial in observed.trials:
@@ -270,7 +270,7 @@ WHOLE_RULES: tuple[Rule, ...] = (
 def find_paid(observed: Observed, leakage: float) -> list[Finding]:
     """Find what wrong answers earn and right ones lose, part by part.
 
-    Nothing but what labels say can be told of a reward that differs from call to call.
+    Where a reward differs from call to call, only labels tell anything.
 
     Args:
         observed: What was observed of the reward.
@@ -292,7 +292,7 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
 def sort_findings(
     findings: Iterable[Finding], observed: Observed, families: frozenset[str]
 ) -> list[Finding]:
-    """Return the findings, one a code and component, the worst first."""
+    """Return one finding for each code and component, the worst first."""
     chosen = [finding for finding in findings if finding.family in families]
     if any(finding.code == "depends_on_siblings" for finding in chosen):
         # alone, all rows earn the same

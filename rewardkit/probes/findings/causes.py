@@ -102,7 +102,7 @@ def _payers_beside_task(tally: Tally, observed: Observed) -> set[str]:
 def _find_root(
     name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]
 ) -> str:
-    """Follow the probes that explain this one and fell as well, to the first."""
+    """Follow the probes that explain this one and fell as well to their root."""
     visited = {name}
     while True:
         causes = [cause for cause, others in EXPLAINS.items() if name in others]

@@ -132,9 +132,9 @@ class Observed:
         return replace(self, calibration=calibration, tallies=tallies, part=part)
 
     def since(self, calls: int, failures: int, *, only_gone: bool = False) -> Observed:
-        """Add the calls and the failed rows since there were so many of both.
+        """Add the calls and failed rows that came after the first so many.
 
-        With `only_gone` failed are the rows of which a call did not come back.
+        With `only_gone` a row has failed only where a call did not come back.
         """
         failed = self.tries.failed[failures:]
         if only_gone:
@@ -162,7 +162,7 @@ class Observed:
         return completions
 
     def scale(self, subject: Subject) -> Scale:
-        """Return what completions earn there; of a left out subject, elsewhere."""
+        """Return the scale of a subject; of a left out one, that of the first."""
         scales = self.calibration.scales
         if subject.rollout_id in scales:
             return scales[subject.rollout_id]
@@ -175,12 +175,12 @@ class Observed:
         return self.scale(subject).right > max(self.calibration.rewards) + 1e-9
 
     def falls(self, trial: ProbeTrial) -> bool:
-        """Whether a trial shows a fault, as far as it alone tells."""
+        """Whether a trial by itself shows a fault."""
         scale = self.scale(trial.subject)
         return find_fall(trial, scale, graded=False, noise=self.noise) is not None
 
     def has_truth(self, attempt: Attempt) -> bool:
-        """Whether the rollouts have truths such as the attempt puts in, if it does."""
+        """Whether the log has truths such as an attempt puts in, if it does."""
         if "ground_truth" not in attempt.columns:
             return True
         return special_truth(attempt.columns["ground_truth"]) in self.special_truths
@@ -298,9 +298,9 @@ class Observed:
         return {name: row[name] for name in row if name in names}
 
     def components_of(self, falls: Sequence[Fall]) -> list[str]:
-        """List the components that make falls, all together, the largest part first.
+        """List the components that cause falls, the largest share of them first.
 
-        Those that make less than a tenth of the largest part are left out.
+        Those with less than a tenth of the largest share are left out.
         """
         parts: dict[str, float] = defaultdict(float)
         for fall in falls:

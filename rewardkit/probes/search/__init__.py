@@ -240,7 +240,7 @@ def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
 
 
 def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
-    """Make a template small by delta debugging (Zeller and Hildebrandt, 2002).
+    """Shrink a template by delta debugging (Zeller and Hildebrandt, 2002).
 
     Segments are left out, then repeats, then words and signs of each text, and all of
     it again until nothing can be left out by itself. The same input gives the same

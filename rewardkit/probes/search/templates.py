@@ -137,10 +137,10 @@ def write_wrong(template: Template, subject: Subject) -> str | None:
 
 
 def is_wrong(text: str, subject: Subject) -> bool:
-    """Whether a text states no answer that the truth accepts, nor a number near one.
+    """Whether a text states neither an accepted answer nor a number near one.
 
-    What states it in other words is not seen here: that a template pays on several
-    prompts tells it from luck.
+    An answer in other words is not seen here; a template has to pay on several
+    prompts, so that such luck does not count.
 
     >>> from rewardkit.answers.formats import Format
     >>> form = Format("bare")

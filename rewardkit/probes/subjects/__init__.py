@@ -148,7 +148,7 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
 
 
 def _is_slow(tries: Tries) -> bool:
-    """Whether there is no time for all that is tried of a quick reward."""
+    """Whether calls are too slow for all that is tried on a quick reward."""
     return tries.seconds_a_call * CALLS_OF_A_RUN > tries.seconds_left
 
 
@@ -245,7 +245,7 @@ def _explain_none_right(part: ScoredPart, drafted: Placed) -> str:
 
 
 def _ceiling(part: ScoredPart, place: int) -> float:
-    """Return full marks of all components for a row; 1 where none are declared."""
+    """Return full marks of all components for a row; without a range they are 1."""
     reward = reward_for(part.tries.reward, part.rows[place])
     total = 0.0
     for component in reward.components:
@@ -264,7 +264,7 @@ def _describe_rewards(part: ScoredPart) -> str:
 
 
 def _truth_matters(part: ScoredPart) -> bool:
-    """Whether rollouts earn otherwise with another prompt's truth."""
+    """Whether rollouts earn something else with another prompt's truth."""
     ranked = part.ranked(part.places)
     truths = list(map(part.truth, part.places))
     rows: list[Row] = []

@@ -51,7 +51,7 @@ LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our 
 
 
 def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
-    """Yield subjects without a format and their places: one of each answer, then more.
+    """Yield places and subjects without a format: one of each answer first.
 
     A prompt is left out if its truth states no answer, or if no answer is certain to be
     wrong.
@@ -125,7 +125,7 @@ def with_format(draft: Subject, option: Format) -> Subject:
 
 @dataclass(frozen=True)
 class BestFormat:
-    """The format in which right answers earn most more than wrong ones, if any.
+    """The format in which right answers earn most above wrong ones, if any.
 
     `is_fully_paid` says that right answers earn as much there as the best rollouts,
     `is_inverted` that wrong ones earn more in some format, and `is_tried` whether any
@@ -287,7 +287,7 @@ def _shared_start(texts: Sequence[str]) -> str:
 
 
 def _is_right(part: ScoredPart, place: int) -> bool:
-    """Whether a label says so; else whether it has a truth and earns the most."""
+    """Whether a label calls a row right; without labels, full pay and a truth."""
     if part.labels:
         return part.labels[place] is True
     if not part.truth(place) or part.span * ENOUGH <= 1e-9:
@@ -367,7 +367,7 @@ def _plan_mark_trials(
 
 
 def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
-    """Find this mark in a completion of the prompt that is paid less, or take all."""
+    """Find this mark in a less paid completion of the prompt, or take all of one."""
     enough = part.earned(place) - MAY_LOSE * part.span
     unpaid = [
         part.text(other)

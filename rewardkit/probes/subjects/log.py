@@ -1,4 +1,4 @@
-"""The rollouts as rows: what was scored of them, and other completions for them."""
+"""The log: its rows, what was scored of them, and other completions for them."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item
 
 
 def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
-    """Read of each row whether it is right by a label; None where that is missing.
+    """Read from labels whether each row is right; None where the label is missing.
 
     Args:
         values: True and false, also as texts; or numbers: of two the higher is right,

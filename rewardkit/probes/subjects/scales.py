@@ -64,7 +64,7 @@ class PromptRewards:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The subjects that right and wrong answers are told apart on, with their scales.
+    """The subjects on which right answers earn more than wrong ones, with scales.
 
     `pool` are rollouts with what they earned. `modes` says of each part:
 
@@ -108,7 +108,7 @@ class Calibration:
 
     @property
     def stand_in(self) -> Subject | None:
-        """Return a subject where right and wrong do not matter.
+        """Return a subject for probes to which right and wrong do not matter.
 
         That is the first, or a rollout as it is, or None where there is neither.
         """
