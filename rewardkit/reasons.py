@@ -163,7 +163,9 @@ class Reason:
 
     @property
     def is_infinite(self) -> bool:
-        """Whether the score was infinite."""
+        """Whether the component's own score was infinite."""
+        if self.passed_by:
+            return False
         return self.code is ReasonCode.NOT_FINITE and self.value in ("inf", "-inf")
 
     @property

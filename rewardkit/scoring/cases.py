@@ -221,14 +221,12 @@ def _columns_by_alias(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that stand under another name, as in a copied row of a log."""
     columns = {}
     for name in ("prompt", "completion", "ground_truth"):
-        is_lacking = name not in raw
-        if name == "completion" and "messages" in raw:
-            is_lacking = False
-        if is_lacking:
-            for alias in ALIASES[name]:
-                if alias in raw:
-                    columns[name] = raw[alias]
-                    break
+        if name in raw or (name == "completion" and "messages" in raw):
+            continue
+        for alias in ALIASES[name]:
+            if alias in raw:
+                columns[name] = raw[alias]
+                break
     return columns
 
 
@@ -302,8 +300,11 @@ def _free_name(name: str, names: set[str]) -> str:
     """Return a name, with a number behind it where it is in use."""
     if name not in names:
         return name
-    numbered = (f"{name} ({number})" for number in count(2))
-    return next(free for free in numbered if free not in names)
+    for number in count(2):
+        free_name = f"{name} ({number})"
+        if free_name not in names:
+            break
+    return free_name
 
 
 def _as_line(case: Mapping[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rewards.route import bind
 from rewardkit.scoring.calls import caught_prints, prepare
-from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_of
+from rewardkit.scoring.cases import Case, CaseSource, cases_of
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
@@ -162,7 +162,7 @@ def check(
     printed.show()
     misses: list[Miss] = []
     for row, case in enumerate(usable):
-        misses.extend(_find_misses(case, row, outcomes))
+        misses += _find_misses(case, row, outcomes)
     return CheckResult(reward.name, tuple(usable), tuple(misses), left_out)
 
 
@@ -175,13 +175,18 @@ def assert_cases(reward: Reward, cases: CaseSource) -> None:
 
 def columns_of(cases: Sequence[Case]) -> dict[str, list[Any]]:
     """Return the columns of cases; None where a case does not have one."""
-    names = dict.fromkeys(name for case in cases for name in case.columns)
+    names: dict[str, None] = {}
+    for case in cases:
+        names |= dict.fromkeys(case.columns)
     return {name: [case.columns.get(name) for case in cases] for name in names}
 
 
 def components_of(cases: Iterable[Case]) -> set[str]:
     """Return the components of which cases expect a score."""
-    return {name for case in cases for name in case.scores}
+    names: set[str] = set()
+    for case in cases:
+        names.update(case.scores)
+    return names
 
 
 def cases_for(
@@ -245,14 +250,28 @@ def _find_misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
     reasons = {name: outcomes.reason(name, row) for name in outcomes.components}
     fields = {name: values[row] for name, values in outcomes.fields.items()}
 
-    def miss(what: str, expected: Expected, score: float, kind: str, why: Any) -> Miss:
-        """Make the miss of the reward or a component: `why` it has no score."""
+    reward = float(outcomes.rewards[row])
+    reward_status = "unscored" if math.isnan(reward) else "scored"
+    reward_reason = next(filter(None, reasons.values()), None)
+    expectations = []
+    if case.reward is not None:
+        expectations.append(
+            ("reward", case.reward, reward, reward_status, reward_reason)
+        )
+    for name, expected in case.scores.items():
+        score = float(outcomes.components[name].scores[row])
+        expectations.append((name, expected, score, status[name], reasons[name]))
+    for name, expected, score, kind, reason in expectations:
+        if expected.met_by(score, kind):
+            continue
         got: Any = round(score, 6)
-        if kind != "scored":
-            got = f"{kind} ({why})" if why else kind
-        return Miss(
+        if kind == "scored":
+            reason = None
+        else:
+            got = f"{kind} ({reason})" if reason else kind
+        yield Miss(
             case.name,
-            what,
+            name,
             expected.written,
             got,
             str(case.columns.get("completion", "")),
@@ -261,16 +280,5 @@ def _find_misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
             status,
             case.why,
             turns_before(case.columns.get("messages")),
-            None if kind == "scored" else why,
+            reason,
         )
-
-    if case.reward is not None:
-        reward = float(outcomes.rewards[row])
-        kind = "unscored" if math.isnan(reward) else "scored"
-        if not case.reward.met_by(reward, kind):
-            why = next(filter(None, reasons.values()), None)
-            yield miss("reward", case.reward, reward, kind, why)
-    for name, expected in case.scores.items():
-        score = float(outcomes.components[name].scores[row])
-        if not expected.met_by(score, status[name]):
-            yield miss(name, expected, score, status[name], reasons[name])

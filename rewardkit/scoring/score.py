@@ -42,9 +42,8 @@ from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import (
-    OWN_COLUMNS,
-    OWN_PREFIXES,
     Scores,
+    is_result,
     reason_columns,
     status_column,
     versions,
@@ -119,10 +118,7 @@ def score(
     check_reward(reward, "score")
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
-    names = map(str, rollouts.table.columns)
-    clashes = [
-        name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)
-    ]
+    clashes = list(filter(is_result, map(str, rollouts.table.columns)))
     if clashes:
         raise RolloutsError(
             f"the rollouts have columns of a scored table: {clashes}; rename them, or "

@@ -57,6 +57,11 @@ OWN_PREFIXES = (
 OWN_COLUMNS = ("reward_raw", "reward")
 
 
+def is_result(column: str) -> bool:
+    """Return whether a column of a scored table is no column of the rollouts."""
+    return column in OWN_COLUMNS or column.startswith(OWN_PREFIXES)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(HasPage):
     """Scored rollouts.
@@ -247,17 +252,17 @@ class Scores(HasPage):
         metadata[b"rewardkit"] = json.dumps(stored).encode()
         table = table.replace_schema_metadata(metadata)
         text = json.dumps(self.record, indent=2) + "\n"
-        with folder_for(folder) as made:
+        with folder_for(folder) as place:
 
             def write(path: Path) -> None:
                 pq.write_table(table, path)
                 write_whole(
-                    made / "run.json",
+                    place / "run.json",
                     lambda beside: beside.write_text(text, encoding="utf-8"),
                 )
 
-            write_whole(made / "scores.parquet", write)
-        return made
+            write_whole(place / "scores.parquet", write)
+        return place
 
     def page(self) -> Page:
         """Return how rewards and scores are spread, and what models were asked."""
@@ -283,11 +288,13 @@ def folder_for(path: str | Path) -> Iterator[Path]:
     Raises:
         RolloutsError: it cannot be made.
     """
-    made: list[Path] = []
+    new_folders: list[Path] = []
     try:
         try:
             folder = Path(path)
-            made = [place for place in (folder, *folder.parents) if not place.exists()]
+            for place in (folder, *folder.parents):
+                if not place.exists():
+                    new_folders.append(place)
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no path"
@@ -298,7 +305,7 @@ def folder_for(path: str | Path) -> Iterator[Path]:
     finally:
         # the first that holds something, and those it lies in, stay
         with suppress(OSError):
-            for place in made:
+            for place in new_folders:
                 place.rmdir()
 
 
@@ -306,11 +313,9 @@ def reason_columns(
     reasons: Mapping[int, Reason], rows: int
 ) -> tuple[pd.Series[Any], pd.Series[Any]]:
     """Return the columns of reasons by row: as sentences, and as records in JSON."""
-    distinct = set(reasons.values())
-    sentences = {reason: str(reason) for reason in distinct}
-    records = {reason: reason.to_json() for reason in distinct}
     columns = []
-    for texts in (sentences, records):
+    for write in (str, Reason.to_json):
+        texts = {reason: write(reason) for reason in set(reasons.values())}
         column = np.full(rows, None, dtype=object)
         column[list(reasons)] = [texts[reason] for reason in reasons.values()]
         columns.append(pd.Series(column, dtype=object))
@@ -426,11 +431,8 @@ def load_scores(path: str | Path) -> Scores:
         stored = json.loads(arrow_table.schema.metadata[b"rewardkit"])
         record, json_columns = stored["record"], stored["json_columns"]
         about, reward = record["rollouts"], reward_from_record(record["reward"])
-        mapping, group_key, source = (
-            about["mapping"],
-            tuple(about["group_key"]),
-            about["source"],
-        )
+        mapping, source = about["mapping"], about["source"]
+        group_key = tuple(about["group_key"])
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise RolloutsError(
             f"{str(file)!r} is not a scored table of this version of rewardkit; "
@@ -445,14 +447,10 @@ def load_scores(path: str | Path) -> Scores:
         kind, _, owner = name.partition("/")
         if kind in ("error", "failed") and f"reason/{owner}" not in table:
             table[f"reason/{owner}"] = _reasons_from_texts(table, kind, owner)
-    own = [
-        name
-        for name in table.columns
-        if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)
-    ]
+    results = list(filter(is_result, table.columns))
     kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
     rollouts = Rollouts(
-        table[own],
+        table.drop(columns=results),
         mapping,
         group_key,
         (),
@@ -461,9 +459,8 @@ def load_scores(path: str | Path) -> Scores:
         logged,
         tuple(about.get("notes", ())),
     )
-    run = {
-        key: record[key]
-        for key in ("versions", "ignore_gates", "timeout", "printed")
-        if key in record
-    }
+    run = {}
+    for key in ("versions", "ignore_gates", "timeout", "printed"):
+        if key in record:
+            run[key] = record[key]
     return Scores(table, reward, rollouts, run)

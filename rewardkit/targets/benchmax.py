@@ -67,9 +67,10 @@ HOOK_ARGUMENTS = {
     "termination_reason": "the row",
 }
 """Argument of a hook -> the column that it is made of."""
-GROUP_ARGUMENT_OF = {f"{name}s": name for name in HOOK_ARGUMENTS}
-GROUP_ARGUMENT_OF |= {f"{name}_list": name for name in ("messages", "example_args")}
+GROUP_ARGUMENT_OF = {"messages_list": "messages", "example_args_list": "example_args"}
 """Argument of a group's hook -> what it is a list of."""
+for hook_argument in HOOK_ARGUMENTS:
+    GROUP_ARGUMENT_OF[f"{hook_argument}s"] = hook_argument
 GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"]}
 """Columns of what was generated; the others are the example's."""
 
@@ -79,9 +80,11 @@ def parts(value: Any) -> list[RewardPart]:
     kind = value if isinstance(value, type) else type(value)
     hooks = []
     for name in ("compute_reward", *GROUP_HOOKS):
-        owners = [base.__name__ for base in kind.__mro__ if name in vars(base)]
-        if owners and owners[0] not in ("BaseEnv", "Environment"):
-            hooks.append(RewardPart(value, name))
+        for base in kind.__mro__:
+            if name in vars(base):
+                if base.__name__ not in ("BaseEnv", "Environment"):
+                    hooks.append(RewardPart(value, name))
+                break
     return hooks
 
 
@@ -162,15 +165,18 @@ class Group(One):
             return [None] * len(rollout)
         if not isinstance(answer, Mapping):
             return plain_values(list(answer))
-        ids = []
+        rewards, missing = [], []
         for place, row in enumerate(rollout):
-            ids.append(rollout_fields(row, place)["rollout_id"])
-        missing = [name for name in ids if name not in answer]
+            rollout_id = rollout_fields(row, place)["rollout_id"]
+            if rollout_id in answer:
+                rewards.append(plain_values(answer[rollout_id]))
+            else:
+                missing.append(rollout_id)
         if missing:
             raise ValueError(
                 f"it gave no rewards for the rollouts {missing} of its group"
             )
-        return [plain_values(answer[name]) for name in ids]
+        return rewards
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
@@ -224,9 +230,11 @@ class Rewards(RewardHolder):
 
     def of_rollouts(self, rollouts: Sequence[Any]) -> dict[str, dict[str, float]]:
         """Score 0.2's rollouts, by their ids."""
-        messages = [rollout.messages for rollout in rollouts]
-        tasks = [rollout.example_args for rollout in rollouts]
-        ids = [rollout.rollout_id for rollout in rollouts]
+        ids, messages, tasks = [], [], []
+        for rollout in rollouts:
+            ids.append(rollout.rollout_id)
+            messages.append(rollout.messages)
+            tasks.append(rollout.example_args)
         return dict(zip(ids, self.of_messages(messages, tasks), strict=True))
 
 
@@ -238,9 +246,12 @@ functions = Rewards
 
 def task_of(row: Row) -> dict[str, Any]:
     """Return the example of a completion: the row without what was generated."""
-    example = {name: row[name] for name in row if name not in GENERATED}
-    columns = with_aliases(deepcopy(example))
-    return {name: columns[name] for name in columns if name not in GENERATED}
+    example = _without_generated(row)
+    return _without_generated(with_aliases(deepcopy(example)))
+
+
+def _without_generated(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in row if name not in GENERATED}
 
 
 def rollout_fields(row: Row, place: int = 0) -> dict[str, Any]:

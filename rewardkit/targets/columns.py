@@ -17,9 +17,10 @@ from rewardkit.rollouts.columns import ALIASES
 Row = Mapping[str, Any]
 """One rollout: column -> value, under canonical names."""
 
-CANONICAL = {
-    alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases
-}
+CANONICAL: dict[str, str] = {}
+"""A parameter's name -> the canonical column that it asks for."""
+for canonical_name, aliases in ALIASES.items():
+    CANONICAL |= dict.fromkeys(aliases, canonical_name)
 CANONICAL |= dict.fromkeys(
     (
         "label",
@@ -33,7 +34,6 @@ CANONICAL |= dict.fromkeys(
     ),
     "ground_truth",
 )
-"""A parameter's name -> the canonical column that it asks for."""
 
 OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
 """Canonical columns of training sets; no trainer hands over the others, a log's."""
@@ -73,8 +73,11 @@ def named_parameters(function: Any) -> dict[str, inspect.Parameter]:
 
 def required_parameters(function: Any) -> list[str]:
     """Return the names of the parameters without a default."""
-    named = named_parameters(function).items()
-    return [name for name, parameter in named if parameter.default is parameter.empty]
+    names = []
+    for name, parameter in named_parameters(function).items():
+        if parameter.default is parameter.empty:
+            names.append(name)
+    return names
 
 
 def keywords_name(function: Any) -> str | None:
@@ -194,9 +197,10 @@ def fill(
             arguments[name] = row[source]
     if not everything:
         return arguments
-    columns = {
-        name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row
-    }
+    columns = {}
+    for name in FAMILIAR:
+        if CANONICAL[name] in row:
+            columns[name] = row[CANONICAL[name]]
     columns |= row
     for name, column in columns.items():
         if name not in named and name not in trainer_arguments:
@@ -212,9 +216,11 @@ def required_columns(
     `trainer_arguments` are left out; a ground truth that the function takes out of its
     ``**kwargs`` is counted.
     """
-    names = [*required_parameters(function), *_truths_taken(function, rows)]
-    columns = [column_of(name, rows) for name in names if name not in trainer_arguments]
-    return tuple(dict.fromkeys(columns))
+    columns: dict[str, None] = {}  # in order, each once
+    for name in [*required_parameters(function), *_truths_taken(function, rows)]:
+        if name not in trainer_arguments:
+            columns[column_of(name, rows)] = None
+    return tuple(columns)
 
 
 def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
@@ -368,14 +374,18 @@ def batch_columns(
         **columns,
         "completion": [assistant_text(completion) for completion in completions],
     }
-    conversations = columns.get("messages", [])
-    if conversations and all(
-        isinstance(turns, list) and turns for turns in conversations
-    ):
+    if _are_conversations(columns.get("messages", [])):
         _add_conversations(columns)
     if not any(columns.get("prompt_id", ())):  # a trainer's placeholder
         columns.pop("prompt_id", None)
     return columns
+
+
+def _are_conversations(messages: Sequence[Any]) -> bool:
+    for turns in messages:
+        if not isinstance(turns, list) or not turns:
+            return False
+    return len(messages) > 0
 
 
 def _is_column(name: str, values: Any, count: int) -> bool:

@@ -99,9 +99,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     if any(RESPONSE_LENGTH in row for row in rows):
         mapping[RESPONSE_LENGTH] = RESPONSE_LENGTH
     proposals = []
+    reason = f"it takes {name}"
     for way in sorted(REWARD_TYPES, key=lambda way: way != likely):
         adapter = REWARD_TYPES[way](value, needs=("completion",))
-        reason = f"it takes {name}"
         proposals.append(
             TrainerReading(reason, adapter, mapping, main="overall", sure=True, way=way)
         )

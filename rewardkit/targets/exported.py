@@ -7,7 +7,7 @@ import logging
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from keyword import iskeyword
 from typing import Any
@@ -80,8 +80,10 @@ class RewardHolder(Made):
         Elsewhere no import would find them.
         """
         options = {option.name: getattr(self, option.name) for option in fields(self)}
-        modules = list(sys.modules.values())
-        files = [module for module in modules if MODULE_SOURCE in vars(module)]
+        files = []
+        for module in list(sys.modules.values()):
+            if MODULE_SOURCE in vars(module):
+                files.append(module)
         with by_value(files):
             return _unpickle, (type(self), cloudpickle.dumps(options))
 
@@ -163,11 +165,13 @@ def _rename_columns(
     """
     renamed = {name: list(column) for name, column in batch.items()}
     for canonical, aliases in ALIASES.items():
-        source = columns.get(canonical)
-        if not source:
-            source = next((alias for alias in aliases if alias in batch), None)
-        if source is not None and source in batch:
-            renamed[canonical] = list(batch[source])
+        sources: Iterable[str] = aliases
+        if columns.get(canonical):
+            sources = [columns[canonical]]
+        for source in sources:
+            if source in batch:
+                renamed[canonical] = list(batch[source])
+                break
     return renamed
 
 
@@ -175,8 +179,13 @@ def _group_codes(
     columns: Mapping[str, Sequence[Any]], count: int
 ) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Return the number of each group: one prompt (and data source)."""
-    names = [name for name in ("prompt_id", "prompt") if name in columns][:1]
-    names += [name for name in ("data_source",) if name in columns]
+    names = []
+    if "prompt_id" in columns:
+        names.append("prompt_id")
+    elif "prompt" in columns:
+        names.append("prompt")
+    if "data_source" in columns:
+        names.append("data_source")
     if not names:
         return np.arange(count)
     codes: dict[str, int] = {}

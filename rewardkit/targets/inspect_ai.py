@@ -74,9 +74,9 @@ class Scorer(Adapter):
 
 def _read_value(value: Any) -> Any:
     if isinstance(value, str):
-        key = value if value in VALUE_TO_FLOAT else value.lower()
+        number = VALUE_TO_FLOAT.get(value, VALUE_TO_FLOAT.get(value.lower()))
         try:
-            value = VALUE_TO_FLOAT[key] if key in VALUE_TO_FLOAT else float(value)
+            value = float(value) if number is None else number
         except ValueError:
             raise ValueError(
                 f"its value is {preview(value)}, neither a number nor C, I, P, N, "
@@ -115,9 +115,10 @@ class Score(RewardHolder):
 
     def __call__(self, state: Any, target: Any) -> dict[str, Any]:
         """Return ``value``, NaN without a reward, and the scores as ``metadata``."""
-        columns = from_messages(
-            [{"role": turn.role, "content": turn.text} for turn in state.messages]
-        )
+        turns = []
+        for message in state.messages:
+            turns.append({"role": message.role, "content": message.text})
+        columns = from_messages(turns)
         prompt = columns["prompt"]
         if isinstance(state.input, str):
             prompt = state.input
@@ -192,9 +193,9 @@ def state_of(row: Row) -> Any:
         turns.append((str(turn.get("role")), content_text(turn.get("content"))))
     completion = row.get("completion") or ""
     if find_spec("inspect_ai") is None:
-        messages: list[Any] = [
-            SimpleNamespace(role=role, content=text, text=text) for role, text in turns
-        ]
+        messages: list[Any] = []
+        for role, text in turns:
+            messages.append(SimpleNamespace(role=role, content=text, text=text))
         return SimpleNamespace(
             input=_input_of(row, messages),
             messages=messages,
@@ -244,15 +245,15 @@ def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
 
         return solve
 
-    samples = [
-        Sample(
+    samples = []
+    for place, row in enumerate(rows):
+        sample = Sample(
             id=place,
             input=state_of(row).input or "-",
             target=texts_of(row.get("ground_truth")),
             metadata=metadata_of(row),
         )
-        for place, row in enumerate(rows)
-    ]
+        samples.append(sample)
     with TemporaryDirectory() as folder:
         task = Task(dataset=samples, solver=solver(replay)(), scorer=scorer)
         (log,) = eval(

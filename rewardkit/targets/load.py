@@ -125,8 +125,10 @@ def _first_rows(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]
         return list(islice(rollouts, MOST_ROWS_TRIED))
     places = np.linspace(0, len(rollouts) - 1, MOST_ROWS_TRIED)
     columns = rollouts.select(np.unique(places.astype(int)).tolist()).as_logged()
-    rows = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, values, strict=True)) for values in rows]
+    rows: list[Mapping[str, Any]] = []
+    for values in zip(*columns.values(), strict=True):
+        rows.append(dict(zip(columns, values, strict=True)))
+    return rows
 
 
 # --- values as rewards
@@ -228,7 +230,10 @@ def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
     columns: set[str] = set().union(*rows)
     main, target, failures = trial.reading.main, trial.target, trial.failures
     if rows:
-        lacks = [reason for reason in failures if reason.error == LacksColumn.__name__]
+        lacks = []
+        for reason in failures:
+            if reason.error == LacksColumn.__name__:
+                lacks.append(reason)
         if lacks and len(lacks) == len(trial.calls_made):
             raise RewardError(
                 f"{name} fails on each row that was tried: {lacks[0].words} "

@@ -73,10 +73,12 @@ class Function(Adapter):
         answer = plain_values(answer)
         if not isinstance(answer, Mapping):
             return _unnested(answer)
-        rewards = {
-            name: answer[name] for name in ("rewards", "scores") if name in answer
-        }
-        values = {**rewards, **(answer.get("extra_logs") or {}), **rewards}
+        values = {}
+        if "rewards" in answer:
+            values["rewards"] = answer["rewards"]
+        if "scores" in answer:
+            values["scores"] = answer["scores"]
+        values = {**values, **(answer.get("extra_logs") or {}), **values}
         return {name: _unnested(value) for name, value in values.items()}
 
 
@@ -198,8 +200,10 @@ class Rewards(RewardHolder):
         scores = iter(self.dicts(readable) if readable else ())
         results = []
         for row in rows:
-            is_readable = row["completion"] is not None
-            results.append(next(scores) if is_readable else unjudged)
+            result = unjudged
+            if row["completion"] is not None:
+                result = next(scores)
+            results.append(result)
         tensors = {}
         for name in names:
             values = [result[name] for result in results]

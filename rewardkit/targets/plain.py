@@ -63,9 +63,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
         else:
             filled.append(name)
     adapter = Function(value, needs=needs, left=tuple(left))
-    mapping = {
-        name: column_of(name, rows) for name in [*required_parameters(value), *filled]
-    }
+    mapping = {}
+    for name in [*required_parameters(value), *filled]:
+        mapping[name] = column_of(name, rows)
     if len(set(mapping.values())) < len(mapping):
         return []  # two parameters cannot mean one column
     reason = f"it asks for {', '.join(mapping)}"

@@ -53,7 +53,7 @@ class ReadingTrial:
     @property
     def tells_apart(self) -> bool:
         """Whether two rows got different rewards, as if it understood its arguments."""
-        return len({repr(answer) for answer in self.answers if _is_reward(answer)}) > 1
+        return len(set(map(repr, filter(_is_reward, self.answers)))) > 1
 
     @property
     def calls_made(self) -> list[Any]:
@@ -102,6 +102,10 @@ def _is_untried(answer: Any) -> bool:
     return isinstance(answer, Reason) and answer.code is ReasonCode.NOT_TRIED
 
 
+def _is_late(answer: Any) -> bool:
+    return isinstance(answer, Reason) and answer.code is ReasonCode.LATE
+
+
 def _is_number(answer: Any) -> bool:
     return answer is None or isinstance(answer, int | float)
 
@@ -141,8 +145,7 @@ def choose_reading(
     trials = _distinct([trial for trial in trials if trial.tells_apart] or trials)
     is_undecided = len(trials) > 1 and trials[0].tells_apart
     if is_undecided:
-        # the one that understood its arguments gives each completion another reward
-        # when it is another text
+        # one that understood its arguments pays another text otherwise
         other_rows = [{**row, "completion": "?"} for row in sample]
         sensitive = []
         for trial in trials:
@@ -174,7 +177,10 @@ def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
 def _name_others(trials: Sequence[ReadingTrial]) -> ReadingTrial:
     """Return the first trial; its reason names others that give other values."""
     first, *others = trials
-    names = [trial.name for trial in others if trial.works and first.differs(trial)]
+    names = []
+    for trial in others:
+        if trial.works and first.differs(trial):
+            names.append(trial.name)
     if not names:
         return first
     reason = (
@@ -271,24 +277,19 @@ def try_reading(
         start = time.monotonic()
         batch_answers = _call(reading, batch, limit)
         seconds = min(time.monotonic() - start, limit.seconds * len(batch))
-        is_late = any(
-            isinstance(answer, Reason) and answer.code is ReasonCode.LATE
-            for answer in batch_answers
-        )
+        is_late = any(map(_is_late, batch_answers))
         if is_late or not allowance.is_starting:
             allowance.seconds -= seconds
         allowance.is_starting = is_late
         answers += batch_answers
     untried = Reason(ReasonCode.NOT_TRIED, seconds=limit.seconds)
     answers += [untried] * (len(inputs) - len(answers))
-    row_answers: list[Any] = []
-    for answer in answers:
-        if together:
-            size = len(rows) if together == "group" else 1
-            row_answers += _spread(answer, size)
-        else:
-            row_answers.append(answer)
-    return ReadingTrial(target, reading, tuple(row_answers))
+    if together:
+        size = len(rows) if together == "group" else 1
+        lists, answers = answers, []
+        for answer in lists:
+            answers += _spread(answer, size)
+    return ReadingTrial(target, reading, tuple(answers))
 
 
 def _call(

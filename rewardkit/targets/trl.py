@@ -98,11 +98,11 @@ def _texts_or_turns(
     prompts: list[Any] = []
     completions: list[Any] = []
     for row in rows:
-        pair = (row.get("prompt"), row.get("completion"))
+        prompt, completion = row.get("prompt"), row.get("completion")
         if conversational:
-            pair = split(row)
-        prompts.append(pair[0])
-        completions.append(pair[1])
+            prompt, completion = split(row)
+        prompts.append(prompt)
+        completions.append(completion)
     return {"prompts": prompts, "completions": completions}
 
 
@@ -242,7 +242,9 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
         _log_metric=extra.__setitem__,
     )
     columns = set().union(*rows) - {"prompt", "completion", "messages"}
-    inputs = [{name: row.get(name) for name in columns} for row in rows]
+    inputs = []
+    for row in rows:
+        inputs.append({name: row.get(name) for name in columns})
     texts = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
     token_ids = [[0] for _ in rows]
     scores = GRPOTrainer._calculate_rewards(trainer, inputs, *texts, token_ids)

@@ -33,10 +33,11 @@ RUBRIC_ARGUMENTS = {
     "parser": "verifiers' plain Parser",
 }
 """Argument of a rubric's function -> the column that it is made of."""
-GROUP_ARGUMENTS = {"parser": RUBRIC_ARGUMENTS["parser"]} | {
-    f"{name}s": RUBRIC_ARGUMENTS[name] for name in RUBRIC_ARGUMENTS if name != "parser"
-}
+GROUP_ARGUMENTS = {"parser": RUBRIC_ARGUMENTS["parser"]}
 """The same of a function of a whole group."""
+for argument, column in RUBRIC_ARGUMENTS.items():
+    if argument != "parser":
+        GROUP_ARGUMENTS[f"{argument}s"] = column
 
 
 def parts(value: Any) -> list[RewardPart]:
@@ -142,10 +143,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     ):
         return []
     reads_text = any(name.startswith(("prompt", "completion")) for name in mapping)
-    columns = [mapping[name] for name in needed]
-    needs = [
-        name for name in ("prompt", "completion", "ground_truth") if name in columns
-    ]
+    columns = {mapping[name] for name in needed}
+    needs = []
+    for name in ("prompt", "completion", "ground_truth"):
+        if name in columns:
+            needs.append(name)
     texts = kind(
         part.function,
         needs=tuple(needs),

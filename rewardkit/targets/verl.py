@@ -114,9 +114,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
                 mapping[name] = f"no column (only {', '.join(MANAGER_INFO)})"
         if _is_needed(value, name) and column in columns | LOGGED_COLUMNS:
             needs.append(column)
-    reason = f"it takes {', '.join(name for name in names if name in mapping)}"
-    if not sure:
-        reason = "it takes any keyword"
+    reason = "it takes any keyword"
+    if sure:
+        reason = f"it takes {', '.join(filter(mapping.__contains__, names))}"
     if not takes_lists:
         for name in required_parameters(value):
             if name not in VERL_ARGUMENTS:
@@ -158,10 +158,11 @@ class ComputeScore(RewardHolder):
 def _columns(values: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return the four arguments as columns; what is in `extra_info` is one, too."""
     columns = dict(zip(VERL_ARGUMENTS.values(), values, strict=True))
-    inner = columns["extra_info"]
-    if not isinstance(inner, Mapping):
-        inner = {}
-    return {**{str(name): inner[name] for name in inner}, **others, **columns}
+    info: dict[str, Any] = {}
+    if isinstance(columns["extra_info"], Mapping):
+        for name, value in columns["extra_info"].items():
+            info[str(name)] = value
+    return {**info, **others, **columns}
 
 
 class ComputeScores(RewardHolder):
@@ -249,8 +250,9 @@ def tokens(count: int, torch: Any) -> dict[str, Any]:
 
 def training_columns(row: Row) -> dict[str, Any]:
     """Return what the training set would hold; other columns stand in extra_info."""
-    standard = set(VERL_ARGUMENTS.values())
-    extra = {name: row[name] for name in row if name not in standard}
+    extra = dict(row)
+    for name in VERL_ARGUMENTS.values():
+        extra.pop(name, None)
     info = row.get("extra_info")
     if isinstance(info, Mapping):
         extra |= info

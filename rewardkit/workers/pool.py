@@ -90,11 +90,8 @@ PLAIN_TYPES = {str, int, float, bool, type(None)}
 @contextmanager
 def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
     """Let cloudpickle send what these modules define whole, not a name to import."""
-    added = [
-        m
-        for m in modules
-        if m.__name__ not in cloudpickle.list_registry_pickle_by_value()
-    ]
+    registered = cloudpickle.list_registry_pickle_by_value()
+    added = [module for module in modules if module.__name__ not in registered]
     for module in added:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -112,20 +109,13 @@ def _sendable(
     What is from a module that no import would find goes along whole.
     """
     content = pickled(function)
-    used = [
-        (name, module)
-        for name, module in list(sys.modules.items())
-        if name.encode() in content and getattr(module, "__file__", None)
-    ]
-    files = [
-        (name, str(m.__file__), vars(m)[MODULE_SOURCE])
-        for name, m in used
-        if MODULE_SOURCE in vars(m)
-    ]
-    hidden = []
-    for name, module in used:
-        is_file = MODULE_SOURCE in vars(module)
-        if not is_file and PathFinder.find_spec(name.partition(".")[0]) is None:
+    files, hidden = [], []
+    for name, module in list(sys.modules.items()):
+        if name.encode() not in content or not getattr(module, "__file__", None):
+            continue
+        if MODULE_SOURCE in vars(module):
+            files.append((name, str(module.__file__), vars(module)[MODULE_SOURCE]))
+        elif PathFinder.find_spec(name.partition(".")[0]) is None:
             hidden.append(module)
     if hidden:
         with by_value(hidden):

@@ -61,7 +61,7 @@ def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
     for row, reason in zip(errors, reasons, strict=True):
         if reason is not None and reason.code is ReasonCode.OUT_OF_RANGE:
             outside.append(row)
-        elif reason is None or not reason.is_infinite or reason.passed_by:
+        elif reason is None or not reason.is_infinite:
             failed.append(row)
     return {
         "errors": np.array(failed, dtype=np.intp),
