@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,33 +106,6 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A proposal that was measured: its views before and after, and its effects.
-
-    `answered` is the worst finding that it answers, `outcome` what becomes of that, and
-    `is_worse` whether that gets worse.
-    """
-
-    proposal: Proposal
-    before: View
-    after: View
-    effects: tuple[Effect, ...]
-    tests: int
-    answered: Finding | None
-    outcome: str = ""
-    is_worse: bool = False
-
-    @property
-    def left_out(self) -> str:
-        """Return the note on a change that makes worse what it answers."""
-        of = f" of {self.proposal.component!r}" if self.proposal.component else ""
-        return (
-            f"{self.proposal.code}{of} is left out, as it makes worse what it answers: "
-            f"{self.outcome}"
-        )
-
-
 def _suggest_for_part(
     view: View, scores: Scores, findings: Sequence[Finding]
 ) -> tuple[list[Suggestion], list[str]]:
@@ -149,27 +122,55 @@ def _suggest_for_part(
     for rule in PROPOSAL_RULES:
         result = rule(view, scores, certain_findings)
         proposals += result.proposals
-        notes += [item.sentence for item in result.left_out]
-    moving = [item for item in proposals if _moves_advantages(view, item)]
-    still = [item.phrase for item in proposals if item not in moving]
+        notes += result.left_out
+    moving, still = [], []
+    for proposal in proposals:
+        if _moves_advantages(view, proposal):
+            moving.append(proposal)
+        else:
+            still.append(proposal.phrase)
     if still:
         reason = ""
         if not view.additive:
             reason = f", as the reward is a {view.reward.aggregation}"
         notes.append(f"left out, as no advantage changes{reason}: {', '.join(still)}")
-    suggestions = []
-    for proposal in moving:
-        trial = _try_proposal(view, proposal, len(moving), certain_findings)
-        if trial.is_worse:
-            notes.append(trial.left_out)
-        else:
-            suggestions.append(_make_suggestion(view, trial))
+    suggestions, worse = _measure_proposals(view, moving, certain_findings)
+    notes += worse
     if unanswered:
         notes.append(
             "not answered, as the rollouts are too few to be sure: "
             f"{', '.join(unanswered)}"
         )
     return _rank(suggestions, certain_findings), notes
+
+
+def _measure_proposals(
+    view: View, proposals: Sequence[Proposal], findings: Sequence[Finding]
+) -> tuple[list[Suggestion], list[str]]:
+    """Measure proposals; those that make worse what they answer become notes."""
+    suggestions = []
+    notes = []
+    tests = len(proposals)
+    for proposal in proposals:
+        is_held_out = proposal.views is not None
+        before, after = proposal.views or (view, view_of(proposal.changed, view))
+        measured = effects(before, after, tests=tests, held_out=is_held_out)
+        suggestion = _make_suggestion(view, proposal, before, after, measured, tests)
+        answered = [item for item in findings if _answers(proposal, item)]
+        if not answered:
+            suggestions.append(suggestion)
+            continue
+        outcome, is_worse = _compare_finding(before, after, answered[0], measured[0])
+        if is_worse:
+            of = f" of {proposal.component!r}" if proposal.component else ""
+            notes.append(
+                f"{proposal.code}{of} is left out, as it makes worse what it answers: "
+                f"{outcome}"
+            )
+        else:
+            answers = answered[0].code
+            suggestions.append(replace(suggestion, answers=answers, outcome=outcome))
+    return suggestions, notes
 
 
 def _moves_advantages(view: View, proposal: Proposal) -> bool:
@@ -180,25 +181,6 @@ def _moves_advantages(view: View, proposal: Proposal) -> bool:
     return moved(view.advantages, after) >= LEAST_ADVANTAGE_MOVED
 
 
-def _try_proposal(
-    view: View, proposal: Proposal, tests: int, findings: Sequence[Finding]
-) -> Trial:
-    """Measure a proposal as one of so many that are compared."""
-    if proposal.views is None:
-        before, after = view, view_of(proposal.changed, view)
-    else:
-        before, after = proposal.views
-    is_held_out = proposal.views is not None
-    measured = effects(before, after, tests=tests, held_out=is_held_out)
-    answered = [item for item in findings if _answers(proposal, item)]
-    if not answered:
-        return Trial(proposal, before, after, measured, tests, None)
-    outcome, is_worse = _compare_finding(before, after, answered[0], measured[0])
-    return Trial(
-        proposal, before, after, measured, tests, answered[0], outcome, is_worse
-    )
-
-
 def _answers(proposal: Proposal, finding: Finding) -> bool:
     if proposal.code not in finding.suggestions:
         return False
@@ -207,9 +189,15 @@ def _answers(proposal: Proposal, finding: Finding) -> bool:
     return finding.component in (None, proposal.component)
 
 
-def _make_suggestion(view: View, trial: Trial) -> Suggestion:
+def _make_suggestion(
+    view: View,
+    proposal: Proposal,
+    before: View,
+    after: View,
+    measured: tuple[Effect, ...],
+    tests: int,
+) -> Suggestion:
     """Make a suggestion of a measured proposal, with its figures and its verdict."""
-    proposal, before, after = trial.proposal, trial.before, trial.after
     figures: dict[str, Any] = {
         **proposal.after,
         "advantage_moved": moved(before.advantages, after.advantages),
@@ -219,12 +207,12 @@ def _make_suggestion(view: View, trial: Trial) -> Suggestion:
     if share > 0:
         figures["added_advantage_in_tied_groups"] = share
     by_label = {}
-    for effect in trial.effects:
+    for effect in measured:
         if effect.figure.startswith("label_"):
             by_label[effect.figure] = effect
     if by_label:
         verdict, reason = judge_by_label(
-            before, after, proposal.change, by_label, trial.tests
+            before, after, proposal.change, by_label, tests
         )
         why += f". {reason}{_newly_judged(before, after)}"
     elif share > 0:
@@ -240,15 +228,13 @@ def _make_suggestion(view: View, trial: Trial) -> Suggestion:
         proposal.component,
         line,
         why,
-        {**_figures(trial.effects, "before"), **proposal.before},
-        {**_figures(trial.effects, "after"), **figures},
+        {**_figures(measured, "before"), **proposal.before},
+        {**_figures(measured, "after"), **figures},
         view.part,
         proposal.changed,
-        trial.effects,
+        measured,
         proposal.examples,
         verdict=verdict,
-        answers=trial.answered.code if trial.answered else "",
-        outcome=trial.outcome,
         change=proposal.change,
     )
 
@@ -266,20 +252,20 @@ def _compare_finding(
     """
     was, now = _find_again(before, finding), _find_again(after, finding)
     sentences = []
+    is_worse = False
     if was and not now:
         sentences.append(f"{finding.code} is no longer found")
-    values = [item.evidence.get("value", np.nan) for item in (was, now) if item]
-    ends = [percent(value) for value in values]
-    is_shown = len(set(ends)) == 2  # a change that no percent shows is none
-    if is_shown:
-        sentences.append(f"{finding.code}: {' -> '.join(ends)}")
+    if was and now:
+        ends = [percent(item.evidence.get("value", np.nan)) for item in (was, now)]
+        if ends[0] != ends[1]:  # a change that no percent shows is none
+            sentences.append(f"{finding.code}: {' -> '.join(ends)}")
+            is_worse = _badness(now) > _badness(was)
     if finding.code != "zero_std_groups":
         shares = [percent(signal.before), percent(signal.after)]
         if shares[0] != shares[1]:
             sentences.append(f"groups without a signal: {' -> '.join(shares)}")
     has_same_rows = np.array_equal(np.isnan(before.rewards), np.isnan(after.rewards))
-    is_worse = bool(was and now and _badness(now) > _badness(was))
-    return "; ".join(sentences), is_worse and is_shown and has_same_rows
+    return "; ".join(sentences), is_worse and has_same_rows
 
 
 def _find_again(view: View, finding: Finding) -> Finding | None:

@@ -252,23 +252,15 @@ class Proposal:
         return describe_change(self.code, self.component)
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """A change that would fit and is not proposed; `sentence` says what and why."""
-
-    sentence: str
-
-
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """What a rule proposes for one reward, and what it leaves out."""
+    """What a rule proposes for one reward.
+
+    `left_out` says which changes would fit and are not proposed, and why.
+    """
 
     proposals: list[Proposal] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-
-    def leave_out(self, sentence: str) -> None:
-        """Add a change that would fit and is not proposed."""
-        self.left_out.append(LeftOut(sentence))
+    left_out: list[str] = field(default_factory=list)
 
 
 ProposalRule = Callable[[View, Scores, Collection[Finding]], Proposals]

@@ -104,11 +104,11 @@ def normalizations(view: View) -> list[Normalization]:
     if np.isnan(view.rewards).all():
         return []
     rows = [_measure(view, "as_is", "as it is", "", view.advantages)]
-    for code, (what, transform) in TRANSFORMS.items():
+    for code, (name, transform) in TRANSFORMS.items():
         after = view.advantages_of(transform(view.rewards, view.groups))
         line = f"rk.Reward(..., transform=rk.weigh.{transform!r})"
         clipped = _describe_clip(transform, {"reward": view.rewards})
-        rows.append(_measure(view, code, what, line, after, clipped=clipped))
+        rows.append(_measure(view, code, name, line, after, clipped=clipped))
     if view.additive or view.training.name == "gdpo":
         rows += _by_component(view)
     return [*rows, *_by_setting(view)]
@@ -128,7 +128,7 @@ def _by_component(view: View) -> Iterator[Normalization]:
         if weight > 0:
             paid[f"score of {name!r}"] = view.scores[name]
     for code, transform_code in EACH.items():
-        what, transform = TRANSFORMS[transform_code]
+        title, transform = TRANSFORMS[transform_code]
         columns = [transform(view.scores[name], view.groups) for name in view.names]
         changed = np.column_stack(columns)
         total = np.nan_to_num(changed) @ view.weights
@@ -137,7 +137,7 @@ def _by_component(view: View) -> Iterator[Normalization]:
         yield _measure(
             view,
             f"{code}_components",
-            f"each component: {what}",
+            f"each component: {title}",
             f"scores.reweigh({stretched})" if code == "min_max" else "",
             view.advantages_of(total, columns=changed),
             clipped=_describe_clip(transform, paid),
@@ -146,7 +146,7 @@ def _by_component(view: View) -> Iterator[Normalization]:
 
 def _by_setting(view: View) -> Iterator[Normalization]:
     """Yield other settings of the trainer."""
-    for code, (what, options) in SETTINGS.items():
+    for code, (name, options) in SETTINGS.items():
         training = replace(view.training, estimator=None, **options)
         if training.name == view.training.name:
             continue
@@ -156,7 +156,7 @@ def _by_setting(view: View) -> Iterator[Normalization]:
         elif not line:
             remark = f"; {view.training.trainer} has no setting for it"
         after = view.advantages_of(view.rewards, training)
-        yield _measure(view, code, what, line, after, remark=remark)
+        yield _measure(view, code, name, line, after, remark=remark)
 
 
 def _settings_line(view: View, training: Training) -> str:
@@ -192,7 +192,7 @@ def _settings_line(view: View, training: Training) -> str:
 def _measure(
     view: View,
     code: str,
-    what: str,
+    name: str,
     line: str,
     advantages: Floats,
     *,
@@ -213,7 +213,7 @@ def _measure(
     stats = group_stats(after, view.groups)
     measured = Normalization(
         code,
-        what,
+        name,
         line,
         "the advantages as they are now",
         moved(view.advantages, advantages),

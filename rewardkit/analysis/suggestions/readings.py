@@ -95,27 +95,27 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     item = view.components[name]
     reading = Reading(fault, prediction_column(scores, item) or "")
     if reason := _why_not_tried(scores, name, reading):
-        result.leave_out(
+        result.left_out.append(
             f"other extractors and verifiers for {name!r} are not tried: {reason}"
         )
         return result
     kind = _kind_of_truths(scores)
     ways = _list_changes(view, scores, item, reading, kind)
-    known_scores = [scores.score(name)]
+    columns = [scores.score(name)]
     for way, change in ways:
         changed = applied(change, scores)
         values = changed.score(name)
-        if any(np.array_equal(values, known, equal_nan=True) for known in known_scores):
+        if any(np.array_equal(values, column, equal_nan=True) for column in columns):
             continue
         proposal = _propose(view, scores, changed, reading, way, change)
         moved = "rows_up" if reading.is_looser else "rows_down"
         if proposal.after[moved] or proposal.after["rows_judged"]:
-            known_scores.append(values)
+            columns.append(values)
             result.proposals.append(proposal)
     if ways and not result.proposals:
         names = ", ".join(way for way, _ in ways)
         kind_of_way = "looser" if reading.is_looser else "stricter"
-        result.leave_out(
+        result.left_out.append(
             f"{kind_of_way} ways to judge {name!r} move no row: tried {names}"
         )
     return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -101,9 +100,7 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         )
         proposal = Proposal("graduate", name, why, Change(added=(added,)), scores)
         values = proposal.changed.score(label)
-        judged = values[
-            view.gate == 1
-        ]  # the gate on the whole reward closes the others
+        judged = values[view.gate == 1]  # elsewhere the reward's gate is closed
         if not len(judged) or np.isnan(judged).mean() > 1 - LEAST_NUMBERS:
             continue
         if ((values > 0) & (values < 1)).any():
@@ -113,9 +110,12 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
 
 def _unused_name(view: View, scores: Scores) -> str:
     columns = map(str, scores.rollouts.table.columns)
-    taken = {*view.names, *scores.reward.fields, *columns}
-    numbered = ("close" if number == 1 else f"close_{number}" for number in count(1))
-    return next(name for name in numbered if name not in taken)
+    names = {*view.names, *scores.reward.fields, *columns}
+    name, number = "close", 1
+    while name in names:
+        number += 1
+        name = f"close_{number}"
+    return name
 
 
 def _find_fault(
@@ -188,7 +188,7 @@ def gate_component(
         if not is_blamed or not pays_wrong:
             continue
         if reason := _why_no_gate(view, scores, name):
-            result.leave_out(f"a gate for {name!r} is left out: {reason}")
+            result.left_out.append(f"a gate for {name!r} is left out: {reason}")
             continue
         behind = gate(view.primary, at_least=float(high))
         why = (
@@ -234,7 +234,7 @@ def soften_length(
         if not is_blamed or not item.weight or not is_length:
             continue
         if reason := why_not_run(scores.reward, {name}):
-            result.leave_out(f"a softer {name!r} is left out: {reason}")
+            result.left_out.append(f"a softer {name!r} is left out: {reason}")
         elif options:  # else it is as soft as its limits let it be
             softer = replace(item.function, **options)  # type: ignore[type-var]
             change = Change(components={name: {"function": softer}})
@@ -299,18 +299,18 @@ def declared_weights(
     varying = _find_varying(view, paid, OFTEN_VARIES)
     if len(varying) < 2 or not view.effective_weights:
         return result
-    whole = sum(view.declared_weights[name] for name in varying)
-    target = {name: view.declared_weights[name] / whole for name in varying}
+    declared = {name: view.declared_weights[name] for name in varying}
+    target = {name: share / sum(declared.values()) for name, share in declared.items()}
     if _largest_difference(view.effective_weights, target) < MOST_OFF:
         return result
     if not view.reward.task_is_known:
-        result.leave_out(
+        result.left_out.append(
             "no other weights are offered: nothing says which component is the task; "
             "declare it primary"
         )
         return result
     if view.bootstrap.total < FEWEST_PROMPTS_TO_FIT:
-        result.leave_out(
+        result.left_out.append(
             "weights for the declared influence are left out: "
             f"{counted(view.bootstrap.total, 'prompt')} cannot be fitted on one half "
             f"and measured on the other; {FEWEST_PROMPTS_TO_FIT} would do"
@@ -340,7 +340,7 @@ def declared_weights(
             raised.append(repr(name))
     if raised:
         why += f": read what {' and '.join(raised)} would be paid more for"
-    declared = {name: round(share, 3) for name, share in target.items()}
+    rounded = {name: round(share, 3) for name, share in target.items()}
     result.proposals.append(
         Proposal(
             "declared_weights",
@@ -349,7 +349,7 @@ def declared_weights(
             Change(weights=weights),
             scores,
             (held_out, after),
-            {"declared": declared},
+            {"declared": rounded},
         )
     )
     return result
