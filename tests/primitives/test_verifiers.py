@@ -23,148 +23,87 @@ WHITE, EXACT = (
     partial(verify.matches, exact=True),
 )
 PARTLY, SIMILAR = partial(verify.json_equal, partial=True), rk.measure.similarity
-VERDICTS = (
-    (
-        verify.numbers_equal,
-        "15",
-        "5",
-        False,
-        "the truth's digits inside another number earn nothing",
+VERDICTS = {
+    verify.numbers_equal: (
+        ("15", "5", False, "the truth's digits inside another number earn nothing"),
+        ("-5", "5", False, "a number of the wrong sign"),
+        ("0.333333", "1/3", False, "a rounded fraction"),
+        ("4", "four", None, "a truth that is no number"),
+        ("1e999999", "1e999999", None, "more digits than a person would grade"),
     ),
-    (verify.numbers_equal, "-5", "5", False, "a number of the wrong sign"),
-    (verify.numbers_equal, "0.333333", "1/3", False, "a rounded fraction"),
-    (verify.numbers_equal, "4", "four", None, "a truth that is no number"),
-    (
-        verify.numbers_equal,
-        "1e999999",
-        "1e999999",
-        None,
-        "more digits than a person would grade",
+    partial(verify.numbers_equal, relative=0.01): (
+        ("0.333", "1/3", True, "a rounded fraction, tolerated"),
     ),
-    (
-        partial(verify.numbers_equal, relative=0.01),
-        "0.333",
-        "1/3",
-        True,
-        "a rounded fraction, tolerated",
+    verify.closeness: (
+        ("4", "four", None, "close to a truth that is no number"),
     ),
-    (verify.closeness, "4", "four", None, "close to a truth that is no number"),
-    (
-        partial(verify.closeness, zero_at=0.5),
-        "9",
-        "12",
-        0.5,
-        "an error of a quarter, nothing from a half",
+    partial(verify.closeness, zero_at=0.5): (
+        ("9", "12", 0.5, "an error of a quarter, nothing from a half"),
     ),
-    (STEPS, "100", "-100", 0.0, "the wrong sign, in steps"),
-    (STEPS, "0.001", "0", 0.0, "a truth of 0, missed: no division by zero, no credit"),
-    (
-        verify.matches,
-        "e\u0301t\u00e9",
-        "\u00e9te\u0301",
-        True,
-        "composed and decomposed letters",
+    STEPS: (
+        ("100", "-100", 0.0, "the wrong sign, in steps"),
+        ("0.001", "0", 0.0, "a truth of 0, missed: no division by zero, no credit"),
     ),
-    (verify.matches, "STRASSE", "stra\u00dfe", True, "case folding, not lower case"),
-    (WHITE, " Paris", "Paris", False, "white space at the ends counts where asked"),
-    (verify.matches, "C#.", "c#", True, "a name with a stop behind it"),
-    (verify.matches, "5!", "5", False, "a factorial"),
-    (verify.matches, "[1, 2].", "[1, 2]", True, "a list with a stop behind it"),
-    (EXACT, "Paris ", "Paris", False, "exact: white space counts"),
-    (CASED, "it is paris", "Paris", False, "case counts where asked"),
-    (
-        verify.contains,
-        "15",
-        "5",
-        False,
-        "fault in the wild: the truth's digits inside another number earn",
+    verify.matches: (
+        ("e\u0301t\u00e9", "\u00e9te\u0301", True, "composed and decomposed letters"),
+        ("STRASSE", "stra\u00dfe", True, "case folding, not lower case"),
+        ("C#.", "c#", True, "a name with a stop behind it"),
+        ("5!", "5", False, "a factorial"),
+        ("[1, 2].", "[1, 2]", True, "a list with a stop behind it"),
     ),
-    (verify.contains, "3-5", "5", True, "a range has no sign"),
-    (
-        verify.contains,
-        "不正确",
-        "正确",
-        True,
-        "so a word behind a not counts: the documented hole",
+    WHITE: (
+        (" Paris", "Paris", False, "white space at the ends counts where asked"),
     ),
-    (verify.contains, "Paris", "", None, "an empty truth is in everything: not judged"),
-    (
-        verify.f1,
-        "The Red house",
-        "red house",
-        1.0,
-        "neither case nor an article counts",
+    EXACT: (
+        ("Paris ", "Paris", False, "exact: white space counts"),
     ),
-    (verify.f1, "-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
-    (verify.f1, "1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
-    (verify.f1, "C#", "C", 0.0, "a sign that is a part of a name"),
-    (
-        verify.f1,
-        "巴黎",
-        "巴黎市",
-        0.8,
-        "Chinese by characters: two of three, two of two",
+    CASED: (
+        ("it is paris", "Paris", False, "case counts where asked"),
     ),
-    (verify.choice_equal, "B", "E", None, "a truth that is no option"),
-    (
-        verify.json_equal,
-        {"a": np.array([1, 2])},
-        '{"a": [1, 2]}',
-        1.0,
-        "an array is a list",
+    verify.contains: (
+        ("15", "5", False, "fault in the wild: the truth's digits inside another number earn"),
+        ("3-5", "5", True, "a range has no sign"),
+        ("不正确", "正确", True, "so a word behind a not counts: the documented hole"),
+        ("Paris", "", None, "an empty truth is in everything: not judged"),
     ),
-    (verify.json_equal, "false", "0", 0.0, "false is not 0"),
-    (verify.json_equal, "1", b"1", None, "a truth in bytes"),
-    (
-        verify.json_equal,
-        "1e99999999999999999999",
-        "1",
-        0.0,
-        "an exponent that no number has",
+    verify.f1: (
+        ("The Red house", "red house", 1.0, "neither case nor an article counts"),
+        ("-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
+        ("1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
+        ("C#", "C", 0.0, "a sign that is a part of a name"),
+        ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
     ),
-    (
-        partial(verify.json_equal, text="matches"),
-        '[" oslo. "]',
-        ["Oslo"],
-        1.0,
-        "case and a full stop",
+    verify.choice_equal: (
+        ("B", "E", None, "a truth that is no option"),
     ),
-    (
-        SIMILAR("token_set"),
-        "it is Paris or London",
-        "Paris",
-        1.0,
-        "the documented hole: words around the truth",
+    verify.json_equal: (
+        ({"a": np.array([1, 2])}, '{"a": [1, 2]}', 1.0, "an array is a list"),
+        ("false", "0", 0.0, "false is not 0"),
+        ("1", b"1", None, "a truth in bytes"),
+        ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
     ),
-    (SIMILAR(), None, "Paris", 0.0, "nothing is similar to a truth"),
-    (
-        SIMILAR(),
-        "Paris",
-        float("nan"),
-        None,
-        "a truth of NaN, which is how tables write a missing one",
+    partial(verify.json_equal, text="matches"): (
+        ('[" oslo. "]', ["Oslo"], 1.0, "case and a full stop"),
     ),
-    (
-        SIMILAR(),
-        "a" * 40_000,
-        "a" * 80_000,
-        40_000 / 120_000,
-        "20,000 characters of each are compared",
+    SIMILAR("token_set"): (
+        ("it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
     ),
-    (PARTLY, '{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
-    (
-        PARTLY,
-        '{"a": {"x": 1, "y": 2}}',
-        '{"a": {"x": 1, "y": 3}}',
-        0.5,
-        "a key earns what its value earns",
+    SIMILAR(): (
+        (None, "Paris", 0.0, "nothing is similar to a truth"),
+        ("Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
+        ("a" * 40_000, "a" * 80_000, 40_000 / 120_000, "20,000 characters of each are compared"),
     ),
-)
+    PARTLY: (
+        ('{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
+        ('{"a": {"x": 1, "y": 2}}', '{"a": {"x": 1, "y": 3}}', 0.5, "a key earns what its value earns"),
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("verifier", "prediction", "truth", "expected"), table(*VERDICTS)
-)
+ROWS = [(verifier, *row) for verifier, rows in VERDICTS.items() for row in rows]
+
+
+@pytest.mark.parametrize(("verifier", "prediction", "truth", "expected"), table(*ROWS))
 def test_a_verifier_judges_a_prediction_by_its_truth(
     verifier, prediction, truth, expected
 ):
