@@ -105,7 +105,9 @@ class Comparing(ModelJudge):
         `times` is how many siblings are the same as each text: they tie with one
         another.
         """
-        reasons, failures, raw = [], [], []
+        reasons = []
+        failures = []
+        raw = []
         for order, answer in calls:
             if label in order and answer.failed:
                 failures.append(answer.failed)
@@ -115,9 +117,11 @@ class Comparing(ModelJudge):
                 if not answer.failed:
                     reasons.append(answer.value["reason"])
         count = times[label] - 1
-        wins, turned = count / 2, []
+        wins = count / 2
+        turned = []
         for other in times:
-            before, behind = points.get((label, other)), points.get((other, label))
+            before = points.get((label, other))
+            behind = points.get((other, label))
             if before is not None and behind is not None:
                 wins += times[other] * (before + 1 - behind) / 2
                 count += times[other]

@@ -90,7 +90,8 @@ class _Running:
 
     def __init__(self, metric: Any, concurrency: int) -> None:
         self.metric = _copied(metric)
-        self.free, self.first = asyncio.Semaphore(concurrency), asyncio.Lock()
+        self.free = asyncio.Semaphore(concurrency)
+        self.first = asyncio.Lock()
 
     @property
     def steps_missing(self) -> bool:
@@ -146,7 +147,8 @@ class from_deepeval(Primitive):
 
     def __repr__(self) -> str:
         """Show the arguments of the metric, too: a fingerprint tells it from others."""
-        metric, options = self.metric, inspect.signature(type(self.metric)).parameters
+        metric = self.metric
+        options = inspect.signature(type(self.metric)).parameters
         arguments = []
         for name, value in vars(metric).items():
             if name not in options or value is None:

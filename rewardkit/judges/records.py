@@ -57,7 +57,8 @@ class JudgeReport(HasPage):
     def verdict(self) -> str:
         """Whether the judge can be used, and why, in one sentence."""
         ratings = self.ratings
-        kappa, sentence = ratings.kappa, ratings.phrase
+        kappa = ratings.kappa
+        sentence = ratings.phrase
         if not len(ratings.rows):
             cases = counted(len(ratings.labels), "case")
             return f"Inconclusive: none of the {cases} was judged."

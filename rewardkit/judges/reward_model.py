@@ -138,7 +138,8 @@ class _LoadedModel:
         ids = torch.full(shape, self.pad or 0)
         mask = torch.zeros_like(ids)
         for row, text in enumerate(texts):
-            ids[row, : len(text)], mask[row, : len(text)] = torch.tensor(text), 1
+            ids[row, : len(text)] = torch.tensor(text)
+            mask[row, : len(text)] = 1
         device = self.model.device
         with torch.inference_mode():
             output = self.model(
@@ -252,7 +253,8 @@ class reward_model(Primitive):
                     verdicts[row]["truncated"] = True
                     texts[row] = tokens[:1] + tokens[len(tokens) - longest + 1 :]
             except NotJudged as error:
-                scores[row], verdicts[row]["reason"] = error, str(error)
+                scores[row] = error
+                verdicts[row]["reason"] = str(error)
         # the longest first: too large shows at once
         order = sorted(texts, key=lambda row: len(texts[row]), reverse=True)
         size = self.batch_size if model.pad is not None else 1

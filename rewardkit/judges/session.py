@@ -107,7 +107,8 @@ class Session:
         cached: bool,
     ) -> None:
         self.offline = bool(recorded) and base_url is None
-        self.limits, self.spent = limits, Spent()
+        self.limits = limits
+        self.spent = Spent()
         url = base_url or os.environ.get(ADDRESS, "").strip() or OPENAI_URL
         self.server = Server(url, model, limits.timeout, limits.retries)
         if self.server.key == NO_KEY and url == OPENAI_URL and not self.offline:
@@ -117,7 +118,8 @@ class Session:
             )
         from aiolimiter import AsyncLimiter
 
-        requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
+        requests = limits.requests_per_minute
+        tokens = limits.tokens_per_minute
         # requests are spread evenly
         self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None
         self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
@@ -231,7 +233,8 @@ class Session:
                 _count(columns["completion_tokens"]),
             )
             self.spent.cost += self.limits.cost(tokens) or 0.0
-        text, reason = columns["completion"] or "", ""
+        text = columns["completion"] or ""
+        reason = ""
         if refusal := columns.get("refusal"):
             text = str(refusal)
             reason = f"the judge refuses: {text[:ANSWER_EXCERPT]}"
@@ -258,7 +261,8 @@ class Session:
         """Ask once, in the next form of schema where a server refuses one."""
         import openai
 
-        form, body = self.form, dict(request)
+        form = self.form
+        body = dict(request)
         if "response_format" in body:
             body["response_format"] = schema_form(body["response_format"], form)
         body = {name: value for name, value in body.items() if value is not None}
@@ -312,7 +316,9 @@ class Session:
 
     def end_reason(self) -> str:
         """Return why this run makes no further call, "" while it may."""
-        limits, spent, now = self.limits, self.spent, time.monotonic()
+        limits = self.limits
+        spent = self.spent
+        now = time.monotonic()
         if spent.ended and now < spent.until:
             return spent.ended
         if limits.budget is not None and spent.cost >= limits.budget:

@@ -196,7 +196,8 @@ def says_error(text: str) -> bool:
 
 
 def _reports_error(record: Mapping[str, Any]) -> bool:
-    error, status = record.get("error"), record.get("status")
+    error = record.get("error")
+    status = record.get("status")
     if isinstance(error, str | int | list | Mapping) and error:
         return True
     if isinstance(status, str):
@@ -300,13 +301,16 @@ def _pieces_of_kind(text: str, tags: re.Pattern[str], wanted: str) -> list[str]:
     too: the template gave its beginning.
     """
     pieces: list[tuple[str, str]] = []
-    kind, start = "text", 0
+    kind = "text"
+    start = 0
     for tag in tags.finditer(text):
         is_closing = bool(tag[1])
         if kind == "text" and tag[0] == "</think>":
-            pieces, start = [], tag.end()
+            pieces = []
+            start = tag.end()
         elif kind == tag[2] or (kind == "text" and not is_closing):
             pieces.append((kind, text[start : tag.start()]))
-            kind, start = "text" if is_closing else tag[2], tag.end()
+            kind = "text" if is_closing else tag[2]
+            start = tag.end()
     pieces.append((kind, text[start:]))
     return [piece for kind, piece in pieces if kind == wanted]

@@ -97,7 +97,8 @@ def _hints(primitive: type[Any]) -> list[tuple[str, Any]]:
 
 def check_option(option: str, value: Any, hint: Any) -> Any:
     """Return the value to keep, or raise a ValueError where the hint forbids it."""
-    origin, parts = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    parts = get_args(hint)
     if origin is Annotated:
         for rule in parts[1:]:
             value = rule(option, value)

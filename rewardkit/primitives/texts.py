@@ -120,12 +120,14 @@ def _strip_punctuation(text: str, *, spaces: bool) -> str:
     first, last = (pattern.search(text) for pattern in _OUTER[spaces])
     if first is None or last is None:
         return text
-    start, end = first.start(), last.end()
+    start = first.start()
+    end = last.end()
     if start and (
         _NUMBER_START.match(text, start - 1) or _is_part_of_word(text, start, end)
     ):
         start -= 1
-    before, behind = text[:start], text[end:]
+    before = text[:start]
+    behind = text[end:]
     has_several = bool(_SEVERAL.search(text, start, end))
     brackets = _BRACKETS if has_several else ()
     if before and not _WORD_STARTS.match(text, start):
@@ -227,7 +229,8 @@ def places_of_word(word: str, text: str) -> Iterator[int]:
     """
     before = _BEFORE_BORDER[_border(word[0])]
     after = _AFTER_BORDER[_border(word[-1])]
-    rejected, at = 0, text.find(word)
+    rejected = 0
+    at = text.find(word)
     while at >= 0 and rejected < MOST_REJECTED:
         end = at + len(word)
         if before.match(text, at) and after.match(text, end):

@@ -53,11 +53,9 @@ def aggregate(
     """
     check_weights(weights, aggregation=aggregation, on_missing=on_missing)
     has_weight = weights != 0
-    scores, gated, weights = (
-        scores[:, has_weight],
-        gated[:, has_weight],
-        weights[has_weight],
-    )
+    scores = scores[:, has_weight]
+    gated = gated[:, has_weight]
+    weights = weights[has_weight]
     unscored = np.isnan(scores)  # (rows, components with a weight)
     missing = unscored & ~gated
     counts = ~gated

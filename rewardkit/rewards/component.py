@@ -203,7 +203,8 @@ class Component:
         sources_seen(filter(None, [self.function, self.gate]))
 
     def _problems(self) -> Iterator[str]:
-        weight, low_high = self.weight, self.range
+        weight = self.weight
+        low_high = self.range
         if (
             isinstance(weight, bool)
             or not isinstance(weight, int | float)

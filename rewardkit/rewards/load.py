@@ -117,7 +117,8 @@ def run_file(path: Path) -> ModuleType:
     importlib.invalidate_caches()
     sys.path.insert(0, str(path.parent))
     # bytecode of modules beside it would take two edits of one second for one
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    writes = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     try:
         content = path.read_bytes()
         module = _run(_name(path.stem, str(path).encode()), str(path), content, content)
@@ -156,7 +157,8 @@ def _name(stem: str, content: bytes) -> str:
 
 def _run(name: str, place: str, text: str | bytes, content: bytes) -> ModuleType:
     """Run a text as a module whose name, for pickling, is made from its content."""
-    before, module = sys.modules.get(name), ModuleType(name)
+    before = sys.modules.get(name)
+    module = ModuleType(name)
     source = {MODULE_SOURCE: content, SOURCE_HASH: source_hash(content)}
     vars(module).update({"__file__": place, **source})
     sys.modules[name] = module

@@ -94,7 +94,8 @@ def run_beside(temporary: Path, text: str, label: str) -> Iterator[ModuleType]:
     trial = temporary.with_name(
         f"{temporary.name.strip('.').replace('.', '_')}_trial.py"
     )
-    before, trying = set(sys.modules), _TRYING.set(True)
+    before = set(sys.modules)
+    trying = _TRYING.set(True)
     try:
         trial.write_text(text, encoding="utf-8")
         try:
@@ -210,7 +211,8 @@ class Writer:
         if not (source.module or clash or self.private or (source.file and self.top)):
             self.names |= source.names
             if source.file:
-                self.top, self.bound = source.text, source.names
+                self.top = source.text
+                self.bound = source.names
             else:
                 self.texts.append(source.text)
             return ""

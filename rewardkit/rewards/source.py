@@ -86,7 +86,8 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
         return name, Source(
             text=_statement(value, name, owner) + "\n", names={name: value}
         )
-    path, unset = Path(str(module.__file__)), object()
+    path = Path(str(module.__file__))
+    unset = object()
     beside = imports_beside(text, path.parent)
     if beside and folder.resolve() != path.parent:
         raise RewardError(

@@ -236,7 +236,8 @@ def read_answer(body: str) -> dict[str, Any]:
             raise ValueError(choice)
     except (ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"the answer is no chat completion: {preview(body)}") from None
-    content, usage = message.get("content"), answer.get("usage") or {}
+    content = message.get("content")
+    usage = answer.get("usage") or {}
     columns = {
         "completion": None if content is None else content_text(content),
         "finish_reason": choice.get("finish_reason"),

@@ -81,7 +81,8 @@ def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[SourceRows]:
             part = SourceRows({}, [Place(0, "is empty")])
             if path.stat().st_size:
                 part = _read_file(path, wanted)
-            columns, name = part.columns, path.name
+            columns = part.columns
+            name = path.name
             if split:
                 columns = {"split": [split] * len(part.places), **columns}
                 name = f"{split}/{name}"

@@ -99,7 +99,10 @@ def join_columns(
             "the set of this run, and the right column?"
         )
     filled = dict(columns)
-    brought, gains, left_out, differences = [], [], [], []
+    brought = []
+    gains = []
+    left_out = []
+    differences = []
     for column, cells in joined.items():
         if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES):
             left_out.append(column)
@@ -205,7 +208,8 @@ def fill_columns(
     columns: Columns, fill: Mapping[str, Any]
 ) -> tuple[Columns, list[str]]:
     """Put constants where columns have no value, and say on how many rows."""
-    filled, notes = dict(columns), []
+    filled = dict(columns)
+    notes = []
     rows = len(columns["completion"])
     for name, value in fill.items():
         logged = columns.get(name, [None] * rows)
@@ -291,10 +295,12 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
         text += "\nassistant\n"
     text = _SPECIAL.sub(_line, unicodedata.normalize("NFC", text))
     turns = []
-    start, role = 0, ""
+    start = 0
+    role = ""
     for mark in _TURN.finditer(text):
         turns.append((role, _plain(text[start : mark.start()])))
-        start, role = mark.end(), _ROLES[(mark["line"] or mark["colon"]).lower()]
+        start = mark.end()
+        role = _ROLES[(mark["line"] or mark["colon"]).lower()]
     turns.append((role, _plain(text[start:])))
     return turns if turns[0][1] else turns[1:]
 

@@ -73,7 +73,8 @@ def load_rollouts(
             f"({len(rejected)} rows kept out)"
         )
     values = rows.keep([not place.reason for place in rows.places]).columns
-    notes, cautions = [*log.notes], [*log.warnings]
+    notes = [*log.notes]
+    cautions = [*log.warnings]
     if fill:
         values, sentences = fill_columns(values, fill)
         notes += sentences

@@ -49,7 +49,8 @@ def read_prompts(
     missing = [None] * len(rows.places)
     prompts = rows.columns.get(prompt_name, missing)
     ids = rows.columns.get(id_name, missing)
-    rejected, repeats = [], []
+    rejected = []
+    repeats = []
     by_id: dict[str, tuple[dict[str, Any], str]] = {}  # with its place
     for row, place in enumerate(rows.places):
         if place.reason:
@@ -110,7 +111,8 @@ def _others(
     columns: Columns, used: Collection[str], reserved: Collection[str]
 ) -> tuple[Columns, list[str]]:
     """Return the columns to keep, in JSON's types, and warnings of the others."""
-    others, warnings = {}, []
+    others = {}
+    warnings = []
     for name, cells in columns.items():
         reason = ""
         if name in used:

@@ -186,7 +186,8 @@ def sample(
     all_prompts, rejected, warnings = read_prompts(
         prompts, columns=columns, system=system, reserved=RESERVED
     )
-    path, chosen = Path(output), all_prompts[:limit]
+    path = Path(output)
+    chosen = all_prompts[:limit]
     rows, broken = read_log(path)
     policy = policy or model
     settings = dict(

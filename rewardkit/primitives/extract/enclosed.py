@@ -204,7 +204,8 @@ class code_block(Extractor):
 
     def text_at(self, completion: str, span: Span) -> str:
         """Return the code without the quote marks and the indentation of its fence."""
-        code, end = completion[slice(*span)], span[0]
+        code = completion[slice(*span)]
+        end = span[0]
         while completion[end - 1].isspace():
             end -= 1
         fence = _FENCE.match(completion, completion.rfind("\n", 0, end) + 1)

@@ -172,7 +172,8 @@ def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
     """Find the spans around letters, far enough to see what is said; none overlap."""
     spans: list[Span] = []
     for match in letter.finditer(text):
-        start, end = max(0, match.start() - 200), match.end() + 100
+        start = max(0, match.start() - 200)
+        end = match.end() + 100
         if spans and start <= spans[-1][1]:
             start = spans.pop()[0]
         spans.append((start, end))
@@ -207,7 +208,8 @@ def _not_taken_back(
     named: tuple[list[Span], ...] = ([], [], [])
     plainest: dict[str, int] = {}  # letter, or "" for all -> rank of its denials
     for start in sorted({*ranks, *denials}, reverse=True):
-        rank, letter = ranks.get(start, ALONE), text[start].lower()
+        rank = ranks.get(start, ALONE)
+        letter = text[start].lower()
         if start in denials:
             denied = denials[start]
             plainest[denied] = min(rank, plainest.get(denied, rank))

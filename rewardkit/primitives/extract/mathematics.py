@@ -217,7 +217,8 @@ def _find_last_number(
     spans += [match.span() for match in _ODD_NUMBER.finditer(piece)]
     numbers: list[Span] = []
     for first, last in spans:
-        first, last = start + first, start + last
+        first = start + first
+        last = start + last
         if any(formula[0] <= first < formula[1] for formula in formulas):
             continue
         if not _NEGATION.search(text, max(start, first - 8), first):

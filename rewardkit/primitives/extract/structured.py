@@ -230,9 +230,11 @@ class json_value(Extractor):
         text: str | None = completion[slice(*span)]
         if self.path is None and not self.repair:
             return text
-        value, reading = read_json(text or ""), "strict"
+        value = read_json(text or "")
+        reading = "strict"
         if value is None and self.repair:
-            text, reading = _repair(text or ""), "repaired"
+            text = _repair(text or "")
+            reading = "repaired"
             value = read_json(text or "")
         if self.path is not None:
             text = _text_at(value, self.path)

@@ -324,7 +324,8 @@ class citations(Primitive):
     label: Label = "Source"
 
     def __call__(self, completion: Any, known_ids: Any) -> float | None:
-        turns, ids = read_turns(completion), _read_ids(known_ids)
+        turns = read_turns(completion)
+        ids = _read_ids(known_ids)
         answer = final_answer(turns) if turns else None
         if answer is None or ids is None:
             return None

@@ -95,7 +95,8 @@ def _find_faults(
         )
         placed[rule.name] = []
         for parent in placed[rule.parent]:
-            first, last = bisect_left(pairs, parent[:1]), bisect_left(pairs, parent[1:])
+            first = bisect_left(pairs, parent[:1])
+            last = bisect_left(pairs, parent[1:])
             inner = pairs[first:last]
             placed[rule.name] += inner
             inner_fault = _fault_of(rule, inner, ends.get(parent, -1), parent[1])
@@ -134,7 +135,8 @@ def _find_pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span]
         tokens.append((*match.span(), bool(match[1])))
         if not match[1] and match[0].endswith("/>"):
             tokens.append((*match.span(), True))
-    openings, closings = tokens[::2], tokens[1::2]
+    openings = tokens[::2]
+    closings = tokens[1::2]
     closed = sum(is_closing for _, _, is_closing in tokens)
     if 2 * closed != len(tokens):
         return [], f"is opened {len(tokens) - closed} times and closed {closed} times"

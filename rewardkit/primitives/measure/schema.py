@@ -86,7 +86,8 @@ class json_schema(OfText):
             value = value_at(read_strict_json(text), self.path)
         deadline = _Deadline(time.monotonic() + self.timeout)
         token = _deadline.set(deadline)
-        share, faults = 0.0, ["no JSON"]
+        share = 0.0
+        faults = ["no JSON"]
         try:
             if value is not NO_JSON:
                 share, faults = self._check(value)

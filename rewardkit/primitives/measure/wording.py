@@ -199,7 +199,8 @@ def _count_sections(text: str) -> int:
     """Count the sections with different titles and different beginnings."""
     headings = list(_HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings), len(text)][1:]
-    titles, beginnings = [], []
+    titles = []
+    beginnings = []
     for heading, end in zip(headings, ends, strict=True):
         lines = text[heading.end() : end].strip().split("\n", SECTION_LINES)
         first = next(filter(bare_words, lines[:SECTION_LINES]), None)
@@ -249,13 +250,16 @@ class similarity(Primitive):
         if a == b:
             return 1.0
         if self.method == "partial":
-            short, long = a[:LONGEST_PIECE], b[:LONGEST_COMPARED]
+            short = a[:LONGEST_PIECE]
+            long = b[:LONGEST_COMPARED]
             return fuzz.partial_ratio(short, long) / 100.0 * len(short) / max(1, len(a))
-        short, long = a[:LONGEST_COMPARED], b[:LONGEST_COMPARED]
+        short = a[:LONGEST_COMPARED]
+        long = b[:LONGEST_COMPARED]
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
         if self.method == "ratio":
             return float(fuzz.ratio(short, long) / 100.0 * share)
         # In words, so that those of Chinese are words, too.
-        short, long = " ".join(words(short)), " ".join(words(long))
+        short = " ".join(words(short))
+        long = " ".join(words(long))
         ratio = getattr(fuzz, f"{self.method}_ratio")
         return float(ratio(short, long) / 100.0 * share)

@@ -329,7 +329,8 @@ def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
 
 def _error(a: Number, b: Number) -> tuple[Fraction, Fraction]:
     """Return the distance and the larger magnitude of two numbers."""
-    first, second = Fraction(a), Fraction(b)
+    first = Fraction(a)
+    second = Fraction(b)
     return abs(first - second), max(abs(first), abs(second))
 
 

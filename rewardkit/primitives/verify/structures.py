@@ -114,7 +114,8 @@ def _credit(
         pairs = list(zip_longest(a, b, fillvalue=NO_JSON))
     elif isinstance(a, str) and isinstance(b, str):
         if folded:
-            a, b = normal_text(a), normal_text(b)
+            a = normal_text(a)
+            b = normal_text(b)
         return float(a == b)
     else:
         return float(type(a) is type(b) and bool(a == b))
@@ -179,7 +180,8 @@ def _score_lists(
 ) -> float | None:
     """Return the share of equal elements; without `partial` only 1.0 or 0.0."""
     true_or_false(partial=partial)
-    truth, answer = _read_elements(ground_truth), _read_elements(prediction)
+    truth = _read_elements(ground_truth)
+    answer = _read_elements(prediction)
     if truth is None:
         return None
     if answer is None:
@@ -287,7 +289,9 @@ def _read_enumeration(text: str, depth: int) -> list[Key]:
 
 def _choose_separators(places: list[re.Match[str]]) -> list[re.Match[str]]:
     """Choose the separators that count: semicolons, else commas, with a last "and"."""
-    semicolons, commas, ands = [], [], []
+    semicolons = []
+    commas = []
+    ands = []
     for place in places:
         if place[0] == "and":
             ands.append(place)
@@ -347,7 +351,8 @@ def separators(
 
 def between(text: str, places: Sequence[re.Match[str]]) -> list[str]:
     """Return the stripped texts before, between and behind some places."""
-    texts, start = [], 0
+    texts = []
+    start = 0
     for place in places:
         texts.append(text[start : place.start()].strip())
         start = place.end()

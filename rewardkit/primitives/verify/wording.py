@@ -128,7 +128,8 @@ def f1(prediction: Any, ground_truth: Any) -> float | None:
         return None
     if prediction is None:
         return 0.0
-    answer, truth = _bag_of_words(str(prediction)), _bag_of_words(str(ground_truth))
+    answer = _bag_of_words(str(prediction))
+    truth = _bag_of_words(str(ground_truth))
     if not answer or not truth:
         return float(matches(prediction, ground_truth) or False)
     return 2.0 * (answer & truth).total() / (answer.total() + truth.total())
@@ -185,5 +186,6 @@ def choice_equal(
     >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
     (True, False, None)
     """
-    truth, choice = read_choice(ground_truth, options), read_choice(prediction, options)
+    truth = read_choice(ground_truth, options)
+    choice = read_choice(prediction, options)
     return None if truth is None else choice == truth

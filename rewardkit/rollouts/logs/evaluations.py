@@ -70,7 +70,8 @@ def _sample_row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
     error = sample.error.message if sample.error else None
     if error and not sample.output.completion:
         return ValueError(f"ended in an error: {' '.join(error.split())[:200]}")
-    prompt, target = sample.input, sample.target
+    prompt = sample.input
+    target = sample.target
     if not isinstance(prompt, str):
         prompt = list(map(_plain, prompt))
     if isinstance(target, list) and len(target) == 1:
@@ -157,7 +158,8 @@ NO_METRIC = ALL_ALIASES.union(
 
 
 def _are_traces(columns: Columns) -> bool:
-    traces, tasks = columns.get("traces", ()), columns.get("task", ())
+    traces = columns.get("traces", ())
+    tasks = columns.get("task", ())
     return isinstance(first(traces), list) and isinstance(first(tasks), Mapping)
 
 
@@ -192,7 +194,8 @@ def _rows_of(
             if path:
                 rows.append(_trace_row(episode, trace, path, weights))
             else:
-                trace_id, error = trace.get("id"), _error(trace)
+                trace_id = trace.get("id")
+                error = _error(trace)
                 rows.append(
                     ValueError(f"trace {trace_id} has no message of a model{error}")
                 )

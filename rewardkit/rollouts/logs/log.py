@@ -98,7 +98,8 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
         components[component] = column
         weights[component] = weight
     notes = list(log.notes)
-    rewards, recorded = [], []
+    rewards = []
+    recorded = []
     for name, weight in log.weights.items():
         if weight:
             rewards.append(names[name])
@@ -121,9 +122,11 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
 
 def _free_name(name: str, names: Collection[str]) -> str:
     """Return the name, with a number behind it where it is taken."""
-    free, number = name, 2
+    free = name
+    number = 2
     while free in names:
-        free, number = f"{name}_{number}", number + 1
+        free = f"{name}_{number}"
+        number = number + 1
     return free
 
 

@@ -88,10 +88,12 @@ def math_equal(
     (True, False)
     """
     check_tolerances(absolute, relative)
-    truth, number = plain_number(ground_truth), plain_number(prediction)
+    truth = plain_number(ground_truth)
+    number = plain_number(prediction)
     if truth is not None and number is not None:
         return alike(number, truth, absolute, relative)
-    expected, answer = _text_to_read(ground_truth), _text_to_read(prediction) or ""
+    expected = _text_to_read(ground_truth)
+    answer = _text_to_read(prediction) or ""
     if expected is None:
         return None
     if len(expected) > LONGEST_EXPRESSION:
@@ -135,7 +137,8 @@ def _judge(
     answer: str, expected: str, absolute: float, relative: float
 ) -> tuple[Verdict, str | None]:
     """Return the verdict on two texts, and the reason why there is no better one."""
-    prediction, truth = normal_latex(answer), normal_latex(expected)
+    prediction = normal_latex(answer)
+    truth = normal_latex(expected)
     if not truth:
         return None, None
     if absolute or relative:

@@ -82,7 +82,8 @@ def compare(
 def _compare_values(
     answer: str, truth: str, same: Same, tolerance: Tolerance
 ) -> Verdict | Undecided:
-    value, expected = _read_value(answer), _read_value(truth)
+    value = _read_value(answer)
+    expected = _read_value(truth)
     if value is None or expected is None:
         return UNDECIDED
     if isinstance(value, str) or isinstance(expected, str):
@@ -92,7 +93,8 @@ def _compare_values(
 
 def _compare_options(answer: str, truth: str, same: Same) -> Verdict | Undecided:
     """Compare labelled options: (C) 12 is C to one, and 12 to another."""
-    options, truths = _split_option(answer), _split_option(truth)
+    options = _split_option(answer)
+    truths = _split_option(truth)
     if len(options) == len(truths) == 2:
         return all_of(map(same, options, truths))
     if len(options) + len(truths) == 3:
@@ -111,7 +113,8 @@ def _compare_lists(
 ) -> Verdict | Undecided:
     brackets, elements = _split_list(answer)
     true_brackets, true_elements = _split_list(truth)
-    answer_is_list, truth_is_list = elements != [answer], true_elements != [truth]
+    answer_is_list = elements != [answer]
+    truth_is_list = true_elements != [truth]
     if not (answer_is_list or truth_is_list) or not (elements and true_elements):
         return UNDECIDED
     if not (answer_is_list and truth_is_list):
@@ -121,10 +124,8 @@ def _compare_lists(
             return UNDECIDED
     kinds = {brackets, true_brackets}
     if kinds <= {"", "{}"}:
-        values, truths = (
-            set(map(_read_value, elements)),
-            set(map(_read_value, true_elements)),
-        )
+        values = set(map(_read_value, elements))
+        truths = set(map(_read_value, true_elements))
         if is_exact and None not in values | truths:
             return values == truths
         if max(len(elements), len(true_elements)) <= LARGEST_SET:

@@ -135,7 +135,8 @@ def normal_latex(text: str) -> str:
         text = pattern.sub(replacement, text)
     before = ""
     while text != before:
-        before, text = text, _PARENTHESES.sub(r"\1{\2}", text)
+        before = text
+        text = _PARENTHESES.sub(r"\1{\2}", text)
     value, factor = without_unit(re.sub(r"\\exp\s*(?=\{)", "e^", text))
     value = value.strip()
     if _THOUSANDS.fullmatch(value):

@@ -97,7 +97,8 @@ def _compare_expressions(answer: str, truth: str, tolerance: Tolerance) -> Verdi
     a = read_latex(answer)
     if a is None:
         return False
-    a, b = _as_union(a), _as_union(b)
+    a = _as_union(a)
+    b = _as_union(b)
     if max(_count_bits(a), _count_bits(b)) > MOST_POWER_BITS:
         return bool(a == b)
     verdict = None
@@ -160,7 +161,8 @@ def _same_relation(a: Any, b: Any) -> Verdict:
         b = b.reversed
     if a.func != b.func:
         return False
-    x, y = _simplify(a.lhs - a.rhs), _simplify(b.lhs - b.rhs)
+    x = _simplify(a.lhs - a.rhs)
+    y = _simplify(b.lhs - b.rhs)
     is_equation = isinstance(a, Eq | sympy.Ne)
     if is_equation:
         x = sympy.fraction(sympy.together(x))[0]
@@ -176,7 +178,8 @@ def _same_relation(a: Any, b: Any) -> Verdict:
 
 def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
     """Compare values; those with letters by samples of them."""
-    x, y = _simplify(a), _simplify(b)
+    x = _simplify(a)
+    y = _simplify(b)
     if not x.free_symbols | y.free_symbols:
         return _same_number(x, y, tolerance, DIGITS_OF_NUMBERS)
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
@@ -203,7 +206,9 @@ def _simplify(a: Expr) -> Expr:
 def _sample(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
     """Evaluate both with all letters above 1, between 0 and 1, and below 0."""
     letters = sorted(x.free_symbols | y.free_symbols, key=str)
-    above, between, below = {}, {}, {}
+    above = {}
+    between = {}
+    below = {}
     for place, letter in enumerate(letters):
         above[letter] = Rational(10 * place + 23, 7)
         between[letter] = Rational(5, 10 * place + 17)
