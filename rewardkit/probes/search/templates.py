@@ -43,7 +43,8 @@ MARKS_SLOT = "\ue00c"
 """Slot of the same list, each answer in a mark of its own."""
 
 LISTING_SLOTS = "".join((*LIST_SLOTS, MARKS_SLOT))
-ALL_SLOTS = WRONG_SLOTS + BEFORE + BEHIND + OPENING + CLOSING + TAIL + LISTING_SLOTS
+FORMAT_SLOTS = BEFORE + BEHIND + OPENING + CLOSING + TAIL
+ALL_SLOTS = WRONG_SLOTS + FORMAT_SLOTS + LISTING_SLOTS
 WRONG_MARKED = OPENING + WRONG_SLOTS[0] + CLOSING
 
 LISTABLE_KINDS = ("number", "choice", "text", "mathematics")
@@ -53,7 +54,7 @@ LONGEST_SEARCHED = 20_000
 """Characters of a completion. Our choice: some five thousand tokens."""
 
 GLUED_LIST = re.compile(
-    rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{ALL_SLOTS}])[{LISTING_SLOTS}]"
+    rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{FORMAT_SLOTS}])[{LISTING_SLOTS}]"
     rf"|[{LISTING_SLOTS}][\w{LISTING_SLOTS}{WRONG_SLOTS}]"
 )
 """A list run into something else, so that its ends could be read as another answer."""
