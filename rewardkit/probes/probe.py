@@ -40,14 +40,13 @@ from rewardkit.probes.options import (
 )
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import Inconclusive, ProbeResult, count_alarms
-from rewardkit.probes.runner import Tries, runs_users_code
+from rewardkit.probes.runner import Tries, measure_subjects, runs_users_code
 from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.probes.trials import (
     WILD,
     ProbeTrial,
-    measure_subjects,
     run_trials,
     tally_trials,
 )

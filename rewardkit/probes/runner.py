@@ -26,6 +26,10 @@ MOST_IN_PIECE = 1024  # rows of a piece
 NO_BUDGET = 1e9  # seconds, for a budget without an end
 HOPELESS_CALLS = 4  # late calls, none of which came back, that end it: our choice
 
+MEASURED_TIMES = 4
+"""How often the same completions are scored to see whether they earn the same. Our
+choice."""
+
 
 @dataclass(frozen=True)
 class RowOutcome:
@@ -309,3 +313,52 @@ def _outcome_of(scored: Outcomes, row: int) -> RowOutcome:
         if reason:
             reasons[name] = reason
     return RowOutcome(float(scored.rewards[row]), scores, statuses, reasons)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a subject's reference and baseline got, and their rewards when repeated."""
+
+    reference: RowOutcome
+    baseline: RowOutcome
+    repeated: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def spread(self) -> float:
+        """Return the largest difference between rewards of the same completion."""
+        pairs = [(self.reference.reward, self.baseline.reward), *self.repeated]
+        spread = 0.0
+        for rewards in zip(*pairs, strict=True):
+            judged = [reward for reward in rewards if not math.isnan(reward)]
+            if judged:
+                spread = max(spread, max(judged) - min(judged))
+        return spread
+
+
+def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Measured]:
+    """Score the reference and the baseline of each subject.
+
+    They are scored several times where code of the user's own runs.
+
+    Returns:
+        Rollout id -> what they got, of the subjects that could be tried.
+    """
+    texts: list[tuple[Subject, str, Mapping[str, Any]]] = []
+    for subject in subjects:
+        texts.append((subject, subject.reference, {}))
+        texts.append((subject, subject.baseline, {}))
+    measured: dict[Any, Measured] = {}
+    for _ in range(MEASURED_TIMES if runs_users_code(tries.reward) else 1):
+        outcomes = tries.on(texts)
+        for subject, reference, baseline in zip(
+            subjects, outcomes[::2], outcomes[1::2], strict=True
+        ):
+            if reference is None or baseline is None:
+                continue
+            key = subject.rollout_id
+            if key not in measured:
+                measured[key] = Measured(reference, baseline)
+            else:
+                rewards = reference.reward, baseline.reward
+                measured[key].repeated.append(rewards)
+    return measured

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import BEATS
-from rewardkit.probes.runner import RowOutcome, Tries, rewards_in, runs_users_code
+from rewardkit.probes.runner import RowOutcome, Tries, rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.strategies.notations import LAYOUT
@@ -25,10 +25,6 @@ PILOT_SUBJECTS = 4
 """Subjects of a part on which everything is tried; on the others what shows a fault
 there, and right answers in all notations. Our choice: a hole on a third of the prompts
 is met four times in five."""
-
-MEASURED_TIMES = 4
-"""How often the same completions are scored to see whether they earn the same. Our
-choice."""
 
 
 @dataclass(frozen=True)
@@ -70,55 +66,6 @@ class ProbeTrial:
         return any(
             outcome is not None and outcome.failures for outcome in self.outcomes
         )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a subject's reference and baseline got, and their rewards when repeated."""
-
-    reference: RowOutcome
-    baseline: RowOutcome
-    repeated: list[tuple[float, float]] = field(default_factory=list)
-
-    @property
-    def spread(self) -> float:
-        """Return the largest difference between rewards of the same completion."""
-        pairs = [(self.reference.reward, self.baseline.reward), *self.repeated]
-        spread = 0.0
-        for rewards in zip(*pairs, strict=True):
-            judged = [reward for reward in rewards if not math.isnan(reward)]
-            if judged:
-                spread = max(spread, max(judged) - min(judged))
-        return spread
-
-
-def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Measured]:
-    """Score the reference and the baseline of each subject.
-
-    They are scored several times where code of the user's own runs.
-
-    Returns:
-        Rollout id -> what they got, of the subjects that could be tried.
-    """
-    texts: list[tuple[Subject, str, Mapping[str, Any]]] = []
-    for subject in subjects:
-        texts.append((subject, subject.reference, {}))
-        texts.append((subject, subject.baseline, {}))
-    measured: dict[Any, Measured] = {}
-    for _ in range(MEASURED_TIMES if runs_users_code(tries.reward) else 1):
-        outcomes = tries.on(texts)
-        for subject, reference, baseline in zip(
-            subjects, outcomes[::2], outcomes[1::2], strict=True
-        ):
-            if reference is None or baseline is None:
-                continue
-            key = subject.rollout_id
-            if key not in measured:
-                measured[key] = Measured(reference, baseline)
-            else:
-                rewards = reference.reward, baseline.reward
-                measured[key].repeated.append(rewards)
-    return measured
 
 
 def run_trials(

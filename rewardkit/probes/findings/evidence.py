@@ -13,12 +13,11 @@ from typing import Any
 
 from rewardkit.answers.kinds import read_truth
 from rewardkit.findings import Example, Finding, read_codes
-from rewardkit.probes.runner import RowOutcome, Tries, reward_for
+from rewardkit.probes.runner import Measured, RowOutcome, Tries, reward_for
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import (
     Fall,
-    Measured,
     ProbeTrial,
     RewardRange,
     Tally,
