@@ -210,11 +210,12 @@ def _mean(rewards: np.ndarray) -> float:
 def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
     """Yield what stands around the right answer in rollouts, the best paid first."""
     beside = part.ranked(part.beside(place))
-    right = [other for other in beside if not part.labels or part.labels[other]]
-    formats = [skeleton(part.text(other), draft.right) for other in right]
-    for other in beside:  # an agent says it on the way
-        formats.append(skeleton(part.text(other), draft.right, last=True))
-    yield from filter(None, formats)
+    for is_last in (False, True):  # an agent says it on the way
+        for other in beside:
+            if is_last or not part.labels or part.labels[other]:
+                form = skeleton(part.text(other), draft.right, last=is_last)
+                if form is not None:
+                    yield form
 
 
 # --- from right completions
@@ -369,13 +370,11 @@ def _plan_mark_trials(
 def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
     """Find this mark in a less paid completion of the prompt, or take all of one."""
     enough = part.earned(place) - MAY_LOSE * part.span
-    unpaid = [
-        part.text(other)
-        for other in part.ranked(part.beside(place))
-        if part.earned(other) < enough
-    ]
-    for text in unpaid:
-        for mark in find_marks(text):
-            if mark.format.name == name:
-                return mark
+    unpaid: list[str] = []
+    for other in part.ranked(part.beside(place)):
+        if part.earned(other) < enough:
+            unpaid.append(part.text(other))
+            for mark in find_marks(unpaid[-1]):
+                if mark.format.name == name:
+                    return mark
     return MarkedAnswer(Format("bare"), unpaid[0] if unpaid else "none of these")
