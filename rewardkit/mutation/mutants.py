@@ -128,9 +128,9 @@ def mutants(
             rollouts = load_rollouts(rollouts)
         reward.check_columns([str(name) for name in rollouts.table.columns])
         order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
-    functions = [
-        item.on if isinstance(item, Gate) else item for item in reward.functions
-    ]
+    functions: list[Any] = []
+    for function in reward.functions:
+        functions.append(function.on if isinstance(function, Gate) else function)
     memory = Memory(timeout, functions, budget)
     with memory:
         return _try_mutants(reward, checked_cases, rollouts, order, memory)

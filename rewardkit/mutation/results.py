@@ -107,8 +107,9 @@ class Judged:
     def point(self, rollouts: int) -> Point:
         """Show a survivor with the completion on which it differs most."""
         quotes = []
-        for first in self.differences[:1]:
-            quotes.append(Quote(self.change, first.completion, longest=160))
+        if self.differences:
+            completion = self.differences[0].completion
+            quotes.append(Quote(self.change, completion, longest=160))
         where = _capital(self.where(rollouts))
         sentence = f"{self.mutant.sentence} {where}."
         return Point("warn", self.mutant.kind, sentence, examples=quotes)

@@ -94,9 +94,9 @@ class Memory(TimeLimit):
             self._alive += [calls.function, *(rows[place] for place in places)]
         is_users = TimeLimit.needed(calls.function)
         is_original = id(calls.function) in self._originals
-        runs_here = not isinstance(calls.function, Changed) and (
-            not is_users or (is_original and self._timeout is None)
-        )
+        is_unlimited = is_original and self._timeout is None
+        is_changed = isinstance(calls.function, Changed)
+        runs_here = not is_changed and (is_unlimited or not is_users)
         size = calls.count
         if calls.is_async:
             size = concurrency(calls.function)
@@ -114,7 +114,8 @@ class Memory(TimeLimit):
                 values = answered(part)
             else:
                 values = self._run_elsewhere(part, is_original)
-            answers.update(zip([keys[place] for place in batch], values, strict=True))
+            for place, value in zip(batch, values, strict=True):
+                answers[keys[place]] = value
             if runs_here and is_users:
                 self._slowest = max(self._slowest, time.monotonic() - began)
         return [answers[key] for key in keys]
@@ -345,8 +346,9 @@ def propose_cases(
     """
     survivors: dict[int, list[int]] = defaultdict(list)
     for place, far in away.items():
-        for row in rows.ordered(np.where(rows.allowed, far, 0.0))[:1]:
-            survivors[row].append(place)
+        apart = rows.ordered(np.where(rows.allowed, far, 0.0))
+        if apart:
+            survivors[apart[0]].append(place)
     with_cases, cases = list(judged), []
     for row, places in survivors.items():
         sentences = [judged[at].mutant.sentence.rstrip(".") for at in places]
