@@ -84,18 +84,20 @@ def _choose(stubs: Sequence[Stub]) -> list[Stub]:
     """
     by_quota = list(Counter(QUOTA).elements())
     kinds = [*QUOTA, ANOTHER]
-    chosen: list[Stub] = []
+    chosen: dict[Hashable, Stub] = {}
+    prompts: Counter[str] = Counter()
     for kind in [*by_quota, *kinds * len(by_quota)]:
-        used = {stub.identity for stub in chosen}
-        prompts = Counter(stub.prompt for stub in chosen)
-        options = [
-            stub for stub in stubs if stub.kind == kind and stub.identity not in used
-        ]
+        options = []
+        for stub in stubs:
+            if stub.kind == kind and stub.identity not in chosen:
+                options.append(stub)
         if options:
-            chosen.append(min(options, key=lambda stub: prompts[stub.prompt]))
+            stub = min(options, key=lambda option: prompts[option.prompt])
+            chosen[stub.identity] = stub
+            prompts[stub.prompt] += 1
         if len(chosen) == len(by_quota):
             break
-    return sorted(chosen, key=lambda stub: kinds.index(stub.kind))
+    return sorted(chosen.values(), key=lambda stub: kinds.index(stub.kind))
 
 
 # --- what a task has that is worth a case
@@ -118,13 +120,16 @@ def _find_rows(task: Task, scores: Scores, places: Sequence[int]) -> Iterator[Wo
 
 def _find_highest(task: Task, rewards: Sequence[float]) -> Iterator[Worth]:
     rows = list(zip(rewards, task.rows, strict=True))
-    different = {(paid, row["completion"]) for paid, row in rows if paid == paid}
+    different = set()
+    for reward, row in rows:
+        if not math.isnan(reward):
+            different.add((reward, row["completion"]))
     highest = sorted(different)[-QUOTA["highest reward"] :]
-    levels = {paid for paid, _ in highest}
-    for paid, row in rows:
-        if paid in levels:
-            question = "is this worth one of the highest rewards"
-            yield "highest reward", row, f"read it to the end: {question}, {paid:.3g}?"
+    levels = {reward for reward, _ in highest}
+    for reward, row in rows:
+        if reward in levels:
+            question = f"is this worth one of the highest rewards, {reward:.3g}?"
+            yield "highest reward", row, f"read it to the end: {question}"
 
 
 def _find_differing(task: Task) -> Iterator[Worth]:
@@ -139,21 +144,23 @@ def _find_differing(task: Task) -> Iterator[Worth]:
         ways.append(measure_extractor(first, task.rows, task.truth))
     differing = []
     for place in range(len(task.rows)):
-        values = [way.values[place] for way in ways]
-        scores = [way.scores[place] for way in ways]
-        different = {_normalize(value) for value in values if value is not None}
+        answers = set()
+        pattern = []  # rows of one pattern differ in the same ways
+        for way in ways:
+            value = way.values[place]
+            pattern.append((value is None, way.scores[place]))
+            if value is not None:
+                answers.add(_normalize(value))
         is_missed = task.chosen is None or task.chosen.values[place] is None
-        if len(different) > 1 or (different and is_missed):
-            pattern = tuple(
-                (way.values[place] is None, way.scores[place]) for way in ways
-            )
-            differing.append((-len(set(scores)), -len(different), place, pattern))
+        if len(answers) > 1 or (answers and is_missed):
+            scores = {score for _, score in pattern}
+            differing.append((-len(scores), -len(answers), place, tuple(pattern)))
     differing.sort(key=lambda entry: entry[:3])
     for _, _, place, _ in in_turn(differing, lambda entry: entry[3]):
         row = task.rows[place]
-        readings = [
-            f"{way.short_code} takes {_quote(way.values[place])}" for way in ways
-        ]
+        readings = []
+        for way in ways:
+            readings.append(f"{way.short_code} takes {_quote(way.values[place])}")
         why = f"say which is the answer: {', '.join(readings)}"
         if task.truth.verified:
             why += f"; the truth is {_quote(row.get('ground_truth'))}"
@@ -196,11 +203,10 @@ def _find_plain(task: Task) -> Iterator[Worth]:
     if task.chosen is None or not task.truth.verified:
         return
     for place, row in enumerate(task.rows):
-        verdicts = {
-            way.scores[place]
-            for way in task.extractions
-            if way.values[place] is not None
-        }
+        verdicts = set()
+        for way in task.extractions:
+            if way.values[place] is not None:
+                verdicts.add(way.scores[place])
         if not verdicts:
             why = "confirm that there is no answer in it, and what that earns"
             yield "wrong", row, why

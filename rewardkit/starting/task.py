@@ -47,14 +47,14 @@ class AnswerForm:
     Attributes:
         code: What measures it: an expression, in which ``SCHEMA`` is the schema, or
             ``stated``, which asks for what `mark` reads.
-        what: Its name for a reader.
+        name: What a reader calls it.
         share: Share of the completions that keep it.
         mark: What reads a field of its own; without one it is the prediction.
         schema: The JSON schema of the answers.
     """
 
     code: str
-    what: str
+    name: str
     share: float
     mark: Extractor | None = None
     schema: dict[str, Any] | None = None
@@ -83,8 +83,8 @@ def find_form(
         schema = schema_of([row.get("ground_truth") for row in rows])
     if schema is None:
         own_mark = None if mark == extraction.extractor else mark
-        what = f"what {code_of(mark)} reads"
-        return AnswerForm("stated", what, _share_with(mark, texts), own_mark)
+        name = f"what {code_of(mark)} reads"
+        return AnswerForm("stated", name, _share_with(mark, texts), own_mark)
     return AnswerForm(
         "rk.measure.json_schema(SCHEMA)",
         "the keys and types of the truths",
@@ -118,21 +118,20 @@ def _find_tags_form(
     """
     prefilled = [name for name in THINKING if _is_prefilled(name, texts)]
     names = {answer}
-    for some in (texts, prompts):
-        for name in find_tags(some):
-            opened = sum(f"<{name}>" in text for text in some)
-            if opened >= USUAL_SHARE * len(some):
+    for sources in (texts, prompts):
+        for name in find_tags(sources):
+            opened = sum(f"<{name}>" in text for text in sources)
+            if opened >= USUAL_SHARE * len(sources):
                 names.add(name)
-    places = {name: _median_place(name, texts) for name in names - set(prefilled)}
-    order = sorted(places, key=lambda name: (places[name], name))
-    alone = measure.tags(answer)
-    whole = measure.tags(*prefilled[:1], *order, prefilled=bool(prefilled))
-    form = alone
-    share = _share_with(alone, texts)
-    share_of_whole = _share_with(whole, texts)
-    if share_of_whole >= USUAL_SHARE * share:
-        form = whole
-        share = share_of_whole
+    names -= set(prefilled)
+    order = sorted(names, key=lambda name: (_median_place(name, texts), name))
+    form = measure.tags(answer)
+    share = _share_with(form, texts)
+    all_tags = measure.tags(*prefilled[:1], *order, prefilled=bool(prefilled))
+    share_of_all = _share_with(all_tags, texts)
+    if share_of_all >= USUAL_SHARE * share:
+        form = all_tags
+        share = share_of_all
     tags = " and ".join(f"<{name}>" for name in form.names)
     return AnswerForm(code_of(form), tags, share)
 
@@ -266,16 +265,16 @@ def find_tasks(rollouts: Rollouts) -> list[Task]:
 
     One where all sources are read and judged alike, or there are too many.
     """
-    whole = find_task("", rollouts)
+    undivided = [find_task("", rollouts)]
     if "data_source" not in rollouts.table:
-        return [whole]
+        return undivided
     sources = np.array(column_values(rollouts.table["data_source"]), dtype=object)
     names = dict.fromkeys(name for name in sources if isinstance(name, str))
     if not 2 <= len(names) <= MOST_SOURCES:
-        return [whole]
+        return undivided
     tasks = [find_task(name, rollouts.select(sources == name)) for name in names]
     ways = {(task.truth.kind, task.chosen and task.chosen.code) for task in tasks}
-    return tasks if len(ways) > 1 else [whole]
+    return tasks if len(ways) > 1 else undivided
 
 
 def find_task(name: str, rollouts: Rollouts) -> Task:

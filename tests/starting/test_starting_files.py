@@ -225,7 +225,7 @@ def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(
     listed[0] |= {"reward": 0.77, "why": "decided"}
     cases.write_text("\n".join(map(json.dumps, listed)))
     _, error = executed("task.ipynb")
-    assert "expected 0.77" in str(error)
+    assert "reward  0.77      1.2" in str(error)  # expected, got
 
 
 def test_a_log_in_memory_is_refused_before_anything_is_written(tmp_path):
