@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from inspect import Parameter, signature
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -301,10 +300,10 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """Return the finding as plain data."""
-        evidence = {
-            name: str(value) if isinstance(value, Reason) else value
-            for name, value in self.evidence.items()
-        }
+        evidence = dict(self.evidence)
+        for name, value in evidence.items():
+            if isinstance(value, Reason):
+                evidence[name] = str(value)
         plain = {
             "code": self.code,
             "severity": self.severity,
@@ -341,12 +340,7 @@ class Rule:
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """Return the thresholds and their defaults."""
-        parameters = signature(self.find).parameters.values()
-        return {
-            parameter.name: parameter.default
-            for parameter in parameters
-            if parameter.kind is Parameter.KEYWORD_ONLY
-        }
+        return dict(getattr(self.find, "__kwdefaults__", None) or {})
 
 
 def rule(*codes: str) -> Callable[[Callable[..., Iterable[Finding]]], Rule]:

@@ -35,7 +35,8 @@ def to_plain(value: Any) -> Any:
     >>> to_plain({"values": (np.arange(2), np.float64(0.5)), "path": Path("a.py")})
     {'values': [[0, 1], 0.5], 'path': 'a.py'}
     """
-    if callable(record := getattr(value, "record", None)):
+    record = getattr(value, "record", None)
+    if callable(record):
         return record()
     if is_dataclass(value):
         return {name: to_plain(getattr(value, name)) for name in _field_names(value)}

@@ -168,8 +168,8 @@ class TimeLimit:
                 f"{describe(calls.function)} cannot be called in another process: "
                 f"{error}"
             ) from error
-        for _, text in sorted(printed.items(), key=lambda item: item[0]):
-            print_here(text)
+        for row in sorted(printed):
+            print_here(printed[row])
         return answers
 
     def _ended(
@@ -193,8 +193,9 @@ class TimeLimit:
         elif key in self._call_seconds:
             quick = int(SECONDS_TOGETHER / self._call_seconds[key])
             size = min(MOST_TOGETHER, max(1, quick))
-        starts = range(0, calls.count, size)
-        waiting = [range(calls.count)[start : start + size] for start in starts]
+        waiting: list[range] = []
+        for start in range(0, calls.count, size):
+            waiting.append(range(calls.count)[start : start + size])
         while waiting:
             batches, waiting = waiting, []
             arguments = [calls.columns(rows) for rows in batches]
@@ -205,7 +206,7 @@ class TimeLimit:
                     self._call_seconds[key] = max(seconds / len(rows), 1e-9)
                     yield rows, values, notes, printed
                 elif len(rows) > 1:
-                    waiting += [rows[at : at + 1] for at in range(len(rows))]
+                    waiting += [range(row, row + 1) for row in rows]
                 else:
                     yield rows, [self._reason(answer.error)], [{}], Printed()
             extra = 0.0

@@ -172,15 +172,10 @@ def _explain(
         adds = math.nan
         if part.aggregation == "weighted_sum":
             adds = {"scored": item.weight * score, "gated": 0.0}.get(status, math.nan)
+        gate = describe(item.gate) if item.gate else ""
+        reason = result.reasons.get(item.name)
         line = Contribution(
-            item.name,
-            status,
-            score,
-            item.weight,
-            adds,
-            describe(item.gate) if item.gate else "",
-            result.reasons.get(item.name),
-            item.why,
+            item.name, status, score, item.weight, adds, gate, reason, item.why
         )
         lines.append(line)
     text = str(completion)
@@ -206,7 +201,5 @@ def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Sp
     spans = {}
     for name, function in part.fields.items():
         if isinstance(function, Extractor):
-            places = spans_of(function, completion)[:MOST_SPANS]
-            if places:
-                spans[name] = places
-    return spans
+            spans[name] = spans_of(function, completion)[:MOST_SPANS]
+    return {name: places for name, places in spans.items() if places}

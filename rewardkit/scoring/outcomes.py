@@ -94,13 +94,12 @@ class Outcomes:
     def blank(cls, plan: Plan, *, notes: bool = False) -> Outcomes:
         """Return one without any outcome: every component is gated."""
         reward, rows = plan.reward, plan.rows
-        return cls(
-            plan,
-            {name: [None] * rows for name in reward.fields},
-            {name: Outcome.blank(rows, GATED) for name in reward.names},
-            np.full(rows, np.nan),
-            [{} for _ in range(rows)] if notes else None,
-        )
+        fields: dict[str, list[Any]] = {name: [None] * rows for name in reward.fields}
+        components = {name: Outcome.blank(rows, GATED) for name in reward.names}
+        outcomes = cls(plan, fields, components, np.full(rows, np.nan))
+        if notes:
+            outcomes.notes = [{} for _ in range(rows)]
+        return outcomes
 
     @classmethod
     def join(cls, plan: Plan, parts: Iterable[tuple[Rows, Outcomes]]) -> Outcomes:

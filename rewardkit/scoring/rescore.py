@@ -116,11 +116,11 @@ def moved_by(
 
 def replace_gates(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
     """Return the reward with these gates on its components."""
-    items = [
-        replace(item, gate=gates.get(item.name, item.gate))
-        for item in reward.components
-    ]
-    return replace(reward, components=items)
+    components = []
+    for item in reward.components:
+        gate = gates.get(item.name, item.gate)
+        components.append(replace(item, gate=gate))
+    return replace(reward, components=components)
 
 
 def rescore(

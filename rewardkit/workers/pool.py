@@ -237,9 +237,10 @@ class Workers:
         while waiting or any(process.pending for process in self._processes):
             yield from self._employ(key, waiting, calls, chunk)
             now = time.monotonic()
-            waits = [
-                p.since + self._limit(p) - now for p in self._processes if p.pending
-            ]
+            waits = []
+            for process in self._processes:
+                if process.pending:
+                    waits.append(process.since + self._limit(process) - now)
             first_wait = max(0.01, min(waits, default=0.01))
             try:
                 process, answer = self._inbox.get(timeout=first_wait)
@@ -278,7 +279,8 @@ class Workers:
                 process.starting = True
                 process.send(("load", key, *self._functions[key][1]))
             packed: list[tuple[int, bytes]] = []
-            for index in [waiting.popleft() for _ in range(min(share, len(waiting)))]:
+            for _ in range(min(share, len(waiting))):
+                index = waiting.popleft()
                 try:
                     packed.append((index, pickled(tuple(calls[index]), "an argument")))
                 except CannotSend as error:
@@ -341,7 +343,7 @@ class Workers:
 
 
 def _no_start(how: str) -> str:
-    """Why no worker starts, and what to do."""
+    """Say why no worker starts, and what to do."""
     if how == "signal SIGKILL":
         return (
             f"worker processes are killed while they start ({how}; out of memory?); "

@@ -33,10 +33,14 @@ def write_frame(stream: BinaryIO, frame: Any) -> None:
 
 
 def read_frames(stream: BinaryIO) -> Iterator[Any]:
-    """Frames as they come, until the other side has gone."""
-    while len(header := stream.read(FRAME_LENGTH.size)) == FRAME_LENGTH.size:
-        content = stream.read(FRAME_LENGTH.unpack(header)[0])
-        if len(content) == FRAME_LENGTH.unpack(header)[0]:
+    """Yield frames as they come, until the other side has gone."""
+    while True:
+        header = stream.read(FRAME_LENGTH.size)
+        if len(header) < FRAME_LENGTH.size:
+            return
+        (length,) = FRAME_LENGTH.unpack(header)
+        content = stream.read(length)
+        if len(content) == length:
             yield pickle.loads(content)
 
 
@@ -54,9 +58,8 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
                     for module in rest[1]:
                         _make_module(*module)
                     functions[key] = pickle.loads(rest[0])
-            except (
-                BaseException
-            ) as error:  # whatever the user's module raises while it is imported
+            # whatever the user's module raises while it is imported
+            except BaseException as error:
                 write_frame(answers, ("refused", f"{type(error).__name__}: {error}"))
             else:
                 write_frame(answers, ("loaded",))
@@ -73,10 +76,8 @@ def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]
     """Return what a call returned or raised, or why that cannot be sent."""
     try:
         kind, value = "returned", function(*pickle.loads(arguments))
-    except (
-        Exception,
-        KeyboardInterrupt,
-    ) as error:  # all else ends the process, which is what it means
+    # all else ends the process, which is what it means
+    except (Exception, KeyboardInterrupt) as error:
         kind, value = "raised", error
     try:
         return kind, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
@@ -86,11 +87,9 @@ def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]
 
             return kind, cloudpickle.dumps(value)
         except Exception as error:
-            why = (
-                str(error)
-                if kind == "returned"
-                else f"what it raised is a {type(value).__name__}"
-            )
+            why = str(error)
+            if kind == "raised":
+                why = f"what it raised is a {type(value).__name__}"
             return "unsendable", pickle.dumps(why)
 
 
@@ -118,7 +117,7 @@ def _make_module(name: str, path: str, source: bytes) -> None:
 
 
 def _arriving(stream: BinaryIO) -> Iterator[Any]:
-    """Frames as they come, read in a thread of their own.
+    """Yield frames as they come, read in a thread of their own.
 
     When the process that started this one has gone or let go of it, this one ends at
     once, though a call may be sleeping, and takes along what its calls have started.
