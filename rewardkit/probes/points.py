@@ -80,7 +80,7 @@ def _describe(example: Example, finding: Finding) -> str:
     outcome = one_line(example.said)
     place = one_line(example.rollout_id, 40)
     if not place.startswith("case "):
-        place = f"on rollout {place}"
+        place = f"rollout {place}"
     if finding.code in CODES_OF_CHANGES:
         outcome = f"earns {outcome}"
     elif math.isnan(example.reward):
