@@ -432,13 +432,13 @@ def _compare_selection(
 
 def _run_changes(a: Scores, b: Scores) -> dict[str, Any]:
     """Return what was not the same when the two were scored, A and B by name."""
-    sides = []
-    for scores in (a, b):
-        versions = scores.run.get("versions", {})
-        sides.append({"ignore_gates": scores.run.get("ignore_gates"), **versions})
+    versions_a, versions_b = (
+        {"ignore_gates": run.get("ignore_gates"), **run.get("versions", {})}
+        for run in (a.run, b.run)
+    )
     changes = {}
-    for name in {**sides[0], **sides[1]}:
-        pair = [side.get(name) for side in sides]
-        if pair[0] != pair[1]:
-            changes[name] = pair
+    for name in {**versions_a, **versions_b}:
+        before, after = versions_a.get(name), versions_b.get(name)
+        if before != after:
+            changes[name] = [before, after]
     return changes

@@ -20,7 +20,6 @@ from rewardkit.errors import (
     preview,
 )
 from rewardkit.findings import counted, most
-from rewardkit.html.blocks import Block
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.primitives.gates import Gate
@@ -38,11 +37,7 @@ class WhatIf(HasPage, PlainRecord):
     they were scored. They have no score, and no reward where the reward needs it.
     """
 
-    IN_RECORD = (
-        "diagnosis",
-        "before",
-        "to_score",
-    )
+    IN_RECORD = ("diagnosis", "before", "to_score")
 
     scores: Scores
     diagnosis: Diagnosis
@@ -58,13 +53,14 @@ class WhatIf(HasPage, PlainRecord):
     def page(self) -> Page:
         """Return what changes, or must be scored first, then the diagnosis."""
         if not self.to_score:
-            lines: list[Block] = [*self.changes.moves, *self.changes.finding_lines]
-            return Page("What changes", [*lines, self.diagnosis.page()])
-        lines = [
-            f"{counted(count, 'row')} must be scored for {name!r} first, whose gate is "
-            "open now: give run=True"
-            for name, count in self.to_score.items()
-        ]
+            moves, findings = self.changes.moves, self.changes.finding_lines
+            return Page("What changes", [*moves, *findings, self.diagnosis.page()])
+        lines = []
+        for name, count in self.to_score.items():
+            lines.append(
+                f"{counted(count, 'row')} must be scored for {name!r} first, whose "
+                "gate is open now: give run=True"
+            )
         lines.append(
             "What is new or gone cannot be said before; this is the diagnosis with "
             "their rewards missing:"
@@ -201,9 +197,7 @@ def _fit_gate(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
     column = next((place for place in places if place in scores.table), None)
     if column is None:
         raise RewardError(f"a gate is on {gate.on!r}, which these scores do not have")
-    values = [
-        value for value in column_values(scores.table[column]) if value is not None
-    ]
+    values = column_values(scores.table[column].dropna())
     texts = [value for value in values if not isinstance(value, int | float)]
     if texts and (gate.at_least is not None or gate.at_most is not None):
         raise RewardError(
@@ -213,11 +207,13 @@ def _fit_gate(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
         )
     if gate.equals is None:
         return gate
-    plain = [value for value in values if not isinstance(value, list | dict)]
-    levels = list(dict.fromkeys(plain))
-    equal = [
-        level for level in levels if gate.equals in (level, cell_number(str(level)))
-    ]
+    levels: dict[Any, None] = {}
+    equal: dict[Any, None] = {}
+    for value in values:
+        if not isinstance(value, list | dict):
+            levels[value] = None
+            if gate.equals in (value, cell_number(str(value))):
+                equal[value] = None
     if levels and not equal:
         raise RewardError(
             f"the gate of {name!r} would never open: no row has "
@@ -226,4 +222,4 @@ def _fit_gate(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
         )
     if not equal or gate.equals in equal:
         return gate
-    return replace(gate, equals=equal[0])
+    return replace(gate, equals=next(iter(equal)))

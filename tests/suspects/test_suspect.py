@@ -66,22 +66,19 @@ def made(prompts=40, since=10):
                 if exploits
                 else f"It is {answer}, as I see it. <answer>{answer}</answer>"
             )
-            row = {
-                "rollout_id": f"{prompt}-{place}",
-                "prompt_id": f"p{prompt}",
-                "step": step,
-            }
-            row |= {
-                "task": "hard" if hard else "easy",
-                "colour": ["red", "blue"][place % 2],
-            }
-            row |= {
-                "completion": text,
-                "ground_truth": truth,
-                "is_right": place < 2,
-                "planted": exploits,
-            }
-            rows.append(row)
+            rows.append(
+                {
+                    "rollout_id": f"{prompt}-{place}",
+                    "prompt_id": f"p{prompt}",
+                    "step": step,
+                    "task": "hard" if hard else "easy",
+                    "colour": ["red", "blue"][place % 2],
+                    "completion": text,
+                    "ground_truth": truth,
+                    "is_right": place < 2,
+                    "planted": exploits,
+                }
+            )
     return rows
 
 
@@ -155,14 +152,9 @@ VERDICTS = [
         LIKE | LABEL,
         "paid",
         "They earn more than the rest: mean advantage +0.622, mean reward 1.43",
-    ),
-    (
-        FLAWED,
-        LIKE | LABEL,
-        "paid",
         "0 % of them are right by 'is_right', 53 % of the rest.",
+        "To do: fix 'listed', then try the fixed",
     ),
-    (FLAWED, LIKE, "paid", "To do: fix 'listed', then try the fixed"),
     (STRICT, LIKE, "not paid", "To do: nothing pays them here"),
     (FLAWED, {"pattern": ">9[89]<"} | LABEL, "not paid", ""),
     (FLAWED, HARD, "unclear", "It is not clear whether they earn more"),
@@ -195,11 +187,15 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("reward", "options", "verdict", "said"), VERDICTS)
-def test_the_verdict_and_what_is_said_and_to_do(reward, options, verdict, said):
+@pytest.mark.parametrize("case", VERDICTS)
+def test_the_verdict_and_what_is_said_and_to_do(case):
+    reward, options, verdict, *sentences = case
     found = suspect(scored(reward), **options)
+    text = " ".join(repr(found).split())
+    assert found.verdict == found.record()["verdict"] == verdict
+    for sentence in sentences:
+        assert sentence in text, text
     text = repr(found)
-    assert found.verdict == found.record()["verdict"] == verdict and said in text, text
     assert "nan" not in text and len(text.splitlines()) <= 25
     assert json.dumps(to_json(found.record())) and found._repr_html_()
 

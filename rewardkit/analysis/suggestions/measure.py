@@ -80,7 +80,7 @@ class Effect(PlainRecord):
 
     @property
     def is_shown(self) -> bool:
-        """Return whether it is worth a line: not an effective weight that hardly moves."""
+        """Return whether it is worth a line; a weight that hardly moves is not."""
         is_weight = self.figure == "effective_weight"
         return not is_weight or abs(self.difference) >= LEAST_WEIGHT_CHANGE
 
