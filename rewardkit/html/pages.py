@@ -214,19 +214,18 @@ def point_of(
     finding: Finding,
     *,
     reason: Text = "",
-    advice: Text | None = None,
     examples: Sequence[Quote] = (),
     details: Sequence[Block] = (),
     actions: Sequence[Action] = (),
 ) -> Point:
-    """Return a finding as it stands on every page; `advice` defaults to its own."""
+    """Return a finding as it stands on every page."""
     without_quotes = redact_finding(finding).statement
     return Point(
         finding.severity,
         finding.code,
         UserText(finding.statement, instead=without_quotes),
         reason,
-        finding.advice if advice is None else advice,
+        finding.advice,
         examples,
         details,
         actions,

@@ -235,7 +235,7 @@ class Fall:
     size: float
 
 
-def wilson(count: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson(count: int, n: int) -> tuple[float, float]:
     """Return the 95 % interval of a share by Wilson (1927); NaN where `n` is 0.
 
     >>> low, high = wilson(8, 8); round(low, 3), high
@@ -243,6 +243,7 @@ def wilson(count: int, n: int, z: float = 1.959964) -> tuple[float, float]:
     """
     if n == 0:
         return math.nan, math.nan
+    z = 1.959964
     share = count / n
     scale = 1 + z * z / n
     middle = (share + z * z / (2 * n)) / scale

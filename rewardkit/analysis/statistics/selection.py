@@ -29,6 +29,8 @@ CELLS_AT_ONCE = 400_000
 EVERY_NUMBER = 64
 """Up to here every n is shown, beyond it `FURTHER` more, even in log n. Our choice."""
 FURTHER = 16
+KL_STEPS = 9
+"""Values of KL at which two views are compared."""
 TIES = 12
 """Digits behind the point in which equal rewards agree, as in `count_ties`."""
 
@@ -349,9 +351,7 @@ class Pair:
     high: Floats
 
 
-def at_equal_kl(
-    a: Selection, b: Selection, steps: int = 9
-) -> tuple[Floats, dict[str, Pair]]:
+def at_equal_kl(a: Selection, b: Selection) -> tuple[Floats, dict[str, Pair]]:
     """Compare the figures of two tilted views at values of KL that both reach.
 
     Curves are straight between their points as functions of the square root of KL, in
@@ -363,7 +363,7 @@ def at_equal_kl(
     if not (len(a) and len(b)):
         return np.array([]), {}
     reach = max(0.0, min(a.kl[-1], b.kl[-1]))
-    roots = np.linspace(0, np.sqrt(reach), steps if reach else 1)
+    roots = np.linspace(0, np.sqrt(reach), KL_STEPS if reach else 1)
     pairs = {}
     for name, curve in a.curves.items():
         if name in b.curves:

@@ -260,13 +260,12 @@ def _cell(name: str, value: Any) -> str | UserText:
 
 
 def normalization_blocks(
-    rows: Sequence[Normalization], *, is_open: bool = False, has_lines: bool = True
+    rows: Sequence[Normalization], *, has_lines: bool = True
 ) -> list[Block]:
     """Return the normalizations that change something, and why others do not.
 
     Args:
         rows: The normalizations.
-        is_open: Whether their table is in sight.
         has_lines: Whether it has the line of Python that makes each.
     """
     cells = []
@@ -284,7 +283,7 @@ def normalization_blocks(
     header = ("normalization", "effect on the advantages", *figure_names, "line")
     tried = counted(_count_tried(rows), "normalization")
     caption = f"{tried}, measured on these rollouts"
-    blocks: list[Block] = [Table(caption, header, cells, figure_names, is_open)]
+    blocks: list[Block] = [Table(caption, header, cells, figure_names)]
     for reason, names in without_effect.items():
         blocks.append(f"No effect ({reason}): {', '.join(names)}.")
     return blocks

@@ -204,9 +204,7 @@ class Node:
 Nodes = Sequence[Node]
 
 
-def slow_texts(
-    patterns: Iterable[Pattern], seconds: float = SLOW_SECONDS
-) -> Iterator[str]:
+def slow_texts(patterns: Iterable[Pattern]) -> Iterator[str]:
     """Yield texts on which a pattern takes too long.
 
     Each is timed in a process that is ended when its time is over. The shortest length
@@ -215,12 +213,11 @@ def slow_texts(
     Args:
         patterns: Compiled patterns of `re` or `regex`; one that `re` cannot read has no
             such texts.
-        seconds: Processor time from which a search is slow.
 
     Yields:
         Texts of about 40 to 5,000 characters.
     """
-    with Workers(seconds=10 * seconds, cpu_seconds=seconds) as workers:
+    with Workers(seconds=10 * SLOW_SECONDS, cpu_seconds=SLOW_SECONDS) as workers:
         for pattern in patterns:
             pumps = _find_pumps(pattern)
             for place, length in enumerate(TIMED_LENGTHS):
