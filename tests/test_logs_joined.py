@@ -74,7 +74,7 @@ SEVERAL = rows(
 )
 OF_A_RUN = {
     "messages": [asked("a", "gold")], "answer": ["4"], "reward": [1.0], "completion": ["gold"], "step": [3],
-    "model": ["m"], "score/x": [1],
+    "model": ["m"], "score/x": [1], "failed/y": ["no"], "verdict/x": ["{}"], "cost/x": [0.1],
 }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ OF_A_RUN = {
          [{"prompt_id": at, "prompt": f"p{at}", "answer": str(at)} for at in (1, 2)],
          {"on": "prompt_id"}, ["2", "1"], "", "another column takes equal values"),
         (rows("a"), rows("a", **OF_A_RUN), {}, ["4"],
-         "left out messages, reward, completion, step, policy, score/x", "only a run has them"),
+         "left out messages, reward, completion, step, policy, score/x, failed/y, verdict/x, cost/x", "only a run has them"),
     ],
 )  # fmt: skip
 def test_the_truth_of_a_row_comes_from_the_data_set_and_what_is_odd_is_told(

@@ -164,12 +164,13 @@ class Diagnosis(HasPage):
         return table
 
     def over_steps(self, window: int = 1) -> pd.DataFrame:
-        """Return how the reward and each component are distributed at each step.
+        """Return the spread of the reward and of each component at each step.
 
-        One row a step and figure ("reward", then the components): rows, mean, std, the
-        5, 25, 50, 75 and 95 % quantiles, the share of the scores at the minimum of the
-        range, the share of the groups that are tied. Each is of the last `window` steps
-        together. Empty without steps.
+        A row a step and figure ("reward", then the components), over the last `window`
+        steps: rows (with a score), mean, std, p5, p25, median, p75, p95, at_minimum
+        (share of the scores at the lower end of the declared range, else at the lowest
+        score; NaN for the reward) and zero_std (share of the groups that are tied).
+        Empty without steps.
 
         Raises:
             InputError: a window that is no whole number from 1 on.

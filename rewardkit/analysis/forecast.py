@@ -346,7 +346,15 @@ def _choose_betas(stats: GroupStats, training: Training) -> Floats:
 def _list_figures(
     scores: Scores, rewards: Floats, label: str | None, columns: list[str]
 ) -> dict[str, Floats]:
-    """Return the figures by name, (rows,), NaN where missing."""
+    """Return the columns that the forecast follows, (rows,) each, NaN where missing.
+
+    They are the reward, the label, each component's score, the words and characters of
+    the completion, and `columns`.
+
+    Raises:
+        InputError: A column is missing, holds no numbers, or has the name of another
+            figure.
+    """
     for name in columns:
         if name in ("words", "characters") or (name == "label" and label != name):
             raise InputError(

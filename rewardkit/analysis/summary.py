@@ -240,7 +240,7 @@ def _step_figures(
     quantiles = column.quantile([*STEP_QUANTILES.values()])
     at_minimum = np.nan
     if name in view.components:
-        at_minimum = float((column == view.span(name)[0]).mean())
+        at_minimum = float((column.dropna() == view.span(name)[0]).mean())
     return {
         "rows": int(column.count()),
         "mean": column.mean(),

@@ -289,9 +289,10 @@ class View:
 
     @property
     def filtered_by(self) -> Floats:
-        """Return what must vary in a group that is trained on: reward or filter metric.
+        """Return the values that must differ in a group for it to be trained on.
 
-        Under GDPO a number for each different vector of paid scores.
+        Those of the filter metric, or else the rewards. Under GDPO without such a
+        metric a code for each different vector of paid scores, NaN without a reward.
         """
         if self.training.name != "gdpo" or self.training.filter_metric is not None:
             return self.scores.get(str(self.training.filter_metric), self.rewards)
@@ -382,7 +383,7 @@ class View:
 
         1 a live group where groups are scaled, else its squared advantage.
         """
-        squares = advantages.squared(self.advantages, self.centred, self.groups)
+        squares = advantages.group_squares(self.advantages, self.centred, self.groups)
         if self.training.name == "grpo":
             return (squares > 0).astype(float)
         return squares

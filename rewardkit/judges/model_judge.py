@@ -203,7 +203,11 @@ class AskingServer(Primitive):
     async def answers(
         self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]
     ) -> list[ModelAnswer]:
-        """Return the answer to each (request, number of sample, reader of its text)."""
+        """Ask all requests at once, and return their answers in order.
+
+        Each comes with a sample number, which tells equal requests apart, and a reader,
+        which makes the value of the answer's text.
+        """
         session = self.session
 
         async def ask_all() -> list[ModelAnswer]:

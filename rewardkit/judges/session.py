@@ -189,7 +189,10 @@ class Session:
     async def readable_answer(
         self, request: Mapping[str, Any], reader: Callable[[str], Any]
     ) -> ModelAnswer:
-        """Ask once, or twice for an answer that can be read; tokens are of both."""
+        """Ask for an answer that `reader` can read, once more where it cannot.
+
+        Tokens are those of both calls; one that failed has its reason in `failed`.
+        """
         answer = await self.call(request)
         for is_last in (False, True):
             if answer.failed:

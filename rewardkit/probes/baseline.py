@@ -55,7 +55,7 @@ class Baseline:
         return replace(self, accepted=tuple(entries))
 
     def mark(self, finding: Finding) -> Finding:
-        """Fill in why a finding is accepted; one that is graver now counts again."""
+        """Return the finding with its accepted reason, "" where none covers it."""
         entry = self.entry(finding)
         if entry is None or not entry.covers(finding):
             return replace(finding, accepted="")

@@ -70,6 +70,11 @@ def _may_be_reward(value: Any, module: str) -> bool:
 
 
 def _module(place: str) -> ModuleType:
+    """Run the file, or import the module, of this name.
+
+    Raises:
+        RewardError: There is none, or it raises.
+    """
     if place.endswith(".py"):
         if not Path(place).is_file():
             raise RewardError(
@@ -80,13 +85,13 @@ def _module(place: str) -> ModuleType:
     if not re.fullmatch(r"\w+(\.\w+)*", place):
         raise RewardError(
             f"{place!r} is neither a Python file (ending in .py) nor a module; write "
-            "file.py:name or "
-            "package.module:name"
+            "file.py:name or package.module:name"
         )
     try:
         return importlib.import_module(place)
     except CAUGHT as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        # a missing module other than this or its package is an error inside it
         if not missing or not f"{place}.".startswith(f"{missing}."):
             raise RewardError(failed(place, error)) from error
     package, _, name = place.rpartition(".")

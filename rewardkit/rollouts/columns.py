@@ -12,6 +12,20 @@ from rewardkit.errors import RolloutsError, did_you_mean
 
 Columns = dict[str, list[Any]]
 
+RESULT_PREFIXES = (
+    "field/",
+    "failed/",
+    "score/",
+    "status/",
+    "error/",
+    "reason/",
+    "verdict/",
+    "cost/",
+    "note/",
+    "gate/",
+)
+"""What the names of a scored table's results begin with, see `Scores`."""
+
 ALIASES: dict[str, tuple[str, ...]] = {
     "rollout_id": ("rollout_id", "completion_id", "sample_id"),
     "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),

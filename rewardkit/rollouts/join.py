@@ -12,7 +12,7 @@ from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.primitives.messages import as_list, content_text
-from rewardkit.rollouts.columns import Columns, map_columns
+from rewardkit.rollouts.columns import RESULT_PREFIXES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.values import SourceRows
 
@@ -27,16 +27,8 @@ OF_A_RUN = (
 )
 """Columns that a data set cannot know, and that are left out of a join."""
 
-OF_SCORES = (
-    "field/",
-    "score/",
-    "status/",
-    "error/",
-    "reason/",
-    "note/",
-    "gate/",
-    "logged/",
-)
+OF_SCORES = (*RESULT_PREFIXES, "logged/")
+"""Beginnings of names of scores, which are left out of a join, too."""
 
 
 _SPECIAL = re.compile(

@@ -132,7 +132,7 @@ class Reuse:
         return others
 
     def compare_scores(self, name: str, outcome: Outcome) -> None:
-        """Find the rows whose score is that of before."""
+        """Note in `same` the rows whose score did not change, two missing ones too."""
         before = self.earlier.outcomes.components.get(name)
         if before is None:
             self.same[name] = np.zeros(len(outcome.scores), dtype=bool)

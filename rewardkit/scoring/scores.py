@@ -27,6 +27,7 @@ from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan
+from rewardkit.rollouts.columns import RESULT_PREFIXES
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts
@@ -42,24 +43,12 @@ from rewardkit.scoring.outcomes import (
     verdicts_text,
 )
 
-OWN_PREFIXES = (
-    "field/",
-    "failed/",
-    "score/",
-    "status/",
-    "error/",
-    "reason/",
-    "verdict/",
-    "cost/",
-    "note/",
-    "gate/",
-)
 OWN_COLUMNS = ("reward_raw", "reward")
 
 
 def is_result(column: str) -> bool:
     """Return whether a column of a scored table is no column of the rollouts."""
-    return column in OWN_COLUMNS or column.startswith(OWN_PREFIXES)
+    return column in OWN_COLUMNS or column.startswith(RESULT_PREFIXES)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

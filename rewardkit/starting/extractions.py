@@ -44,7 +44,7 @@ class Extraction:
 
     @property
     def is_marked(self) -> bool:
-        """Whether it reads what the writer marked as the answer."""
+        """Whether the extractor looks for a mark: all do but `number` and None."""
         return not isinstance(self.extractor, extract.number | None)
 
     @property

@@ -221,7 +221,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     from accelerate import PartialState
     from trl import GRPOTrainer
 
-    # The trainer's warnings about rows that nothing judges ask it.
+    # the trainer warns of unjudged rows through accelerate, which needs this state
     PartialState(cpu=True)
     module, names = import_file(path), list(code.functions)
     extra: dict[str, Any] = {}

@@ -137,7 +137,7 @@ def _arriving(stream: BinaryIO) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Serve on standard input and output; what C code prints goes to standard error."""
+    """Answer requests on standard input; what calls print goes to standard error."""
     input_end, output_end = os.dup(0), os.dup(1)
     # only the end of the process is the end of its answers
     answers = os.fdopen(output_end, "wb", closefd=False)

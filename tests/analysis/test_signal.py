@@ -191,6 +191,11 @@ def test_over_the_steps_each_row_is_of_the_last_steps_together():
         {"c": given}, np.arange(120) // 4, weights={"c": 2.0}, columns={"step": steps}
     )
     values, diagnosis = 2 * given, rk.diagnose(scores)
+    given[::3] = np.nan  # a score that is missing is not at the minimum, nor counted
+    half = rk.diagnose(
+        scores_of({"c": given}, np.arange(120) // 4, columns={"step": steps})
+    ).over_steps(3)
+    assert half["at_minimum"].iloc[-1] == (given[~np.isnan(given)] == 0).mean()
     for window in (1, 2):
         table = diagnosis.over_steps(window)
         assert list(table["figure"]) == ["reward", "c"] * 3 and list(

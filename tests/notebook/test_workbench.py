@@ -924,6 +924,7 @@ def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
         form.set("name", name)
         form.add()
     assert [case.name for case in rk.load_cases(file)] == ["first", "second", "third"]
+    assert [case.name for case in first.cases] == ["first", "second", "third"]
     matrix = tab(other, "Cases")
     matrix.again()
     assert "3 of 3 cases passed" in matrix.message.text

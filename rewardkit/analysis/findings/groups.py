@@ -32,7 +32,7 @@ MOST_REMAINING = 0.5
 
 @rule("not_enough")
 def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
-    """Find that there are too few rewards, siblings or groups for other findings."""
+    """Find that nothing has a weight, or that too few groups have two rewards."""
     judged = int((~np.isnan(view.rewards)).sum())
     if not any(view.weights):
         reason = (

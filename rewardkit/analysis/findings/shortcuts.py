@@ -146,10 +146,10 @@ def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
 def _follows_length(
     view: View, lengths: Floats, options: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Find that the length orders siblings as the task's scores do, nearly always.
+    """Find that length orders siblings nearly as the task's scores do, or in reverse.
 
-    Of graded scores only: where right and wrong answers differ in length, that is no
-    fault of what tells them apart. A label would say more, and is asked instead.
+    Only without a label, and for scores of more than two values: that right answers
+    are longer than wrong ones is no fault.
     """
     scores = view.scores[view.primary]
     first = scores[:LEVEL_ROWS]

@@ -200,8 +200,12 @@ def group_shares(
     return shares
 
 
-def squared(advantages: Floats, centred: Floats, groups: Codes) -> Floats:
-    """Return the squared advantage of each group, (groups,); 0 for rounding only."""
+def group_squares(advantages: Floats, centred: Floats, groups: Codes) -> Floats:
+    """Return the sum of the squared advantages of each group, (groups,).
+
+    `centred` are the advantages around the mean of their group. A sum that is only
+    rounding is 0.
+    """
     return _without_rounding(*_products(advantages, centred, groups))
 
 

@@ -60,6 +60,17 @@ NORMALIZATION_FIGURES = {
 }
 """What the figures of a normalization are called."""
 
+FIGURE_MEANINGS = {
+    "moved": "share of the absolute advantage that it changes",
+    "sign changes": "share of the completions whose advantage turns its sign",
+    "top tenth of groups": "share of the absolute advantage in the groups that hold "
+    "most",
+    "small-spread groups": "its share in groups that hardly vary",
+    "effective sample": "effective sample size, as a share of the rows",
+    "tied groups": "share of the groups without a signal",
+}
+"""What these figures say, by what they are called."""
+
 
 @dataclass(frozen=True)
 class Normalization(PlainRecord):

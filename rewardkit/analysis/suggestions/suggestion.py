@@ -13,12 +13,13 @@ from rewardkit.analysis.before_after import in_brackets
 from rewardkit.analysis.suggestions.change import Change, applied, describe_change
 from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import (
+    FIGURE_MEANINGS,
     NORMALIZATION_FIGURES,
     Normalization,
 )
 from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
-from rewardkit.html.blocks import Block, Code, Table
+from rewardkit.html.blocks import Block, Code, Facts, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import PlainRecord
@@ -284,6 +285,7 @@ def normalization_blocks(
     tried = counted(_count_tried(rows), "normalization")
     caption = f"{tried}, measured on these rollouts"
     blocks: list[Block] = [Table(caption, header, cells, figure_names)]
+    blocks.append(More("What its columns say", [Facts([*FIGURE_MEANINGS.items()])]))
     for reason, names in without_effect.items():
         blocks.append(f"No effect ({reason}): {', '.join(names)}.")
     return blocks

@@ -35,7 +35,7 @@ from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import CaseSource
+from rewardkit.scoring.cases import Case, CaseSource
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
@@ -63,8 +63,8 @@ class Workbench:
     they are); from then on weights, gates and filters move without scoring. `cases` is
     a case file, to which Browse adds, or a list of cases. `label` names a column that
     says which completions are right, `training` is as `Training.of` takes it, `timeout`
-    as in `score`. `scores` and `reward` are those that stand in the panel, for the
-    cells below. A page without a kernel (a report) has a still picture. InputError:
+    as in `score`. `scores`, `reward` and `cases` are those that stand in the panel, for
+    the cells below. A page without a kernel (a report) has a still picture. InputError:
     input that cannot be used, before anything is shown.
     """
 
@@ -106,6 +106,15 @@ class Workbench:
     def reward(self) -> Reward:
         """Return the reward as it stands in the panel."""
         return self._bench.reward
+
+    @property
+    def cases(self) -> list[Case]:
+        """Return the cases that were given, and those that Browse added to the file.
+
+        Raises:
+            CasesError: the file cannot be read.
+        """
+        return self._bench.cases()
 
     @property
     def line(self) -> str:

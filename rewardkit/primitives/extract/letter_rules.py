@@ -25,7 +25,10 @@ class LetterRules(NamedTuple):
 
 @lru_cache(maxsize=64)
 def letter_rules(options: str, case: bool) -> LetterRules:
-    """Compile the rules of this module for these letters."""
+    """Compile the rules for the letters in `options`.
+
+    Without `case` most rules also take a letter in its other case.
+    """
     forms = letter_forms(options, case)
     exact = options.replace("I", "")
 

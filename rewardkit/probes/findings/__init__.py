@@ -47,6 +47,9 @@ FAILURE_CODES = {
 }
 """Code of the reason of a failure -> code of the finding; of others "raises"."""
 
+MOST_TITLES = 4
+"""Titles of errors that a finding counts. Our choice."""
+
 FATAL_CODES = ("hang", "dies", "wrong_length")
 """Failures of which one is enough to stop a training."""
 
@@ -215,8 +218,9 @@ def _rows_of(
 def report_failures(
     code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
 ) -> Finding:
-    """Make a finding, with the shortest completion of each type of error."""
+    """Make a finding; its examples are the shortest completion of each error title."""
     shortest: dict[str, Failure] = {}
+    # the last one written, the shortest, stays
     for failure in sorted(
         group, key=lambda failure: len(str(failure.row.get("completion"))), reverse=True
     ):
@@ -224,7 +228,8 @@ def report_failures(
     reasons: dict[str, Reason] = {}
     for failure in group:
         reasons.setdefault(failure.reason.title, failure.reason)
-    titles = Counter(failure.reason.title for failure in group).most_common(4)
+    counts = Counter(failure.reason.title for failure in group)
+    titles = counts.most_common(MOST_TITLES)
     commonest = reasons[titles[0][0]]
     return observed.finding(
         code,

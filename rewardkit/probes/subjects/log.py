@@ -155,7 +155,7 @@ class ScoredPart:
         return outcome.reward
 
     def ranked(self, places: Sequence[int]) -> list[int]:
-        """Rank the rows that were judged, the best paid first."""
+        """Return those of `places` that were judged, the highest reward first."""
         judged = [place for place in places if self.earned(place) > -math.inf]
         return sorted(judged, key=lambda place: -self.earned(place))
 

@@ -55,7 +55,11 @@ MOST_POWER_BITS = 1 << 20
 
 
 def worker(memory: int) -> Callable[..., Verdict]:
-    """Return `decide` for a silent process that may take `memory` bytes more."""
+    """Mute this process, let it take `memory` bytes more; return a `decide` for it.
+
+    The function ends the process before a call once half of that memory is in use. Only
+    Linux has the limit and the end.
+    """
     warnings.simplefilter("ignore")
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
     at_start = _memory_in_use()
