@@ -184,6 +184,25 @@ def test_the_commands_are_grouped_by_job_each_on_one_line():
     assert max(map(len, listed.splitlines())) <= 80
 
 
+def test_a_redacted_report_prints_no_text_of_a_completion_either(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(report, "NOTEBOOKS", report.NOTEBOOKS[:0])
+    (tmp_path / "own.py").write_text(
+        "def reward(completion, ground_truth):\n    print(completion)\n"
+        "    if completion[-1] in '02': raise ValueError(completion)\n    return 1.0\n"
+    )
+    rows = [
+        {"prompt": f"p{at // 4}", "completion": f"SECRET {at}", "ground_truth": "1"}
+        for at in range(16)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    line = "report --reward own.py --rollouts log.jsonl"
+    for option, is_told in (("", True), ("--redact", False)):
+        done = run(f"{line} {option}")
+        assert done.exit_code == 0 and "printed 16 lines" in done.stderr
+        assert ("SECRET" in done.stdout, "SECRET" in done.stderr) == (is_told, is_told)
+
+
 DONE = {}  # the folder of the examples, and the lines that have run
 
 

@@ -239,8 +239,7 @@ class Comparison(BeforeAfter):
         header = ("A", "B", "B - A")
         changes = []
         for item in self.changes:
-            subject = str(item).partition(": ")[0]
-            changes.append((subject, item.before or "", item.after or ""))
+            changes.append((item.headline, item.before or "", item.after or ""))
         moved = []
         for row in [*self.rewards["largest_down"], *self.rewards["largest_up"]]:
             numbers = [f"{row[name]:.3g}" for name in ("a", "b", "delta")]

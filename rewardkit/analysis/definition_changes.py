@@ -55,22 +55,27 @@ class DefinitionChange(PlainRecord):
             return "added"
         return "removed" if self.after is None else "changed"
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Return what changed and how, without the values."""
         subject = self.what
         if self.part:
             subject = f"[{self.part}] {subject}"
         if self.name:
             of = " of" if self.what in COMPONENT_KEYS else ""
             subject += f"{of} {self.name!r}"
+        return f"{subject} {self.change}"
+
+    def __str__(self) -> str:
         if self.what == "source":  # hashes
-            return f"{subject} {self.change}"
+            return self.headline
         values = []
         for value in (self.before, self.after):
             if isinstance(value, Mapping) and "function" in value:
                 values.append(value["function"])
             elif value is not None:
                 values.append(preview(value))
-        return f"{subject} {self.change}: {' -> '.join(values)}"
+        return f"{self.headline}: {' -> '.join(values)}"
 
 
 def definition_changes(

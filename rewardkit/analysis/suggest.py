@@ -98,7 +98,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         ranked, part_notes = _suggest_for_part(view, scores, findings)
         rows = normalizations(view)
         answered = _answered_by_normalization(findings, rows)
-        part_notes += answered or _notes_without_help(view, ranked)
+        part_notes += answered or _notes_without_help(view, ranked, findings)
         prefix = f"[{view.part}] " if view.part else ""
         notes += [f"{prefix}{note}" for note in part_notes]
         changes += ranked
@@ -418,8 +418,12 @@ def _answered_by_normalization(
     return notes
 
 
-def _notes_without_help(view: View, changes: Sequence[Suggestion]) -> list[str]:
+def _notes_without_help(
+    view: View, changes: Sequence[Suggestion], findings: Sequence[Finding]
+) -> list[str]:
     """Return a note that nothing helps, where that is so."""
+    if not changes and not findings:
+        return []
     if not changes:
         return ["no fix is known here for what was found"]
     is_improved = any(item.verdict == "improves" for item in changes)

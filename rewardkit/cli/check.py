@@ -67,7 +67,10 @@ def check(options: Options) -> CommandResult:
                 f"{did_you_mean(name, names)}"
             )
     rows = [case.columns for case in cases]
-    reward = rk.load_reward(options.reward, as_=options.as_, rollouts=rows)
+    timeout = options.timeout or None
+    reward = rk.load_reward(
+        options.reward, as_=options.as_, rollouts=rows, timeout=timeout
+    )
     limit = options.time_limit(reward)
     result = rk.check(reward, cases, ignore=options.ignore, timeout=limit)
     record = {**result.record(), "origin": reward.origin}

@@ -47,7 +47,8 @@ def score(options: Options) -> CommandResult:
 
 def _score_into(folder: Path | None, options: Options) -> CommandResult:
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
-    reward = reward_named(options.reward, rollouts, as_=options.as_)
+    timeout = options.timeout or None
+    reward = reward_named(options.reward, rollouts, as_=options.as_, timeout=timeout)
     started = time.perf_counter()
     rows = len(rollouts)
     limit = options.time_limit(reward)
@@ -171,7 +172,9 @@ def report(options: Options) -> CommandResult:
         progress=options.is_watched,
     )
     verdicts = {summary.name: summary.verdict for summary in written.summaries}
-    origins = [summary.reward.origin for summary in written.summaries]
+    origins = []  # which quote an error, where a reward raised when it was tried
+    if not options.redact:
+        origins = [summary.reward.origin for summary in written.summaries]
     places = {"index": str(written.index), "summary": str(written.summary)}
     lines = []
     for origin in origins:

@@ -19,6 +19,7 @@ from tqdm.auto import tqdm
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError, names_of
 from rewardkit.html.cards import USER_COLUMNS
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.notebook.inputs import NotebookInputs, read_inputs
 from rewardkit.notebook.report_pages import (
     NotebookPage,
@@ -115,11 +116,12 @@ def report(
     _check_names(names, by, baseline=limits.get("baseline"), redact=redact)
     columns: dict[str, Any] = {"label": label, "by": by}
     options: dict[str, Any] = {"reading": reading, "limits": limits}
-    inputs = read_inputs(names, rollouts, cases=cases, **columns, **options)
-    if callable(timeout):
-        timeout = timeout(list(inputs.rewards.values()))
     training = Training.of(training)
-    _try(inputs, timeout, training=training, **columns)
+    with hidden_user_texts(redact):  # what functions print reaches the terminal, too
+        inputs = read_inputs(names, rollouts, cases=cases, **columns, **options)
+        if callable(timeout):
+            timeout = timeout(list(inputs.rewards.values()))
+        _try(inputs, timeout, training=training, **columns)
     if timeout is not None:
         limits["timeout"] = timeout
     folder = Path(folder)

@@ -292,6 +292,6 @@ def _misses_point(checked: CheckResult) -> Point:
     turns = f"; {miss.turns.removesuffix(': ')}" if miss.turns else ""
     about = UserText(f"{expected}{got}{turns}", f"{expected}{redacted}")
     reason = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
-    advice = "Mend the reward, or what the case expects where that is wrong."
+    advice = "Mend the reward, or a wrong expectation."
     quote = Quote(about, str(miss.completion), {}, LONGEST_IN_POINT)
     return Point("high", "cases", sentence, UserText(reason, ""), advice, [quote])

@@ -76,11 +76,11 @@ def make_snippet(finding: Finding) -> str:
 
 
 def _describe(example: Example, finding: Finding) -> str:
-    """Say what an example got instead of a reward, and which rollout it is for."""
+    """Say what an example got instead of a reward, and for which prompt."""
     outcome = one_line(example.said)
     place = one_line(example.rollout_id, 40)
     if not place.startswith("case "):
-        place = f"rollout {place}"
+        place = f"prompt of rollout {place}"
     if finding.code in CODES_OF_CHANGES:
         outcome = f"earns {outcome}"
     elif math.isnan(example.reward):

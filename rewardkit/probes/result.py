@@ -248,9 +248,14 @@ class ProbeResult(HasPage):
         return sentence
 
     @property
+    def _verdict_has_effort(self) -> bool:
+        """Whether the verdict is that nothing was found, which says how much."""
+        return not self.alarms and not self.is_unprobed
+
+    @property
     def in_short(self) -> str:
         """Say the verdict, and how much was tried."""
-        if self.effort in self.verdict:
+        if self._verdict_has_effort:
             return self.verdict
         return f"{self.verdict}; {self.effort}"
 
@@ -285,7 +290,7 @@ class ProbeResult(HasPage):
         """Show how much was tried, what is undecided, and what answers earn."""
         blocks: list[Block] = []
         effort: list[str] = []
-        if self.effort not in self.verdict:
+        if not self._verdict_has_effort:
             effort.append(f"Tried: {self.effort}")
         idle = {*self.probes} - {*self.tried_probes} - {*self.untried}
         if idle and self.tried_probes:

@@ -33,6 +33,7 @@ from typing import Any, Final, TextIO
 import numpy as np
 
 from rewardkit.errors import CAUGHT, NotJudged, error_text, preview
+from rewardkit.html.excerpts import user_texts_are_hidden
 from rewardkit.primitives.primitive import listen
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
@@ -353,13 +354,17 @@ class Printed:
         return {"lines": max(1, self.lines), "text": self.text}
 
     def show(self) -> None:
-        """Print the first lines to ``sys.stderr``, and how many more there were."""
+        """Print the first lines to ``sys.stderr``, and how many more there were.
+
+        While user texts are hidden only their number.
+        """
         if not self:
             return
         count = max(1, self.lines)
         plural = "s" if count > 1 else ""
         lines = [f"the reward's functions printed {count:,} line{plural}:"]
-        for line in _make_legible(self.text).splitlines()[:PRINTED_LINES]:
+        quoted = _make_legible(self.text).splitlines()[:PRINTED_LINES]
+        for line in [] if user_texts_are_hidden() else quoted:
             if len(line) > LONGEST_LINE:
                 line = f"{line[: LONGEST_LINE - 3]}..."
             lines.append(f"  {line}")

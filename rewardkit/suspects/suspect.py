@@ -277,7 +277,7 @@ def _contrast_slices(
     for name in columns:
         levels = _levels(scores, name)
         for level in levels.dropna().unique():
-            inside = (levels == level).to_numpy(dtype=bool)
+            inside = (levels == level).to_numpy(dtype=bool, na_value=False)
             sizes = [len(np.unique(prompts[side])) for side in (inside, ~inside)]
             if min(sizes) >= FEWEST_GROUPS:
                 candidates.append((name, level, inside))

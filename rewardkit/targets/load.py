@@ -81,11 +81,12 @@ def reward_named(
     weights: Mapping[str, float] | None = None,
     *,
     as_: str | None = None,
+    timeout: float | None = None,
 ) -> Reward:
     """Return the reward of a name, or for "logged" the scores in these rollouts."""
     if name == LOGGED_REWARD:
         return recorded(rollouts, weights)
-    return load_reward(name, as_=as_ or None, rollouts=rollouts)
+    return load_reward(name, as_=as_ or None, rollouts=rollouts, timeout=timeout)
 
 
 def _may_make_a_reward(value: Any) -> bool:

@@ -97,7 +97,7 @@ def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_t
     result = rk.probe(reward, "gallery:tool_use", only="repeated_turns", timeout=None)
     (point,) = summarize(result, None, None).points
     assert re.fullmatch(
-        f"earns .*, a right answer .*; rollout .*; {TURNS}",
+        f"earns .*, a right answer .*; prompt of rollout .*; {TURNS}",
         point.examples[0].heading,
     )
     assert re.search(f'{TURNS}</p><div class="rk-quoted"', point.html)

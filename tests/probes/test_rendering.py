@@ -86,7 +86,7 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
         f"● high {worst.code}: {worst.sentence}" in words
         and f"fix: {worst.advice}" in words
     )
-    earned = "earns 1.2, a right answer 1.2, a wrong one 0.2; rollout"
+    earned = "earns 1.2, a right answer 1.2, a wrong one 0.2; prompt of rollout"
     assert re.search(rf"{earned} \S+; truth '\d+'", words)
     assert text.count(" | ") == 1 and "reward(" not in text and "95 %" not in text
 
@@ -175,7 +175,7 @@ def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_
     assert make_snippet(several) == 'rk.probe(reward, rollouts, only="contract")'
 
 
-ONE_OF = "rollout r1; truth '42'\n"
+ONE_OF = "prompt of rollout r1; truth '42'\n"
 EARNED = [
     (
         {"rollout_id": "case one"},
@@ -187,7 +187,7 @@ EARNED = [
     ),
     (
         {"said": "changed its argument 'x'"},
-        " earns 1 (changed its argument 'x'); rollout",
+        " earns 1 (changed its argument 'x'); prompt of",
     ),
     (
         {"reward": math.nan, "said": "KeyError: 'a'"},

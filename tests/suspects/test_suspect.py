@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 import regex
 
@@ -201,10 +202,16 @@ def test_the_verdict_and_what_is_said_and_to_do(case):
 
 
 def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(scores):
-    rows = [
-        row | {"half": at // 8 % 2} for at, row in enumerate(made(prompts=80, since=0))
+    rows = [  # a whole number that is sometimes missing is a column of its own kind
+        row | {"half": at // 8 % 2, "grade": [0, 1, None][at // 8 % 3]}
+        for at, row in enumerate(made(prompts=80, since=0))
     ]
-    found = suspect(rk.score(FLAWED, rows), pattern=r"<answer>(\d+ ){5}")
+    rows = pd.DataFrame(rows).astype({"grade": "Int64"})
+    found = suspect(
+        rk.score(FLAWED, rows),
+        pattern=r"<answer>(\d+ ){5}",
+        by=["task", "half", "grade"],
+    )
     told = {(item.column, item.value): item for item in found.slices}
     hard = told["task", "hard"]
     assert (hard.rows, hard.contrast.found, hard.contrast.rest) == (160, 0.25, 0.0)

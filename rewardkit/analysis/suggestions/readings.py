@@ -218,7 +218,7 @@ def _looser_extractors(current: Any, kind: Kind, shown: Extractor | None) -> lis
         ways.append(Way("the last number in it", extract.first_of(inside, current)))
     for way in plain:
         function = extract.first_of(current, way.function)
-        ways.append(Way(f"or else {way.name}", function))
+        ways.append(Way(f"the same, or else {way.name}", function))
     if kind == "numbers":
         ways.append(Way("number(), the last anywhere", extract.number()))
     return ways

@@ -278,16 +278,15 @@ def normalization_blocks(
             line = row.line if has_lines else ""
             cells.append((name, row.effect, *figures, line))
         else:
-            reason = row.effect.removeprefix("no effect: ")
-            without_effect.setdefault(reason, []).append(name)
+            without_effect.setdefault(row.effect, []).append(name)
     figure_names = [*NORMALIZATION_FIGURES.values()]
     header = ("normalization", "effect on the advantages", *figure_names, "line")
     tried = counted(_count_tried(rows), "normalization")
     caption = f"{tried}, measured on these rollouts"
     blocks: list[Block] = [Table(caption, header, cells, figure_names)]
     blocks.append(More("What its columns say", [Facts([*FIGURE_MEANINGS.items()])]))
-    for reason, names in without_effect.items():
-        blocks.append(f"No effect ({reason}): {', '.join(names)}.")
+    for effect, names in without_effect.items():
+        blocks.append(f"{', '.join(names)}: {effect}.")
     return blocks
 
 

@@ -362,4 +362,5 @@ def _cell(
     if miss is None:
         return "good", "\u2713", f"{title}, and it is"
     got = number(miss.got)
-    return "high", f"\u2717 {got.partition(' ')[0]}", f"{title}, it gives {got}"
+    short = miss.status.get(name, "unscored") if miss.reason else got
+    return "high", f"\u2717 {short}", f"{title}, it gives {got}"
