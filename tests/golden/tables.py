@@ -212,7 +212,7 @@ def scored(**options) -> list[str]:
 
 
 def fingerprints() -> dict[str, dict[str, str]]:
-    """Reward of the gallery -> its fingerprints, without the hash of its own source file."""
+    """Reward of the gallery -> its fingerprints, with the hash of its source file."""
     return {
         name: rk.load_reward(f"gallery:{name}").record()["fingerprints"]
         for name in GALLERY
