@@ -57,7 +57,8 @@ def everything(reward, rollouts):
 
 def test_hostile_text_is_shown_as_text(hostile, reward):
     page = everything(reward, hostile)
-    assert page.count("What its columns say") == 1  # of the components
+    # of the components, and of the normalizations
+    assert page.count("What its columns say") == 2
     assert "&lt;script&gt;" in page
     assert [tag for tag in ("<script", "<img", "\u202e") if tag in page] == []
     page.encode("utf-8")  # a lone surrogate would fail here
