@@ -14,6 +14,7 @@ from rewardkit.findings import SEVERITY_MARKS, Example, Finding
 from rewardkit.html.blocks import (
     Action,
     Block,
+    Facts,
     Piece,
     Quote,
     join_html,
@@ -208,6 +209,11 @@ class Point(Piece):
             paragraphs.append(f"**Fix:** {escape_markdown(self.advice)}")
         paragraphs += [piece.markdown for piece in make_pieces(self.details)]
         return "\n\n".join(paragraphs)
+
+
+def explain_columns(meanings: Mapping[str, str]) -> More:
+    """Return what the columns of a table say, folded, to stand below it."""
+    return More("What its columns say", [Facts([*meanings.items()])])
 
 
 def point_of(

@@ -12,10 +12,10 @@ from pandas.api.types import is_number
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.errors import InputError, preview
-from rewardkit.html.blocks import Block, Facts, Quote, Table
+from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.cards import USER_COLUMNS
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import More, Page
+from rewardkit.html.pages import Page, explain_columns
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
@@ -154,7 +154,7 @@ def _explain_columns(table: pd.DataFrame) -> list[Block]:
     blocks: list[Block] = []
     for glossary in GLOSSARIES:
         if set(glossary) <= set(table.columns):
-            blocks.append(More("What its columns say", [Facts([*glossary.items()])]))
+            blocks.append(explain_columns(glossary))
     return blocks
 
 

@@ -12,7 +12,7 @@ from rewardkit.errors import RolloutsError, did_you_mean
 
 Columns = dict[str, list[Any]]
 
-RESULT_PREFIXES = (
+PART_PREFIXES = (
     "field/",
     "failed/",
     "score/",
@@ -21,9 +21,10 @@ RESULT_PREFIXES = (
     "reason/",
     "verdict/",
     "cost/",
-    "note/",
-    "gate/",
 )
+"""What the columns of a field or component begin with in a scored table."""
+
+RESULT_PREFIXES = (*PART_PREFIXES, "note/", "gate/")
 """What the names of a scored table's results begin with, see `Scores`."""
 
 ALIASES: dict[str, tuple[str, ...]] = {

@@ -363,8 +363,10 @@ class Printed:
         count = max(1, self.lines)
         plural = "s" if count > 1 else ""
         lines = [f"the reward's functions printed {count:,} line{plural}:"]
-        quoted = _make_legible(self.text).splitlines()[:PRINTED_LINES]
-        for line in [] if user_texts_are_hidden() else quoted:
+        quoted = []
+        if not user_texts_are_hidden():
+            quoted = _make_legible(self.text).splitlines()[:PRINTED_LINES]
+        for line in quoted:
             if len(line) > LONGEST_LINE:
                 line = f"{line[: LONGEST_LINE - 3]}..."
             lines.append(f"  {line}")

@@ -16,6 +16,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Plan
+from rewardkit.rollouts.columns import PART_PREFIXES
 from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
@@ -29,18 +30,6 @@ from rewardkit.scoring.reuse import (
 )
 from rewardkit.scoring.score import outcome_columns, read_columns
 from rewardkit.scoring.scores import Scores
-
-COLUMN_PREFIXES = (
-    "field",
-    "failed",
-    "score",
-    "status",
-    "error",
-    "reason",
-    "verdict",
-    "cost",
-)
-"""Columns of the scored table that are written for a field or component."""
 
 
 class Moved(NamedTuple):
@@ -208,7 +197,7 @@ def _replace_columns(
 ) -> pd.DataFrame:
     """Return a scored table with new columns of these fields and components, or ""."""
     columns = outcome_columns(outcomes, names)
-    written = [f"{prefix}/{name}" for name in names for prefix in COLUMN_PREFIXES]
+    written = [f"{prefix}{name}" for name in names for prefix in PART_PREFIXES]
     stale = [column for column in written if column not in columns]
     replaced = table.drop(columns=stale, errors="ignore").assign(**columns)
     if "" in names:

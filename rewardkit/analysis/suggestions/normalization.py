@@ -61,15 +61,14 @@ NORMALIZATION_FIGURES = {
 """What the figures of a normalization are called."""
 
 FIGURE_MEANINGS = {
-    "moved": "share of the absolute advantage that it changes",
-    "sign changes": "share of the completions whose advantage turns its sign",
-    "top tenth of groups": "share of the absolute advantage in the groups that hold "
-    "most",
-    "small-spread groups": "its share in groups that hardly vary",
-    "effective sample": "effective sample size, as a share of the rows",
-    "tied groups": "share of the groups without a signal",
+    "changed": "share of the absolute advantage that it changes",
+    "sign_changes": "share of the completions whose advantage turns its sign",
+    "top_decile": "share of the absolute advantage in the groups that hold most",
+    "small_groups": "its share in groups that hardly vary",
+    "sample_size": "effective sample size, as a share of the rows",
+    "zero_std": "share of the groups without a signal",
 }
-"""What these figures say, by what they are called."""
+"""What these figures say."""
 
 
 @dataclass(frozen=True)

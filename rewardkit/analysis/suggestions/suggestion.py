@@ -19,9 +19,9 @@ from rewardkit.analysis.suggestions.normalization import (
 )
 from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
-from rewardkit.html.blocks import Block, Code, Facts, Table
+from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import HasPage, More, Page
+from rewardkit.html.pages import HasPage, More, Page, explain_columns
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
@@ -284,7 +284,10 @@ def normalization_blocks(
     tried = counted(_count_tried(rows), "normalization")
     caption = f"{tried}, measured on these rollouts"
     blocks: list[Block] = [Table(caption, header, cells, figure_names)]
-    blocks.append(More("What its columns say", [Facts([*FIGURE_MEANINGS.items()])]))
+    meanings = {
+        NORMALIZATION_FIGURES[key]: says for key, says in FIGURE_MEANINGS.items()
+    }
+    blocks.append(explain_columns(meanings))
     for effect, names in without_effect.items():
         blocks.append(f"{', '.join(names)}: {effect}.")
     return blocks
