@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import rewardkit as rk
+from rewardkit.findings import Finding
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -31,6 +32,7 @@ ANSWERS = {
     "loss": "equivalents right_unpaid",
     "contract": "contract hang",
     "floor": "calibration",
+    "signal": "phantom length_bias length_turn column_bias opposed dominant",
 }
 """Question of `labelled` -> the families and codes of findings that answer it; codes come first."""
 QUESTION_OF = {
@@ -60,6 +62,17 @@ class Line:
         )
 
 
+def signal_alarms(entry: Entry) -> list[Finding]:
+    """What `diagnose` warns of in the scored log that answers the question "signal"."""
+    scores = rk.score(entry.load(), entry.rollouts(), timeout=None)
+    findings = rk.diagnose(scores, label=entry.label).findings
+    return [
+        item
+        for item in findings
+        if item.severity in ("warn", "high") and QUESTION_OF.get(item.code) == "signal"
+    ]
+
+
 def probed(entry: Entry) -> Line:
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -69,18 +82,15 @@ def probed(entry: Entry) -> Line:
     at_fault = (
         {None, entry.fault.component} if entry.fault and entry.fault.component else ()
     )
-    named = [
-        item for item in result.alarms if not at_fault or item.component in at_fault
-    ]
+    alarming = list(result.alarms)
+    if entry.of_signal:
+        alarming += signal_alarms(entry)
+    named = [item for item in alarming if not at_fault or item.component in at_fault]
     questions = {
         QUESTION_OF.get(item.code) or QUESTION_OF[item.family] for item in named
     }
-    hit = (
-        bool(questions & set(entry.fault.questions))
-        if entry.fault
-        else not result.alarms
-    )
-    alarms = tuple(item.sentence for item in result.alarms)
+    hit = bool(questions & set(entry.fault.questions)) if entry.fault else not alarming
+    alarms = tuple(item.sentence for item in alarming)
     fault, missed = (
         (entry.fault.sentence, entry.fault.missed) if entry.fault else ("", "")
     )

@@ -56,6 +56,7 @@ def earned(entry, *writers):
         {
             **row,
             "completion": write(task),
+            **entry.log.columns_of(write(task)),
             **dict.fromkeys(("prompt_id", "rollout_id"), f"{at} {place}"),
         }
         for at, write in enumerate((lambda task: "", *writers))
@@ -76,18 +77,19 @@ KINDS = {"trl": "TRL completions", "verl": "verl rollout dump", "plain": "rollou
 
 
 @pytest.mark.parametrize("entry", named(ENTRIES))
-def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_reward_judges_every_row(
+def test_a_log_of_12_to_24_prompts_about_half_right_is_known_as_its_trainers_and_its_reward_judges_every_row(
     entry,
 ):
     rollouts, scores = rollouts_of(entry.name), scored(entry.name)[1]
     sizes = Counter(rollouts.table["prompt"].map(str)).values()
     assert (
         12 <= len(sizes) <= 24
-        and set(sizes) == {4}
+        and set(sizes) == {8 if entry.log.hard else 4}
         and rollouts.kind == KINDS[entry.log.trainer]
     )
+    least = 0.35 if entry.log.hard else 0.45
     assert (
-        0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6
+        least <= np.mean([one is True for one in entry.right()]) <= 0.6
         and not rollouts.rejected
     )
     assert np.isfinite(scores.rewards).all() and not any(
@@ -101,7 +103,8 @@ def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_r
         assert rollouts.table[entry.label].tolist() == [
             one is True for one in entry.right()
         ]
-        assert "ground_truth" not in rollouts.table
+        has_truth = entry.log.truth in entry.log.tasks[0].columns
+        assert ("ground_truth" in rollouts.table) == has_truth
 
 
 DIGITS = f"<answer>{'9' * 9000}</answer>"

@@ -14,7 +14,7 @@ to the tuned half, and new ones are written by somebody who has not seen the pro
 
 To add an entry: its label in the material of its subject, with the settings of a log; the tasks of the log as
 lines of the subject's `.jsonl`; and the reward in the form of its trainer (in `verl_rewards.py`,
-`trl_rewards.py` or `plain_rewards.py`) as a person would write it. `test_labelled.py` holds the labels to the
+`trl_rewards.py` or `plain_rewards.py`, or in the `module` of its log) as a person would write it. `test_labelled.py` holds the labels to the
 rewards.
 """
 
@@ -22,8 +22,8 @@ from .entry import QUESTIONS, Entry, Fault, entries
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
-TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures"
-MEASURED_ON = "held_back_numbers held_back_programs"
+TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures evidence"
+MEASURED_ON = "held_back_numbers held_back_programs held_back_evidence"
 COLLECTION, HELD_BACK = (
     tuple(entry for subject in subjects.split() for entry in entries(subject))
     for subjects in (TUNED_ON, MEASURED_ON)

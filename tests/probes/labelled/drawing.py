@@ -2,7 +2,9 @@
 
 import copy
 import json
+import re
 import tomllib
+import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,12 @@ PLANS = (
     ("right", "right", "right", "right"),
 )
 """What the four completions of a prompt are, plan by plan: 15 of 28 are right."""
+
+HARD_PLANS = tuple(
+    tuple(kind for kind, count in zip(("right", "wrong", "bare", "cut"), counts, strict=True) for _ in range(count))
+    for counts in ((0, 7, 0, 1), (4, 3, 1, 0), (0, 6, 1, 1), (7, 1, 0, 0), (0, 8, 0, 0), (2, 5, 0, 1), (5, 3, 0, 0), (8, 0, 0, 0))
+)  # fmt: skip
+"""What eight completions are where many prompts are too hard: 26 of 64 are right."""
 
 THOUGHTS = tomllib.loads((MATERIAL / "thoughts.toml").read_text("utf-8"))
 
@@ -51,10 +59,13 @@ class Drawn:
     right: bool | None
 
 
-def thought(generator: np.random.Generator) -> str:
-    """Three to six sentences that say nothing of the answer, on one line or on several."""
+def thought(generator: np.random.Generator, least: int = 1, most: int = 4) -> str:
+    """A few sentences that say nothing of the answer, on one line or on several."""
+    is_long = most > len(THOUGHTS["steps"])
     steps = generator.choice(
-        THOUGHTS["steps"], size=int(generator.integers(1, 5)), replace=False
+        THOUGHTS["long_steps" if is_long else "steps"],
+        size=int(generator.integers(least, most + 1)),
+        replace=is_long,
     )
     between = "\n" if generator.random() < 0.4 else " "
     opener, closer = (
@@ -63,14 +74,30 @@ def thought(generator: np.random.Generator) -> str:
     return between.join((opener, *map(str, steps), closer))
 
 
+def tokens(text: str) -> list[int]:
+    """Ids of pieces of at most five letters, as a tokenizer gives them."""
+    pieces = re.findall(r"\s?\w{1,5}|\s+|[^\w\s]", text)
+    return [zlib.crc32(piece.encode("utf-8", "replace")) % 32000 for piece in pieces]
+
+
+MADE_OF_TEXT = {
+    "completion_ids": tokens,
+    "num_tokens": lambda text: len(tokens(text)),
+}
+"""Columns of a log that the trainer makes from the completion."""
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Four completions for each task, in the form of a trainer's log.
+    """Four completions for each task, in the form of a trainer's log; eight where it is `hard`.
 
     `write` is a completion with places for a thought and an answer. `truth` is the column of the truth,
-    `label` one that says in its place which completions are right. Every third right answer is written in the
-    notation of its task. `sound` and `faults` are the rewards over it; those of a `held_back` log stand in
-    the modules of the held-back half.
+    `label` one that says which completions are right, in its place or beside it in the columns of the tasks.
+    Every third right answer is written in the notation of its task, and a third of all completions in a layout
+    of `also`, where there are such; a layout may have a place for a check behind the answer. `steps` are the
+    least and most sentences of a thought that leads to a right answer, and to another one. `made` are columns
+    made from the completion. `sound` and `faults` are the rewards over it; they stand in `module`, or in the
+    one of their trainer, and those of a `held_back` log in the modules of the held-back half.
     """
 
     tasks: list[Task]
@@ -79,14 +106,27 @@ class Log:
     write: str = "<think>{thought}</think>\n<answer>{answer}</answer>"
     truth: str = "ground_truth"
     source: str = ""
+    also: list[str] = field(default_factory=list)
+    steps: list[list[int]] = field(default_factory=lambda: [[1, 4], [1, 4]])
+    made: list[str] = field(default_factory=list)
+    hard: bool = False
+    module: str = ""
     refusals: list[str] = field(default_factory=lambda: THOUGHTS["refusals"])
     label: str = ""
     faults: dict[str, dict[str, Any]] = field(default_factory=dict)
     held_back: bool = False
 
-    def written(self, thought: str, answer: str) -> str:
+    def written(
+        self, thought: str, answer: str, *, layout: str = "", check: str = ""
+    ) -> str:
         """A completion."""
-        return self.write.format(thought=thought, answer=answer)
+        return (layout or self.write).format(
+            thought=thought, answer=answer, check=check
+        )
+
+    def columns_of(self, text: str) -> dict[str, Any]:
+        """The columns that the trainer makes from a completion."""
+        return {name: MADE_OF_TEXT[name](text) for name in self.made}
 
     def drawn(self) -> list[Drawn]:
         """The completions, the same at each call."""
@@ -98,16 +138,21 @@ class Log:
                 str(one)
                 for one in generator.permutation(np.array(task.wrong, dtype=object))
             ]
-            plan = generator.permutation(np.array(PLANS[group % len(PLANS)]))
+            plans = HARD_PLANS if self.hard else PLANS
+            plan = generator.permutation(np.array(plans[group % len(plans)]))
             for place, kind in enumerate(map(str, plan)):
-                said = thought(generator)
-                text, right = self.written(said, task.answer), kind == "right"
+                said = thought(generator, *self.steps[kind != "right"])
+                way: dict[str, str] = {}
+                if self.also and generator.random() < 1 / 3:
+                    way["layout"] = str(generator.choice(self.also))
+                    way["check"] = str(generator.choice(THOUGHTS["checks"]))
+                text, right = self.written(said, task.answer, **way), kind == "right"
                 if (
                     kind == "bare" and self.written("", "").strip()
                 ):  # where a mark can be left out
                     text, right = f"{said}\nSo it is {task.answer}", None
                 elif kind in ("wrong", "bare"):
-                    text = self.written(said, wrong[place % len(wrong)])
+                    text = self.written(said, wrong[place % len(wrong)], **way)
                 elif kind == "cut":
                     text = text[: max(len(text) // 3, 12)]
                 elif kind == "refused":
@@ -115,7 +160,7 @@ class Log:
                 else:
                     rights += 1
                     if task.notation and rights % 3 == 0:
-                        text = self.written(said, task.notation)
+                        text = self.written(said, task.notation, **way)
                 found.append(Drawn(task, group, text, right))
         return found
 
@@ -127,7 +172,7 @@ class Log:
             if self.trainer == "verl"
             else "step prompt completion"
         )
-        return tuple(names.split())
+        return (*names.split(), *self.made)
 
     def example(self, task: Task) -> dict[str, Any]:
         """The row of the data set."""
@@ -150,6 +195,7 @@ class Log:
                 messages = [{"role": "assistant", "content": one.text}]
                 text = messages if isinstance(prompt, list) else one.text
                 rows.append({"step": step, "prompt": prompt, "completion": text, **row})
+            rows[-1] |= self.columns_of(one.text)
             if self.label:
                 rows[-1][self.label] = one.right is True
         return rows

@@ -13,7 +13,11 @@ from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 
 from .drawing import Drawn, Log, Task, logs
 
-QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor")
+QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor", "signal")
+FILLER = (
+    "I look at this part once more, and it is as I had it before, so I go on from here. "
+    * 5
+)
 FOLDER = Path(__file__).parent
 
 
@@ -21,10 +25,11 @@ FOLDER = Path(__file__).parent
 class Fault:
     """What is wrong with a reward.
 
-    `questions` are those under which a finding of severity warn or high counts as a hit, `component` the one
-    at fault where there are several. `exploit` is the completion that proves the fault, with places for what
-    a task holds (without it, tasks hold theirs): on average it earns at least the share `earns` of full
-    marks. Where the fault is a loss it is a right completion, and earns at most that share. `missed` says why
+    `questions` are those under which a finding of severity warn or high counts as a hit ("signal": one of
+    `diagnose` on the scored log), `component` the one at fault where there are several. `exploit` is the
+    completion that proves the fault, with places for what a task holds and for `filler` of 400 characters
+    (without it, tasks hold theirs): on average it earns at least the share `earns` of full marks. Where the
+    fault is a loss it is a right completion, and earns at most that share. `missed` says why
     the probes do not find it, where they do not.
     """
 
@@ -38,7 +43,7 @@ class Fault:
     @property
     def loses(self) -> bool:
         """Whether right completions lose."""
-        return self.questions == ["loss"]
+        return "loss" in self.questions and {*self.questions} <= {"loss", "signal"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,7 @@ class Entry:
     def exploit(self, task: Task) -> str:
         """The completion that proves the fault."""
         return (
-            self.fault.exploit.format(**vars(task))
+            self.fault.exploit.format(filler=FILLER, **vars(task))
             if self.fault.exploit
             else task.exploits[self.name]
         )
@@ -67,10 +72,15 @@ class Entry:
         """The column that says which rows are right, where the log has one."""
         return self.log.label or None
 
+    @property
+    def of_signal(self) -> bool:
+        """Whether what `diagnose` says counts, too: a reward of its log has a fault that statistics show."""
+        return any("signal" in told["questions"] for told in self.log.faults.values())
+
     def load(self) -> rk.Reward:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
         half = "held_back_" if self.log.held_back else ""
-        place = f"{FOLDER}/{half}{self.log.trainer}_rewards.py:{self.name}"
+        place = f"{FOLDER}/{half}{self.log.module or self.log.trainer}_rewards.py:{self.name}"
         with patch.object(
             TimeLimit,
             "run",
