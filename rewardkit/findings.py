@@ -384,7 +384,7 @@ def _environment() -> Environment:
     environment = Environment()  # plain text: pages escape it
     environment.filters |= {
         "percent": percent,
-        "number": lambda value: f"{value:.3g}",
+        "number": short_number,
         "counted": counted,
         "capital": lambda text: f"{text[:1].upper()}{text[1:]}",
     }
@@ -438,6 +438,15 @@ def counted(number: int, noun: str) -> str:
     if number != 1:
         noun += "s"
     return f"{number:,} {noun}"
+
+
+def short_number(value: float, digits: int = 3) -> str:
+    """Write a number for a person: few digits, and 0 for what is only rounding.
+
+    >>> short_number(0.123456), short_number(-9.3e-18)
+    ('0.123', '0')
+    """
+    return f"{0.0 if abs(value) < 1e-12 else value:.{digits}g}"
 
 
 def percent(share: float) -> str:

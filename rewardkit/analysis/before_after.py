@@ -24,7 +24,7 @@ from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, Mask, group_s
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import SHOWN_IDS, View
-from rewardkit.findings import SEVERITIES, Finding, percent
+from rewardkit.findings import SEVERITIES, Finding, percent, short_number
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.scoring.scores import Scores
 
@@ -290,7 +290,7 @@ class BeforeAfter(HasPage):
                 counts.append(f"{rewards[name]:,} {name.replace('_', ' ')}")
         moved = ", ".join(counts)
         if rewards["up"] or rewards["down"]:
-            means = f"{rewards['mean_a']:.3g} -> {rewards['mean_b']:.3g}"
+            means = " -> ".join(short_number(rewards[f"mean_{side}"]) for side in "ab")
             moved += f"; mean {means}, {rewards['value']:+.3g}"
             moved += in_brackets(rewards["interval"], "{:+.3g}".format)
         turned = f"none of {signs['n']:,} changes its sign"

@@ -22,7 +22,7 @@ from rewardkit.analysis.matching import MatchedRows, match_rows
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.selection import Pair, at_equal_kl
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import SEVERITIES, counted, most
+from rewardkit.findings import SEVERITIES, counted, most, short_number
 from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import More, Page
@@ -62,7 +62,9 @@ class EqualKL:
         for name, pair in self.figures.items():
             difference = _signed(pair.difference[-1])
             difference += in_brackets((pair.low[-1], pair.high[-1]), _signed)
-            rows.append((name, f"{pair.a[-1]:.3g}", f"{pair.b[-1]:.3g}", difference))
+            rows.append(
+                (name, short_number(pair.a[-1]), short_number(pair.b[-1]), difference)
+            )
         return rows
 
 
@@ -242,7 +244,7 @@ class Comparison(BeforeAfter):
             changes.append((item.headline, item.before or "", item.after or ""))
         moved = []
         for row in [*self.rewards["largest_down"], *self.rewards["largest_up"]]:
-            numbers = [f"{row[name]:.3g}" for name in ("a", "b", "delta")]
+            numbers = [short_number(row[name]) for name in ("a", "b", "delta")]
             moved.append((row["rollout_id"], *numbers))
         caption = f"{counted(len(changes), 'change')} of the definition"
         tables = [

@@ -21,6 +21,7 @@ from rewardkit.analysis.findings import (
 )
 from rewardkit.analysis.parts import (
     choose_columns,
+    explain_slices,
     find_news,
     make_view,
     make_views,
@@ -37,6 +38,7 @@ from rewardkit.analysis.summary import (
     over_steps,
     signal_of,
 )
+from rewardkit.analysis.totals import weigh_parts
 from rewardkit.analysis.view import View
 from rewardkit.errors import (
     Cancelled,
@@ -58,6 +60,7 @@ SCORED_RULES: tuple[Rule, ...] = (
     scored.without_reward,
     scored.log_mismatch,
     scored.unread_keys,
+    scored.parts_of_total,
 )
 """Of all scored rows."""
 VIEW_RULES: tuple[Rule, ...] = (
@@ -94,7 +97,8 @@ class Diagnosis(HasPage):
     """The findings on scores: first what the log contradicts, then the most severe.
 
     `views` hold the arrays they were computed from, one a data source; `by` names the
-    columns whose values were looked at by themselves.
+    columns whose values were looked at by themselves, and `notes` say which values of
+    the columns that the caller named are too rare for that.
     """
 
     scores: Scores
@@ -103,6 +107,7 @@ class Diagnosis(HasPage):
     seed: int
     views: tuple[View, ...] = field(repr=False)
     by: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, code: str) -> list[Finding]:
         """Return the findings with this code."""
@@ -240,7 +245,9 @@ class Diagnosis(HasPage):
     def page(self) -> Page:
         """Return a verdict and the findings that matter most, the others folded."""
         on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
-        return diagnosis_page(self.scores.reward.name, on, self.findings, self.views)
+        return diagnosis_page(
+            self.scores.reward.name, on, self.findings, self.views, self.notes
+        )
 
 
 def diagnose(
@@ -293,7 +300,7 @@ def diagnose(
         "seed": seed,
         "thresholds": limits,
     }
-    finite = only_finite(scores)
+    finite = weigh_parts(only_finite(scores))
     views = make_views(finite, **options)
     names = choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
@@ -316,8 +323,17 @@ def diagnose(
         of_view = [finding for finding in findings if finding.part == view.part]
         findings += find_news(parts, of_view, look_at_slice)
     findings.sort(key=_rank)
+    notes: list[str] = []
+    for whole in wholes if by is not None else ():
+        notes += explain_slices(finite, whole, names)
     return Diagnosis(
-        finite, tuple(findings), options["training"], seed, views, tuple(names)
+        finite,
+        tuple(findings),
+        options["training"],
+        seed,
+        views,
+        tuple(names),
+        tuple(notes),
     )
 
 
@@ -349,12 +365,15 @@ def _reporter(
 
 
 def _rank(finding: Finding) -> tuple[Any, ...]:
-    """Return the sort key of a finding: first what the log contradicts, then the worst.
+    """Return the sort key of a finding: the log, the label, then the worst.
 
-    Where the log says otherwise, all else is of another reward.
+    Where the log says otherwise, all else is of another reward; a label that disagrees
+    says more than any other figure.
     """
     is_minor = finding.severity == "info"
     if finding.code in scored.LOG_CODES:
-        return (2 if is_minor else 0,)
+        return (3 if is_minor else 0,)
+    if finding.code == "label_disagrees" and not finding.part and not is_minor:
+        return (1,)
     is_open = bool(finding.evidence.get("inconclusive"))
-    return 1, finding.order[0], is_open, finding.order
+    return 2, finding.order[0], is_open, finding.order

@@ -29,7 +29,7 @@ from rewardkit.errors import (
     names_of,
     preview,
 )
-from rewardkit.findings import counted, most, percent
+from rewardkit.findings import counted, most, percent, short_number
 from rewardkit.html.blocks import Block, Table
 from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import to_plain
@@ -124,8 +124,8 @@ class Forecast(HasPage):
             return next(iter(self.notes), "there is nothing to choose from")
         moves = []
         for name, curve in self.moved.items():
-            values = f"from {curve.random[-1]:.3g} to {curve.value[-1]:.3g}"
-            moves.append(f"{self.called(name)} {values}")
+            ends = map(short_number, (curve.random[-1], curve.value[-1]))
+            moves.append(f"{self.called(name)} from {' to '.join(ends)}")
         if not moves:
             return "nothing but the reward itself changes by a tenth"
         return most(moves, MOST_IN_VERDICT)
@@ -173,7 +173,7 @@ class Forecast(HasPage):
         first: list[list[str]] = []
         others = []
         for figure, curve in best.curves.items():
-            row = [self.called(figure), f"{curve.random[-1]:.3g}"]
+            row = [self.called(figure), short_number(curve.random[-1])]
             row += [_describe_end(view.curves[figure]) for view in views.values()]
             rows.append(row)
             is_first = figure in ("reward", "label") or figure in self.moved
@@ -221,9 +221,9 @@ class Forecast(HasPage):
 def _describe_end(curve: Curve) -> str:
     """Write the last value of a curve, with its interval."""
     low, high, known = curve.low[-1], curve.high[-1], curve.known[-1]
-    text = f"{curve.value[-1]:.3g}"
+    text = short_number(curve.value[-1])
     if np.isfinite(low):
-        text += f" ({low:.3g} to {high:.3g})"
+        text += f" ({short_number(low)} to {short_number(high)})"
     if known < 1 - 1e-9:
         text += f", of the {percent(known)} that have it"
     return text

@@ -19,7 +19,7 @@ from rewardkit.analysis.statistics import Codes, finite, number_of, numbered
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean, names_of
-from rewardkit.findings import Finding
+from rewardkit.findings import Finding, counted, most
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
@@ -254,6 +254,28 @@ def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
         for code, kind in enumerate(kinds):
             rows = part.rows[codes == code]
             yield Part(f"{prefix}{name}={kind}", part.reward, rows)
+
+
+def explain_slices(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[str]:
+    """Say of each column which of its values have too few groups to be judged."""
+    for name in names:
+        sizes = {}
+        for piece in rows_by(scores, part, [name]):
+            sizes[piece.label] = len(np.unique(scores.groups[piece.rows]))
+        small = []
+        for label, size in sizes.items():
+            if size < FEWEST_GROUPS:
+                small.append(f"{label} ({counted(size, 'group')})")
+        if not sizes:
+            yield f"{name!r} has the same value on all rows"
+        elif small:
+            yield (
+                f"{len(small)} of {counted(len(sizes), 'value')} of {name!r} are not "
+                f"judged by themselves, which takes {FEWEST_GROUPS} groups: "
+                f"{most(small)}"
+            )
+        else:
+            yield f"each of {counted(len(sizes), 'value')} of {name!r} is judged, too"
 
 
 def find_news(

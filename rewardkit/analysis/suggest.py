@@ -98,7 +98,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         ranked, part_notes = _suggest_for_part(view, scores, findings)
         rows = normalizations(view)
         answered = _answered_by_normalization(findings, rows)
-        part_notes += answered or _notes_without_help(view, ranked, findings)
+        part_notes += answered or _notes_without_help(view, ranked)
         prefix = f"[{view.part}] " if view.part else ""
         notes += [f"{prefix}{note}" for note in part_notes]
         changes += ranked
@@ -418,15 +418,9 @@ def _answered_by_normalization(
     return notes
 
 
-def _notes_without_help(
-    view: View, changes: Sequence[Suggestion], findings: Sequence[Finding]
-) -> list[str]:
-    """Return a note that nothing helps, where that is so."""
-    if not changes and not findings:
-        return []
-    if not changes:
-        return ["no fix is known here for what was found"]
+def _notes_without_help(view: View, changes: Sequence[Suggestion]) -> list[str]:
+    """Return a note that no change helps the label, where that is so."""
     is_improved = any(item.verdict == "improves" for item in changes)
-    if view.context.label is None or is_improved:
+    if not changes or view.context.label is None or is_improved:
         return []
     return [f"no change measurably improves agreement with {view.context.label_name!r}"]

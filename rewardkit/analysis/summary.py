@@ -66,7 +66,11 @@ def name_codes(findings: Iterable[Any]) -> str:
 
 
 def diagnosis_page(
-    name: str, on: str, findings: Sequence[Finding], views: Sequence[View]
+    name: str,
+    on: str,
+    findings: Sequence[Finding],
+    views: Sequence[View],
+    notes: Sequence[str] = (),
 ) -> Page:
     """Return the page of a diagnosis.
 
@@ -78,25 +82,27 @@ def diagnosis_page(
         on: what it was diagnosed on.
         findings: in the order of the diagnosis.
         views: one a part of the reward.
+        notes: what could not be judged, a sentence each.
     """
     warnings: list[Finding] = []
-    notes: list[Finding] = []
+    infos: list[Finding] = []
     for finding in findings:
-        (notes if finding.severity == "info" else warnings).append(finding)
+        (infos if finding.severity == "info" else warnings).append(finding)
     in_full = warnings[:MOST_IN_FULL]
     severities = [finding.severity for finding in findings]
     verdict = VERDICTS[min(severities, key=SEVERITIES.index, default="info")]
-    too_few = [finding for finding in notes if finding.code == "not_enough"]
+    too_few = [finding for finding in infos if finding.code == "not_enough"]
     has_pairs = any(view.several for view in views)
     if not has_pairs or (verdict == "fine" and too_few):
         verdict = "cannot be judged yet"
         in_full = in_full or too_few
-    notes = [finding for finding in notes if finding not in in_full]
-    others = name_codes([*warnings[MOST_IN_FULL:], *notes])
+    infos = [finding for finding in infos if finding not in in_full]
+    others = name_codes([*warnings[MOST_IN_FULL:], *infos])
     blocks: list[Block] = [" ".join([on, *map(_signal, views[:MOST_IN_FULL])])]
     blocks += map(point_of, in_full)
     blocks.append(_folded_findings("more warning", warnings[MOST_IN_FULL:]))
-    blocks.append(_folded_findings("note", notes))
+    blocks.append(_folded_findings("note", infos))
+    blocks += [f"Note: {one_line(note)}." for note in notes]
     blocks += [More("", [_components(view)]) for view in views]
     foot = ""
     if others:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,9 @@ from rewardkit.analysis.statistics import (
 )
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import Correlations, correlations
+from rewardkit.analysis.totals import find_totals
 from rewardkit.rewards.component import Component
+from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import add_up, transformed
 from rewardkit.rewards.training import Training
@@ -108,9 +110,20 @@ class View:
     @cached_property
     def declared_weights(self) -> dict[str, float]:
         """Return |weight| of each component as a share of all."""
-        total = sum(np.abs(self.weights).tolist()) or 1.0
-        shares = np.abs(self.weights) / total
-        return dict(zip(self.names, shares.tolist(), strict=True))
+        return self.declared_among(self.names)
+
+    def declared_among(self, names: Sequence[str]) -> dict[str, float]:
+        """Return |weight| of each of these components as a share of theirs."""
+        sizes = {name: abs(self.components[name].weight) for name in names}
+        total = sum(sizes.values()) or 1.0
+        return {name: size / total for name, size in sizes.items()}
+
+    @cached_property
+    def totals(self) -> frozenset[str]:
+        """Return the scores of a log that are the sum of others, and no component."""
+        if not is_recorded(self.reward):
+            return frozenset()
+        return find_totals({name: self.scores[name] for name in self.paid_names})
 
     @property
     def additive(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
-from rewardkit.findings import NAMED, Finding, counted, most, percent
+from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
 from rewardkit.html.excerpts import one_line
 from rewardkit.mutation.results import MutantResult
 from rewardkit.probes.result import (
@@ -217,12 +217,12 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     curve = best_of.curves[key]
     name = forecast.called(key)
     end = curve.value[-1]
-    figure = f"{end - curve.change[-1]:.2g} \u2192 {end:.2g}"
+    figure = f"{short_number(end - curve.change[-1], 2)} \u2192 {short_number(end, 2)}"
     words = f"{name}, from one sibling to the best of {best_of.points[-1]:g}"
     share = curve.known[-1]
     if share <= 1 - 1e-9:
         words += f", of the {percent(share)} that have it"
-    ends = _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
+    ends = _between(short_number(curve.low[-1], 2), short_number(curve.high[-1], 2))
     tile = _grade(Tile(SELECTS, "good", figure, words, ends=ends), findings)
     if curve.change_high[-1] < 0:
         reason = f"the answers it picks are worse in {name!r}"

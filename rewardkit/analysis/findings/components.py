@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings import Findings, conclusive, finding, share
+from rewardkit.analysis.findings import Findings, finding, share
 from rewardkit.analysis.statistics import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent, rule
@@ -143,7 +143,7 @@ def redundant(
     """Find components that pay for the same as one declared before them."""
     if not view.varies:
         return
-    names = [name for name in view.paid_names if not _is_silent(findings, name)]
+    names = [name for name in view.paid_names if name not in view.totals]
     for place, second in enumerate(names):
         correlations = {}
         for first in names[:place]:
@@ -177,10 +177,6 @@ def _redundant(
     )
 
 
-def _is_silent(findings: Findings, name: str) -> bool:
-    return bool(conclusive(findings, "constant", "dead", component=name))
-
-
 @rule("dominant")
 def dominant(
     view: View,
@@ -194,32 +190,37 @@ def dominant(
 
     Larger than half, than that of a component declared heavier, or than declared;
     reported by the surest of the three. A task that is tied leaves all to whatever
-    varies, at any weight: so the component must also hold more than it declares, or
-    half, in the groups in which the task varies; otherwise the finding is for
-    information. A component as heavy as the task that says why is so by design. Where
-    nothing says which component is the task, none is spared.
+    varies, at any weight, which `phantom` reports: so the component must also hold more
+    than it declares, or half, in the groups in which the task varies. A component as
+    heavy as the task that says why is so by design. What never varies among siblings
+    declares nothing here. Where nothing says which component is the task, none is
+    spared.
     """
     if not view.varies or not view.effective_weights:
         return
-    names = [name for name in view.names if not _is_silent(findings, name)]
+    names = []
+    for name in view.paid_names:
+        if view.component_stats[name].live.any() and name not in view.totals:
+            names.append(name)
+    declared_weights = view.declared_among(names)
     spared = view.task if view.reward.task_is_known else ()
     task_mass = view.group_mass * view.component_stats[view.primary].live
     for name in names:
         effective = view.effective_weights.get(name)
-        if effective is None or name in spared or not view.components[name].weight:
+        if effective is None or name in spared or len(names) < 2:
             continue
-        declared = view.declared_weights[name]
+        declared = declared_weights[name]
         enough = min(declared, dominant) * task_mass.sum()
         beside_task = (view.group_shares[name] * task_mass).sum() > enough > 0
+        evidence: dict[str, Any] = {"declared": declared}
         candidates = []
-        if effective >= dominant and spared:
-            evidence: dict[str, Any] = {} if beside_task else {"weak": view.primary}
+        if effective >= dominant and spared and beside_task:
             candidates.append(_dominant(view, name, dominant, 0.0, evidence))
         if effective - declared >= over_declared and beside_task:
-            candidates.append(_dominant(view, name, over_declared, declared, {}))
+            candidates.append(_dominant(view, name, over_declared, declared, evidence))
         other = _outweighed(view, name, names)
         if other and effective - view.effective_weights[other] >= outweighs:
-            evidence = {"over": other, "over_value": view.effective_weights[other]}
+            evidence |= {"over": other, "over_value": view.effective_weights[other]}
             shares = view.group_shares[other]
             candidates.append(_dominant(view, name, outweighs, shares, evidence))
         candidates.sort(key=_is_inconclusive)
@@ -246,8 +247,6 @@ def _dominant(
     options: dict[str, Any] = {"severity": "warn", "why": ""}
     if view.by_design(name):
         options = {"severity": "info", "why": view.components[name].why, "answers": ()}
-    elif "weak" in evidence:
-        options["severity"] = "info"
     measured = share(view, shares * mass, mass)
     low, high = measured["interval"]
     measured["interval"] = (low, min(high, max(1.0, measured["value"])))
@@ -260,7 +259,6 @@ def _dominant(
         compared=share(view, (shares - subtracted) * mass, mass),
         limit=limit,
         reading=np.abs(within(view.paid[name], view.groups)) > 0,
-        declared=view.declared_weights[name],
         **options,
         **evidence,
     )

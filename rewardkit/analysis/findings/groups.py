@@ -237,10 +237,12 @@ def zero_std_groups(
     primary = view.group_stats(view.scores[view.primary])
     low, high = view.span(view.primary)
     wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
+    otherwise = view.dead & ~wrong & ~right
+    cancelled = otherwise & primary.live & (view.training.filter_metric is None)
     kinds = {
         "all wrong": wrong,
         "all right": right,
-        "tied between": view.dead & ~wrong & ~right,
+        "all right in part": otherwise & ~cancelled,
     }
     split = []
     for words, groups in kinds.items():
@@ -255,7 +257,9 @@ def zero_std_groups(
         reading=view.dead[view.groups] & ~np.isnan(view.rewards),
         all_wrong=float(wrong.sum() / view.several),
         all_right=float(right.sum() / view.several),
-        otherwise=float(kinds["tied between"].sum() / view.several),
+        otherwise=float(otherwise.sum() / view.several),
+        cancelled=float(cancelled.sum() / view.several),
+        task_is_known=view.reward.task_is_known,
         split=", ".join(split),
         dropped_by=view.training.filter_metric,
     )

@@ -212,6 +212,24 @@ def _mismatch(
     return Finding("log_mismatch", severity, component, evidence, compared, RTOL, ids)
 
 
+@rule("total_of_parts")
+def parts_of_total(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find that the total of a log is a sum of its other scores, as they were weighed.
+
+    `weigh_parts` weighed them for this diagnosis.
+    """
+    before, after = scored.raw.reward, scored.scores.reward
+    if before.routed_by or before.weights == after.weights:
+        return
+    names = [name for name in before.names if before.weights[name]]
+    parts = []
+    for name, weight in after.weights.items():
+        if weight:
+            parts.append(name if weight == 1 else f"{weight:g} x {name}")
+    evidence = {"total": names[0], "parts": " + ".join(parts), "cost": 0.0}
+    yield Finding("total_of_parts", "info", None, evidence, len(scored.scores))
+
+
 @rule("unread_keys")
 def unread_keys(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Find numbers in a function's results under keys that its first result lacked."""

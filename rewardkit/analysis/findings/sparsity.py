@@ -165,7 +165,8 @@ def constant(
     scores: Floats,
     *,
     cost: float = 1.0,
-    penalty: bool = False,
+    penalty: str = "",
+    is_paid: bool = True,
     **options: Any,
 ) -> Finding:
     """Return the finding that a component or the reward has one value on all rows."""
@@ -180,6 +181,7 @@ def constant(
         reading=~np.isnan(scores),
         cost=cost,
         penalty=penalty,
+        paid=is_paid,
         **options,
     )
 
@@ -187,8 +189,12 @@ def constant(
 def _constant_component(view: View, name: str, value: float) -> Finding:
     component = view.components[name]
     low, high = component.range or (None, None)
-    is_penalty = component.weight < 0 and value == low
-    is_paid = component.weight != 0 and not is_penalty
+    penalty = ""
+    if component.weight < 0 and value == low:
+        penalty = "never"
+    elif component.weight * value < 0 and name not in view.task:
+        penalty = "always"
+    is_paid = component.weight != 0 and penalty != "never"
     severity, answers = "info", []
     if is_paid:
         severity = "warn"
@@ -206,7 +212,8 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
         value,
         view.scores[name],
         severity=severity,
-        penalty=is_penalty,
+        penalty=penalty,
+        is_paid=is_paid,
         task=view.task == (name,),
         answers=answers,
         cost=view.declared_weights[name],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import rewardkit as rk
@@ -283,6 +285,23 @@ def late_keys(generator, share):
     return rk.score(rk.Reward("made", {"f": returned}, [task]), given.rollouts), {}
 
 
+def total_and_parts(generator, weight):
+    """A log of two scores and their weighted sum, in float32, as trainers write it."""
+    build = table(
+        lambda _, parts, weight: {
+            "/correct": np.float32(parts["correct"]),
+            "/tidy": np.float32(parts["tidy"]),
+            "/score": np.float32(parts["correct"] + weight * parts["tidy"]),
+        },
+        total="score",
+    )
+    rollouts = build(generator, weight)[0].rollouts
+    kept = rollouts.table.drop(columns=["given_correct", "given_tidy"])
+    rollouts = replace(rollouts, table=kept)
+    weights = {"correct": 0.0, "tidy": 0.0, "score": 1.0}
+    return rk.score(rk.recorded(rollouts, weights), rollouts), {}
+
+
 def other_log(g, parts, strength):
     """A log whose total is another in this share of the rows: the reward was changed since."""
     total = parts["correct"] + 0.5 * parts["tidy"]
@@ -498,6 +517,8 @@ FAULTS: dict[str, Fault] = {
     ),
     # The log's function has another name; the same in capitals.
     "log of others": Fault(log_of_others, "judge", "Correct", "log_not_compared"),
+    # Parts that are only recorded, beside their sum: at one weight each; at .37.
+    "a total and its parts": Fault(total_and_parts, 1.0, 0.37, "total_of_parts"),
     # Keys that came after the sample: in a third of the rows; in one.
     "late keys": Fault(late_keys, 1 / 3, 1 / 800, "unread_keys"),
     # Points that are infinite in float32: a third, beyond all that squares can hold; one, just beyond.

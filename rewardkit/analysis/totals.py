@@ -1,0 +1,85 @@
+"""The total of a log beside its parts: which weights make the one of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rewardkit.analysis.statistics import Floats
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.scoring.scores import Scores
+
+SAME_SUM = 1e-5
+"""Share of its size by which a sum of float32 numbers may be off. Our choice."""
+ROWS_A_PART = 4
+"""Rows a part under which weights would fit by chance. Our choice."""
+
+
+def weigh_parts(scores: Scores) -> Scores:
+    """Return the scores of a log with the weights that its parts have in its total.
+
+    The same object where the log has no total, where parts are weighed already, or
+    where they do not add up to it. The total is only recorded then, as it is no further
+    component: two parts that cancel show in their scores and not in their sum.
+    """
+    reward, logged = scores.reward, scores.rollouts.logged
+    if reward.routed_by or not is_recorded(reward):
+        return scores
+    paid = [name for name in reward.names if reward.weights[name]]
+    columns = {name: scores.score(name) for name in reward.names}
+    if len(paid) != 1 or logged.components.get(paid[0]) != logged.total:
+        return scores
+    total = columns.pop(paid[0])
+    weights = weights_of_parts(total, columns)
+    if not weights:
+        return scores
+    return scores.reweigh({paid[0]: 0.0, **weights})
+
+
+def find_totals(columns: Mapping[str, Floats]) -> frozenset[str]:
+    """Return the columns, (rows,) each, that are a sum of several of the others."""
+    totals = set()
+    for name, values in columns.items():
+        others = {other: columns[other] for other in columns if other != name}
+        weights = weights_of_parts(values, others)
+        if weights and min(weights.values()) > 0:
+            totals.add(name)
+    return frozenset(totals)
+
+
+def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, float]:
+    """Return the weights with which parts, (rows,) each, add up to a total.
+
+    Weights of 1 where these do, else those of least squares. {} unless two parts or
+    more have a weight and the sum is the total on every row that has all of them.
+
+    >>> first, second = np.tile([0.0, 1, 1], 4), np.tile([0.5, 0.5, 0.0], 4)
+    >>> weights_of_parts(first + 2 * second, {"a": first, "b": second})
+    {'a': 1.0, 'b': 2.0}
+    >>> weights_of_parts(first, {"a": first, "b": second})
+    {}
+    """
+    names = []
+    for name, values in parts.items():
+        has_values = not np.isnan(values).all()
+        if has_values and not np.allclose(values, total, equal_nan=True):
+            names.append(name)
+    if len(names) < 2:
+        return {}
+    table = np.column_stack([parts[name] for name in names])
+    is_whole = ~(np.isnan(table).any(axis=1) | np.isnan(total))
+    table, sums = table[is_whole], total[is_whole]
+    if len(sums) < ROWS_A_PART * len(names):
+        return {}
+    tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))
+    for weights in (np.ones(len(names)), np.linalg.lstsq(table, sums, rcond=None)[0]):
+        rounded = [float(f"{weight:.5g}") for weight in weights.tolist()]
+        if np.abs(table @ rounded - sums).max() > tolerance:
+            continue
+        pairs = dict(zip(names, rounded, strict=True))
+        used = {
+            name: weight for name, weight in pairs.items() if abs(weight) > SAME_SUM
+        }
+        return used if len(used) > 1 else {}
+    return {}
