@@ -97,11 +97,9 @@ def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_p
     )
     assert values(rollouts, "step") == [1] * 4 + [3] * 4
     assert rollouts.warnings[0].startswith(
-        "2 of 4 files left out that repeat the rows of the one before"
+        "2 of 4 steps left out that repeat the rows of the one before"
     )
-    assert (
-        "completions_00002.parquet, completions_00004.parquet" in rollouts.warnings[0]
-    )
+    assert "completions_00004.parquet" in rollouts.warnings[0]
 
 
 def siirl(rank):
@@ -120,39 +118,208 @@ RESULT = {
     "completion": [made.said("assistant", "4")], "answer": "4", "reward": 0.9, "correct": 1.0,
     "is_completed": True, "metrics": {"correct": 1.0, "num_turns": 1.0, "total_ms": 9.0},
 }  # fmt: skip
+RESPONSE = {"output": [
+    {"type": "reasoning", "summary": [{"text": "hm"}]},
+    {"type": "function_call", "name": "add", "arguments": "{}", "call_id": "c"},
+    {"type": "function_call_output", "call_id": "c", "output": "4"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "four"}]},
+]}  # fmt: skip
+
+
+def gym(rollout, reward, **columns):
+    """A line of NeMo Gym's rollouts.jsonl."""
+    return {
+        "responses_create_params": {"input": [{**made.said("user", "2+2?"), "type": "message"}]},
+        "response": RESPONSE, "reward": reward, "expected_answer": "4", "_ng_task_index": 3,
+        "_ng_rollout_index": rollout, "agent_ref": {"name": "a"}, **columns,
+    }  # fmt: skip
+
+
+def swift(step, **columns):
+    """A line that ms-swift's GRPOTrainer.log appends to completions.jsonl."""
+    return {
+        "step": [str(step)] * 4, "prompt": [made.rendered("2+2?")] * 2 + [made.rendered("5+5?")] * 2,
+        "completion": ["4", "5", "10", "9"], "Right": [1.0, 0.0, 1.0, 0.0], "Brief": [1.0, 1.0, 0.5, 1.0],
+        "advantages": [0.7, -0.7, 0.7, -0.7], "solution": ["4", "4", "10", "10"], **columns,
+    }  # fmt: skip
+
+
+def nemo_rl(text, reward):
+    """A line of NeMo-RL's train_data_step<N>.jsonl."""
+    return {
+        "content": [[made.rendered("2+2?"), text]], "rewards": [reward], "input_lengths": [9],
+        "token_ids": [[1, 2]], "advantages": [[0.5, 0.5]], "idx": 0,
+    }  # fmt: skip
+
+
+SKYRL = {
+    "input_prompt": made.rendered("2+2?"), "output_response": "4", "score": [0.0, 1.0], "stop_reason": "stop",
+    "env_class": "gsm8k", "data_source": "toy",
+    "env_extras": {"reward_spec": {"method": "rule", "ground_truth": "4"}},
+}  # fmt: skip
+AREAL = {
+    "task_id": 1, "sample_idx": 0, "seqlen": 9, "prompt_len": 5, "head_version": 2, "tail_version": 3,
+    "reward": 1.0, "prompt": made.rendered("2+2?"), "completion": "4",
+}  # fmt: skip
 LOGS = {
+    "ms-swift completions": (
+        [swift(5), swift(10, Right=[0.0] * 4)],
+        {"step": [5] * 4 + [10] * 4, "completion": ["4", "5", "10", "9"] * 2,
+         "ground_truth": ["4", "4", "10", "10"] * 2, "logged/Right": [1.0, 0.0, 1.0, 0.0] + [0.0] * 4},
+        {"Right": 1.0, "Brief": 1.0},
+        {2: 4},
+    ),
+    "NeMo-RL rollouts": (
+        [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],
+        {"prompt": [made.rendered("2+2?")] * 2, "completion": ["4", "5"], "input_lengths": [9, 9]},
+        {"rewards": 1.0},
+        {2: 1},
+    ),
+    "NeMo Gym rollouts": (
+        [gym(0, 1.0, parsed=True), gym(1, 0.5)],
+        {"prompt_id": [3, 3], "completion": ["four"] * 2, "prompt": [[made.said("user", "2+2?")]] * 2,
+         "ground_truth": ["4"] * 2},
+        {"reward": 1.0, "parsed": 0.0},
+        {2: 1},
+    ),
+    "SkyRL evaluation": (
+        [SKYRL, SKYRL],
+        {"prompt": [made.rendered("2+2?")] * 2, "ground_truth": ["4"] * 2, "logged/score": [1.0] * 2},
+        {"score": 1.0},
+        {2: 1},
+    ),
+    "AReaL rollouts": (
+        [AREAL, {**AREAL, "sample_idx": 1}, {**AREAL, "tail_version": 4}],
+        {"step": [3, 3, 4], "seqlen": [9] * 3},
+        {"reward": 1.0},
+        {1: 1, 2: 1},
+    ),
     "verl rollout dump": (
         made.verl_rows()[:2],
         {"step": [1, 1], "prompt": [made.rendered("2+2?")] * 2, "ground_truth": [None] * 2,
          "completion": ["<answer>4</answer>", "<answer>10</answer>"], "logged/pred": ["4", "10"]},
         {"score": 1.0, "acc": 0.0},
+        {2: 1},
     ),
     "siiRL validation dump": (
         [siirl(0), siirl(1)],
         {"step": [5, 5], "data_source": ["toy", "toy"]},
         {"score": 1.0, "format": 0.0},
+        {2: 1},
     ),
     "verifiers traces": (
         [made.episode("a", "4"), made.episode("b", "5")],
         {"rollout_id": ["a", "b"], "completion": ["4", "5"], "ground_truth": ["4"] * 2,
          "policy": ["m-1"] * 2},
         {"correct": 1.0, "brief": 0.2, "num_turns": 0.0},
+        {2: 1},
     ),
     "verifiers results": (
         [RESULT, RESULT],
         {"prompt_id": [7, 7], "data_source": ["math"] * 2, "generation_ms": [12.5] * 2},
         {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0},
+        {2: 1},
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", LOGS)
 def test_a_log_has_its_columns_under_our_names_and_its_scores_by_their_weights(kind):
-    rows, columns, weights = LOGS[kind]
+    rows, columns, weights, sizes = LOGS[kind]
     rollouts = rk.load_rollouts(rows)
     assert (rollouts.kind, rollouts.logged.weights) == (kind, weights)
     assert {name: values(rollouts, name) for name in columns} == columns
-    assert rollouts.group_sizes == {2: 1}
+    assert rollouts.group_sizes == sizes
+
+
+ALIKE = {("siiRL validation dump", "rank"): "verl rollout dump"}
+"""Forms that differ in one column only."""
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_log_that_lacks_a_column_of_its_form_is_not_taken_for_another_one(kind):
+    """Of each form its own marks decide: without them a log is a table or none."""
+    rows = LOGS[kind][0]
+    for name in rows[0]:
+        less = [{key: row[key] for key in row if key != name} for row in rows]
+        try:
+            found = rk.load_rollouts(less).kind
+            assert found in {kind, "rollouts", ALIKE.get((kind, name))}, name
+        except rk.RolloutsError as error:
+            assert "are those of no log that is known" in str(error), name
+
+
+def test_parts_that_sum_up_to_the_reward_of_nemo_gym_are_weighed_and_others_recorded():
+    parts = {"right": 1.0, "brief": 0.25}
+    rows = [gym(0, 1.25, reward_components=parts, right=1.0), gym(1, 0.0)]
+    rows[1]["reward_components"] = dict.fromkeys(parts, 0.0)
+    logged = rk.load_rollouts(rows).logged
+    assert logged.weights == {"right": 1.0, "brief": 1.0}
+    assert logged.total == "logged/reward"
+    rows[0]["reward"] = 0.5
+    weights = rk.load_rollouts(rows).logged.weights
+    assert weights == {"reward": 1.0, "right": 0.0, "brief": 0.0}
+
+
+def test_a_rollout_of_nemo_rl_in_several_turns_has_them_as_messages():
+    turns = [made.rendered("2+2?"), "let me see", "no", "4"]
+    rows = [nemo_rl("5", 0.0), {**nemo_rl("", 1.0), "content": [turns]}]
+    rollouts = rk.load_rollouts(rows)
+    assert values(rollouts, "completion") == ["5", "4"] and rollouts.group_sizes == {
+        2: 1
+    }
+    roles = [turn["role"] for turn in values(rollouts, "messages")[1]]
+    assert roles == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():
+    rollouts = rk.load_rollouts(
+        [swift(1, completion_ids=[[7]] * 3), swift(2, completion_ids=[[7]] * 4)]
+    )
+    assert values(rollouts, "completion_ids") == [None] * 4 + [[7]] * 4
+    (warning,) = [text for text in rollouts.warnings if "lists left out" in text]
+    assert "line 1 has 3 of 'completion_ids'" in warning
+
+
+def test_a_table_that_a_tracker_exported_is_the_log_in_it(tmp_path):
+    for name, rows in {
+        "trl": made.trl_rows(),
+        "swift": rk.load_rollouts([swift(5)]),
+    }.items():
+        rows = [dict(row) for row in rows]
+        for row in rows:
+            for column in list(row):
+                row[column.removeprefix("logged/")] = row.pop(column)
+        order = ["step", "prompt", "completion"]
+        if name == "swift":
+            order += ["Right", "Brief", "advantages"]
+        columns = (
+            [*dict.fromkeys([*order, *rows[0]])] if name == "swift" else list(rows[0])
+        )
+        table = {
+            "columns": columns,
+            "data": [[row[key] for key in columns] for row in rows],
+        }
+        write(
+            tmp_path,
+            {
+                f"{name}.table.json": json.dumps(table),
+                f"{name}.jsonl": json.dumps(table),
+            },
+        )
+        for file in (f"{name}.table.json", f"{name}.jsonl"):
+            rollouts = rk.load_rollouts(tmp_path / file)
+            assert len(rollouts) == 4 and set(rollouts.group_sizes) == {2}
+            assert (
+                rollouts.kind
+                == {"trl": "TRL completions", "swift": "ms-swift completions"}[name]
+            )
+    write(
+        tmp_path,
+        {"x.json": json.dumps({"columns": ["completion"], "data": [["a"], ["b", 1]]})},
+    )
+    (lost,) = rk.load_rollouts(tmp_path / "x.json").rejected
+    assert lost.line == 2 and "no list of 1 cells" in lost.reason
 
 
 def test_a_trace_of_verifiers_has_its_turns_and_the_weighted_sum_of_the_rewards_that_ran():
@@ -298,7 +465,12 @@ def verl(**columns):
         (trl(answer=4.0), {"right": 1.0, "brief": 1.0}, None, "a ground truth is no score"),
         (trl(brief=None), {"right": 1.0}, "logged/right", "what judged nothing is no score of this log"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
-        ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
+        ([{"completion": "a", "quality": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
+        ([{"completion": "a", "score": 0.5, "level": 3}], {"score": 1.0}, "logged/score", "a score is a total"),
+        ([{"completion": "a", "tool_reward": 0.5}], {"tool_reward": 1.0}, "logged/tool_reward", "the only reward"),
+        ([{"completion": "a", "reward": 2, "tool_reward": 1}], {"reward": 1.0, "tool_reward": 0.0},
+         "logged/reward", "beside a total a reward is recorded"),
+        ([{"completion": "a", "b_reward": 2, "c_reward": 1}], {"b_reward": 1.0, "c_reward": 1.0}, None, "two rewards"),
         ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
 )  # fmt: skip
@@ -408,6 +580,70 @@ def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
 
 
 # Folders and data sets
+
+
+EPISODES = [made.episode(name, "4") for name in "ab"]
+METRICS = [{"step": 1, "reward/mean": 0.5}]
+FOLDERS = {
+    "prime-rl": (
+        {"metrics.jsonl": METRICS,
+         "rollouts/step_2/train/all/traces.jsonl": [*EPISODES, made.episode("lost", "5")],
+         "rollouts/step_2/train/effective/traces.jsonl": EPISODES,
+         "rollouts/step_10/train/effective/traces.jsonl": [made.episode(name, "4") for name in "cd"],
+         "rollouts/step_10/eval/effective/traces.jsonl": [made.episode("e", "4")]},
+        ("verifiers traces", [2, 2, 10, 10], {2: 2}),
+        ["took the files of 'effective'", "left out 1 of 'all'", "left out 1 of 'eval'", "'metrics.jsonl'"],
+    ),
+    "NeMo-RL": (
+        {"train_data_step2.jsonl": [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],
+         "train_data_step10.jsonl": [nemo_rl("4", 1.0), nemo_rl("4", 1.0)],
+         "val_data_step2.jsonl": [nemo_rl("4", 1.0)], "tensorboard/config.json": "{}"},
+        ("NeMo-RL rollouts", [2, 2, 10, 10], {2: 2}),
+        ["left out 1 of 'val_data_step'"],
+    ),
+    "SkyRL": (
+        {"global_step_5_evals/toy.jsonl": [SKYRL] * 2, "global_step_5_evals/aggregated_results.jsonl": METRICS,
+         "global_step_20_evals/toy.jsonl": [SKYRL] * 2},
+        ("SkyRL evaluation", [5, 5, 20, 20], {2: 2}),
+        ["left out files without completions: 'global_step_5_evals/aggregated_results.jsonl'"],
+    ),
+    "AReaL": (
+        {"rollout/3/1.jsonl": [AREAL, {**AREAL, "sample_idx": 1}], "eval-rollout/3/2.jsonl": [AREAL]},
+        ("AReaL rollouts", [3, 3], {2: 1}),
+        ["left out 1 of 'eval-rollout'"],
+    ),
+    "ms-swift": (
+        {"v0/completions.jsonl": [swift(5)], "v0/logging.jsonl": METRICS, "v0/args.json": "{}",
+         "v0/checkpoint-5/trainer_state.json": "{\n}"},
+        ("ms-swift completions", [5] * 4, {2: 2}),
+        ["'logging.jsonl'"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trainer", FOLDERS)
+def test_a_folder_of_a_run_is_read_below_and_what_overlaps_is_left_out_and_said(
+    tmp_path, trainer
+):
+    files, (kind, steps, sizes), sentences = FOLDERS[trainer]
+    write(tmp_path, files)
+    rollouts = rk.load_rollouts(tmp_path)
+    assert (rollouts.kind, values(rollouts, "step")) == (kind, steps)
+    assert (rollouts.group_sizes, rollouts.rejected) == (sizes, ())
+    notes = " ".join(rollouts.notes)
+    assert [sentence for sentence in sentences if sentence not in notes] == []
+
+
+def test_the_folder_that_was_left_out_is_read_where_it_is_given(tmp_path):
+    write(tmp_path, FOLDERS["prime-rl"][0])
+    ids = {}
+    for name in ("step_2/train/all", "step_2", "step_10/eval"):
+        ids[name] = values(rk.load_rollouts(tmp_path / "rollouts" / name), "rollout_id")
+    expected = {"all": ["a", "b", "lost"], "step_2": ["a", "b"], "eval": ["e"]}
+    assert {name.split("/")[-1]: found for name, found in ids.items()} == expected
+    file = tmp_path / "train_data_step7.jsonl"
+    made.write_jsonl(file, [nemo_rl("4", 1.0)])
+    assert values(rk.load_rollouts(file), "step") == [7]
 
 
 def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_recognised(

@@ -48,10 +48,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "target",
         "reference",
         "gold",
+        "expected_answer",
     ),
     "data_source": ("data_source", "dataset", "source"),
     "policy": ("policy", "checkpoint", "model"),
-    "step": ("step", "global_step", "training_step"),
+    "step": ("step", "global_step", "training_step", "gen_step"),
 }
 """Canonical column -> its other names, in the order in which they are tried."""
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,14 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import TEXTS, aliases_of
+from rewardkit.rollouts.columns import ALIASES, TEXTS, aliases_of
+from rewardkit.rollouts.folders import log_files, step_in_name
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.paths import resolve
 from rewardkit.rollouts.values import Place, SourceRows
 
 LONGEST_CSV_CELL = 2**31 - 1
 """Characters of a cell in CSV: the most that every system takes."""
-
-SUBFOLDERS = ("completions", "data")
-"""Where files lie in TRL's output folder, and in the repository of a data set."""
 
 CSV_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
 
@@ -50,7 +49,7 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
         if path.is_dir():
             parts = _read_folder(path, wanted)
         else:
-            parts = [_read_file(path, wanted)]
+            parts = [_with_step(_read_file(path, wanted), step_in_name(path.name))]
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         parts = [_numbered(source)]
     else:
@@ -72,57 +71,29 @@ def _with_truth(part: SourceRows) -> SourceRows:
 
 
 def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[SourceRows]:
-    """Read the rows of each file, with a column for the split of a saved data set."""
-    saved = folder / "dataset_dict.json"
-    splits = json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]
+    """Read each file of a folder; its split and the step in its name become columns."""
     parts = []
-    for split in splits:
-        for path in _files_of_one_kind(folder / split):
-            part = SourceRows({}, [Place(0, "is empty")])
-            if path.stat().st_size:
-                part = _read_file(path, wanted)
-            columns = part.columns
-            name = path.name
-            if split:
-                columns = {"split": [split] * len(part.places), **columns}
-                name = f"{split}/{name}"
-            places = [replace(place, file=name) for place in part.places]
-            parts.append(replace(part, columns=columns, places=places))
+    files, notes = log_files(folder, READERS)
+    for path, name, split in files:
+        part = SourceRows({}, [Place(0, "is empty")])
+        if path.stat().st_size:
+            part = _read_file(path, wanted)
+        columns = part.columns
+        if split:
+            columns = {"split": [split] * len(part.places), **columns}
+        step = step_in_name(path.relative_to(folder).as_posix())
+        part = _with_step(replace(part, columns=columns), step)
+        places = [replace(place, file=name) for place in part.places]
+        parts.append(replace(part, places=places, notes=tuple(notes)))
+        notes = []
     return parts
 
 
-def _files_of_one_kind(folder: Path) -> list[Path]:
-    """List the rollout files of a folder, 2.jsonl before 10.jsonl.
-
-    JSON beside other kinds describes the others. RolloutsError: none, or several kinds.
-    """
-    for place in (folder, *map(folder.joinpath, SUBFOLDERS)):
-        by_kind: dict[str, list[Path]] = {}
-        for path in place.iterdir() if place.is_dir() else ():
-            kind = path.suffix.lower()
-            is_hidden = path.name.startswith((".", "cache-"))
-            if kind in READERS and not is_hidden and path.is_file():
-                by_kind.setdefault(kind, []).append(path)
-        if len(by_kind) > 1:
-            by_kind.pop(".json", None)
-        if len(by_kind) > 1:
-            counts = [f"{len(by_kind[kind])} {kind}" for kind in sorted(by_kind)]
-            raise RolloutsError(
-                f"the folder {str(place)!r} holds files of several kinds "
-                f"({', '.join(counts)}); give one of them, or a folder with one kind"
-            )
-        for paths in by_kind.values():
-            return sorted(paths, key=_in_order)
-    raise RolloutsError(
-        f"there is no file of rollouts in the folder {str(folder)!r}; they are read "
-        f"from {', '.join(READERS)}"
-    )
-
-
-def _in_order(path: Path) -> list[tuple[int, str]]:
-    """Return a sort key that puts 2.jsonl before 10.jsonl."""
-    pieces = re.findall(r"([0-9]+)|([^0-9]+)", path.name)
-    return [(int(number or -1), text) for number, text in pieces]
+def _with_step(part: SourceRows, step: int | None) -> SourceRows:
+    """Add the step in a file's name as a column, where there is none."""
+    if step is None or not part.columns.keys().isdisjoint(ALIASES["step"]):
+        return part
+    return replace(part, columns={"step": [step] * len(part.places), **part.columns})
 
 
 def _check_unique(names: list[str], where: str) -> None:
@@ -176,25 +147,46 @@ def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
 
 
 def _read_lines(path: Path) -> SourceRows:
-    return SourceRows.of_rows(json_lines(path))
+    placed = list(json_lines(path))
+    tables = [row for _, row in placed if _is_table(row)]
+    return _numbered(tables) if tables else SourceRows.of_rows(placed)
 
 
 def _read_json(path: Path) -> SourceRows:
-    """Read a JSON array of objects, a log of Inspect, or lines of JSON."""
+    """Read a JSON array of objects, a table, a log of Inspect, or lines of JSON."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        content = None
+        return _read_lines(path)
     if is_inspect_log(content):
         return read_inspect_log(path)
-    if isinstance(content, list):
-        return _numbered(content)
-    return _read_lines(path)
+    return _numbered(content if isinstance(content, list) else [content])
+
+
+def _is_table(row: Any) -> bool:
+    """Whether a JSON value is a table as trackers export it: W&B, MLflow, SwanLab."""
+    if not isinstance(row, Mapping):
+        return False
+    return all(isinstance(row.get(name), list) for name in ("columns", "data"))
 
 
 def _numbered(rows: Iterable[Any]) -> SourceRows:
-    placed = ((Place(line), row) for line, row in enumerate(rows, start=1))
-    return SourceRows.of_rows(placed)
+    placed = enumerate(chain.from_iterable(map(_rows_of, rows)), start=1)
+    return SourceRows.of_rows((Place(line), row) for line, row in placed)
+
+
+def _rows_of(row: Any) -> Iterator[Any]:
+    """Yield the rows of a table, or the row that this is."""
+    if not _is_table(row):
+        yield row
+        return
+    names = list(map(str, row["columns"]))
+    _check_unique(names, "the table")
+    for cells in row["data"]:
+        if isinstance(cells, list) and len(cells) == len(names):
+            yield dict(zip(names, cells, strict=True))
+        else:
+            yield ValueError(f"is no list of {len(names)} cells, one a column")
 
 
 def _read_parquet(path: Path) -> SourceRows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,27 @@ import pandas as pd
 
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rollouts.columns import ALIASES, map_columns
+from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import fill_columns, join_columns
-from rewardkit.rollouts.logs import read_log
+from rewardkit.rollouts.logs import known_forms, read_log
+from rewardkit.rollouts.logs.log import first
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import Place, SourceRows, as_column
 
 logger = logging.getLogger(__name__)
 
 GROUP_WITH = ("policy", "step", "data_source")
+
+KINDS = {
+    str: "text",
+    bool: "true or false",
+    int | float: "number",
+    list: "list",
+    dict: "object",
+}
+MOST_COLUMNS = 20
+"""Columns of an unknown log that are listed."""
 
 
 def load_rollouts(
@@ -68,9 +79,13 @@ def load_rollouts(
             raise RolloutsError(
                 f"{name} has no rows; a rollout file has one completion a row"
             )
+        column = log.rows.columns.get(mapping.get("completion", ""), ())
+        unknown = ""
+        if isinstance(first(column), list | dict):
+            unknown = f"; {_describe_unknown(log.rows.columns)}"
         raise RolloutsError(
             f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} "
-            f"({len(rejected)} rows kept out)"
+            f"({len(rejected)} rows kept out){unknown}"
         )
     values = rows.keep([not place.reason for place in rows.places]).columns
     notes = [*log.notes]
@@ -102,21 +117,42 @@ def load_rollouts(
     return rollouts
 
 
-def _map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
+def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
     """Map canonical columns to the source's names; completions are required."""
-    mapping = map_columns(names, wanted)
+    mapping = map_columns(columns, wanted)
     if "completion" in mapping or "messages" in mapping:
         return mapping
-    aliases = ", ".join(ALIASES["completion"])
-    hint = f"name it with columns={{'completion': ...}} (known names: {aliases})"
-    if "reward_model" in names:
-        hint = (
+    if "reward_model" in columns:
+        raise RolloutsError(
             "a training set of verl or siiRL has no completions; give the log of a run "
             "as the rollouts and join this set to it with join=..."
         )
+    aliases = ", ".join(ALIASES["completion"])
     raise RolloutsError(
-        f"no column holds the completions; the rollouts have {list(names)}: {hint}"
+        f"no column holds the completions: {_describe_unknown(columns)}. Of a table "
+        "with a completion a row, name the column with columns={'completion': ...} "
+        f"(known names: {aliases})"
     )
+
+
+def _describe_unknown(columns: Columns) -> str:
+    """Say what the columns of a log in no known form are, and which forms are known."""
+    kinds = [f"{name} ({_kind(cells)})" for name, cells in columns.items()]
+    more = " ..." if len(kinds) > MOST_COLUMNS else ""
+    shown = ", ".join(kinds[:MOST_COLUMNS]) + more
+    return (
+        f"the columns are those of no log that is known, {shown}; known are "
+        f"{known_forms()}"
+    )
+
+
+def _kind(cells: Iterable[Any]) -> str:
+    """Return what a column holds, in a word."""
+    cell = first(cells)
+    for kind, word in KINDS.items():
+        if isinstance(cell, kind):
+            return word
+    return "empty" if cell is None else type(cell).__name__
 
 
 def _check_rows(rows: SourceRows, mapping: Mapping[str, str]) -> SourceRows:

@@ -80,12 +80,14 @@ class SourceRows:
     """Rows before they are rollouts, as columns of Python values, with their places.
 
     A missing value is None. `form` is the name of the log's form where the reader of
-    the file knows it, "" where the columns have to tell.
+    the file knows it, "" where the columns have to tell; `notes` are sentences on what
+    was read of a folder.
     """
 
     columns: Columns
     places: list[Place]
     form: str = ""
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:

@@ -1,29 +1,15 @@
-"""The forms of logs that are known, and which of them a source is.
-
-Here are those of tables with a completion and its scores a row. TRL 1.16 writes a file
-a step, as GRPOTrainer and RLOOTrainer log them: step, prompt, completion, one column a
-reward function (under the name of `get_callable_name`), those of log_extra in
-alphabetical order, advantage.
-
-verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
-score, step and what the reward function returned beside the score; trainer v1 adds uid,
-"{prompt}_{session}_{index}" (0.9.1). siiRL dumps validations as an array with rank,
-global_step, data_source, input, output, score, extras (0.2.0).
-"""
+"""The forms of logs that are known, and which of them a source is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, Columns
+from rewardkit.rollouts.columns import ALIASES, Columns
 from rewardkit.rollouts.logs.evaluations import INSPECT_LOG, RESULTS, TRACES
 from rewardkit.rollouts.logs.log import (
     LOGGED,
@@ -34,186 +20,101 @@ from rewardkit.rollouts.logs.log import (
     numeric,
     take_scores,
 )
+from rewardkit.rollouts.logs.trainers import (
+    AREAL,
+    NEMO_GYM,
+    NEMO_RL,
+    SIIRL_DUMP,
+    SKYRL,
+    VERL_DUMP,
+)
+from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
 from rewardkit.rollouts.values import SourceRows
 
-NOISE = 1e-3
-"""Rounding, of differences of advantages and scaled rewards. Our choice."""
+TOTALS = ("reward", "score", "rewards")
+"""Names of a table's total, the first one that there is. Ours are `LOGGED` + them."""
 
-VERL_COLUMNS = (
-    "input",
-    "output",
-    "gts",
-    "step",
-    "global_step",
-    "rank",
-    "data_source",
-    "uid",
-    "request_id",
-    "score",
+VERDICT_WORDS = frozenset(
+    "0 1 0.0 1.0 true false yes no right wrong correct incorrect".split()
 )
-UID = re.compile(r"(.+)_\d+_\d+")
-"""The key of a row in verl's trainer v1: the prompt's id and two numbers."""
-
-
-def _is_trl(columns: Columns) -> bool:
-    if not {"step", "prompt", "completion", "advantage"} <= columns.keys():
-        return False
-    for name in (*_between(columns)[:1], "advantage"):
-        if not numeric([0.0, *columns[name]]):
-            return False
-    return bool(_between(columns))
-
-
-def _between(columns: Columns) -> list[str]:
-    """Return the columns between completion and advantage: scores, then log_extra's."""
-    order = list(columns)
-    return order[order.index("completion") + 1 : order.index("advantage")]
-
-
-def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    rows, warnings = _drop_repeats(rows)
-    columns = rows.columns
-    between = _between(columns)
-    reserved = ALL_ALIASES.union(keep)
-    candidates = between[:1]
-    for name in between[1:]:
-        if name in reserved or not _is_float32(columns[name]):
-            break
-        candidates.append(name)
-    count = _count_rewards(columns, candidates)
-    rewards = candidates[:count]
-    weights = dict.fromkeys(rewards, 1.0)
-    for name in between:
-        is_extra = name not in reserved and name not in rewards
-        if is_extra and numeric(columns[name]):
-            weights[name] = 0.0
-    notes = []
-    if len(rewards) > 1:
-        notes = [
-            "TRL logs no reward_weights: each has weight 1 until you pass --log-weight"
-        ]
-        if count is None:
-            warnings.append(
-                f"Cannot tell which of {listed(rewards)} are reward functions; "
-                "counting all with weight 1. Set them with --log-weight."
-            )
-    return ParsedLog(
-        rows,
-        weights,
-        total=rewards[0] if len(rewards) == 1 else None,
-        on_missing="skip",  # nansum: a missing score is left out of the sum
-        notes=tuple(notes),
-        warnings=tuple(warnings),
-    )
-
-
-def _is_float32(cells: Sequence[Any]) -> bool:
-    """Return whether a column can be a reward, which TRL writes as float32."""
-    if not set(map(type, cells)) <= {float, type(None)}:
-        return False
-    values = np.array(cells, dtype=float)
-    with np.errstate(over="ignore"):
-        return np.array_equal(values.astype(np.float32), values, equal_nan=True)
-
-
-def _count_rewards(columns: Columns, names: Sequence[str]) -> int | None:
-    """Count the reward functions: the columns whose sum the advantages follow.
-
-    Whatever advantages are divided by, within a group they differ as the rewards do. Of
-    the last columns those that never differ within a group could be anything: they
-    count where they are called a reward. ``None`` where no sum fits, as with weights.
-    """
-    pairs = list(map(repr, zip(columns["step"], columns["prompt"], strict=True)))
-    groups = pd.factorize(np.array(pairs, dtype=object))[0]
-    scores = {name: columns[name] for name in [*names, "advantage"]}
-    table = pd.DataFrame(scores, dtype=float).fillna(0.0)
-    centred = table - table.groupby(groups).transform("mean")
-    sums = centred.assign(**centred[names].cumsum(axis=1))
-    largest = sums.abs().groupby(groups).transform("max")
-    # NaN: a sum that is the same in a whole group
-    scaled = (sums / largest)[largest["advantage"] > NOISE]
-    off = scaled[names].sub(scaled["advantage"], axis=0).abs().max(skipna=False)
-    fitting = np.flatnonzero(off < NOISE) + 1
-    if not len(fitting):
-        return None
-    count = int(fitting[-1])
-    while count > fitting[0]:
-        name = names[count - 1]
-        if "reward" in name.lower() or centred[name].abs().max() > NOISE:
-            break
-        count -= 1
-    return count
-
-
-def _drop_repeats(rows: SourceRows) -> tuple[SourceRows, list[str]]:
-    """Drop files that repeat the one before: TRL logs a batch at each of its steps."""
-    files: dict[str, list[Any]] = {}
-    for place, row in zip(rows.places, rows.rows(), strict=True):
-        files.setdefault(place.file, []).append({**row, "step": None})
-    repeats = [file for before, file in pairwise(files) if files[before] == files[file]]
-    if not repeats:
-        return rows, []
-    examples = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
-    warning = (
-        f"{len(repeats)} of {len(files)} files left out that repeat the rows of the "
-        "one before them, as TRL logs a batch at each step it trains on it "
-        f"({examples})"
-    )
-    return rows.keep([place.file not in repeats for place in rows.places]), [warning]
-
-
-def _is_verl(columns: Columns) -> bool:
-    has_step = "step" in columns or "global_step" in columns
-    return has_step and {"input", "output", "score"} <= columns.keys()
-
-
-def _is_siirl(columns: Columns) -> bool:
-    return _is_verl(columns) and "rank" in columns
-
-
-def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    columns = dict(rows.columns)
-    beside = [name for name in columns if name not in {*VERL_COLUMNS, *keep}]
-    weights = {"score": 1.0}
-    for name in beside:
-        if numeric(columns[name]):
-            weights[name] = 0.0
-    prompt_ids = []
-    for uid in map(str, columns.get("uid", ())):
-        key = UID.fullmatch(uid)
-        if key is None:
-            break
-        prompt_ids.append(key[1])
-    if prompt_ids and len(prompt_ids) == len(columns["uid"]):
-        columns["rollout_id"] = list(map(str, columns.pop("uid")))
-        columns["prompt_id"] = prompt_ids
-        rows = replace(rows, columns=columns)
-    return ParsedLog(rows, weights, beside=beside, total="score")
+"""What a column of labels holds that says which completions are good, in lower case."""
 
 
 def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    """Read a table in no form of a trainer: `reward` is the total."""
+    """Read a table in no form of a trainer: a total, and scores by their names."""
     columns = rows.columns
     if any(name.startswith(("score/", "status/")) for name in columns):
         return ParsedLog(rows)  # a scored table: score() says what to do with it
-    rewards = [name for name in ("reward", "reward_raw") if name in columns]
-    logged = [name for name in columns if name.startswith(LOGGED)]
-    scores = [name for name in (*rewards, *logged) if numeric(columns[name])]
-    weights = dict.fromkeys(scores, 0.0)
-    total = None
-    for name in ("reward", f"{LOGGED}reward", f"{LOGGED}score"):
-        if name in scores:
-            total = name
-            weights[name] = 1.0
-            break
-    return ParsedLog(rows, weights, beside=rewards, total=total)
+    weights = {}
+    beside = []
+    for name, cells in columns.items():
+        is_total = name.removeprefix(LOGGED) in TOTALS
+        is_score = is_total or name == "reward_raw" or name.endswith("_reward")
+        if name in keep or not (is_score or name.startswith(LOGGED)):
+            continue
+        beside.append(name)
+        if numeric(cells):
+            weights[name] = 0.0
+    names = [*TOTALS, *(LOGGED + name for name in TOTALS)]
+    totals = [name for name in names if name in weights]
+    parts = [name for name in weights if name.endswith("_reward")]
+    for name in totals[:1] or parts:
+        weights[name] = 1.0
+    notes = []
+    if len(parts) > 1 and not totals:
+        notes = ["the log has no total: each has weight 1 until you pass --log-weight"]
+    return ParsedLog(
+        rows,
+        weights,
+        beside=beside,
+        total=(totals or parts)[0] if totals or len(parts) == 1 else None,
+        usual=_label_as_truth(columns, keep),
+        notes=tuple(notes),
+        warnings=tuple(_differing(columns, totals)),
+    )
+
+
+def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
+    """Return which column holds the truth under a name that slime and OpenRLHF have.
+
+    A label may say which completions are good, too: then it is no truth.
+    """
+    if not columns.keys().isdisjoint({*ALIASES["ground_truth"], *keep}):
+        return {}
+    for name in ("label", "labels"):
+        texts = {
+            str(cell).lower() for cell in columns.get(name, ()) if cell is not None
+        }
+        if texts - VERDICT_WORDS:
+            return {"ground_truth": name}
+    return {}
+
+
+def _differing(columns: Columns, totals: Sequence[str]) -> list[str]:
+    """Say it where a log has two totals that are not the same."""
+    warnings = []
+    for name in totals[1:]:
+        first, other = (np.array(columns[total], float) for total in (totals[0], name))
+        count = int((~np.isclose(first, other, equal_nan=True)).sum())
+        if count:
+            warnings.append(
+                f"The log has two totals, which differ in {count} of {len(first)} "
+                f"rows: took {totals[0]!r}. To take {name!r}, pass "
+                f"--log-weight {totals[0]}=0 --log-weight {name}=1."
+            )
+    return warnings
 
 
 FORMS = (
     INSPECT_LOG,
-    Form("TRL completions", _parse_trl, _is_trl),
-    Form("siiRL validation dump", _parse_verl, _is_siirl),
-    Form("verl rollout dump", _parse_verl, _is_verl),
+    TRL_LOG,
+    SWIFT_LOG,
+    SIIRL_DUMP,
+    VERL_DUMP,
+    NEMO_RL,
+    NEMO_GYM,
+    SKYRL,
+    AREAL,
     TRACES,
     RESULTS,
 )
@@ -222,14 +123,22 @@ PLAIN_TABLE = Form("rollouts", _parse_table)
 """What a log of none of these is read as."""
 
 
+def known_forms() -> str:
+    """Return the names of the forms in a sentence."""
+    return ", ".join(form.name for form in FORMS)
+
+
 def read_log(
     parts: Sequence[SourceRows], *, keep: Collection[str] = ()
 ) -> tuple[str, ParsedLog, Logged]:
     """Recognise the form of a log by its columns, and read it and its scores.
 
-    `keep` are columns that a person gave a meaning: they are no scores. RolloutsError:
-    files of several forms or of different things, a data set without completions.
+    `keep` are columns that a person gave a meaning: they are no scores. Files without
+    completions beside those that have some are left out, and a note says so.
+    RolloutsError: files of several forms or of different things, a data set without
+    completions.
     """
+    parts, notes = _with_completions(parts, keep)
     filled = [part for part in parts if len(part.rejected) < len(part.places)]
     forms = list(dict.fromkeys(map(_form_of, filled))) or [PLAIN_TABLE]
     if len(forms) > 1:
@@ -241,7 +150,27 @@ def read_log(
     if form is PLAIN_TABLE:
         _check_alike(filled)
     log, logged = take_scores(form.parse(SourceRows.joined(parts), keep))
-    return form.name, log, logged
+    return form.name, replace(log, notes=(*notes, *log.notes)), logged
+
+
+def _with_completions(
+    parts: Sequence[SourceRows], keep: Collection[str]
+) -> tuple[list[SourceRows], list[str]]:
+    """Leave out files without completions where others of the folder have some."""
+    notes = [note for part in parts for note in part.notes]
+    names = {*ALIASES["completion"], *ALIASES["messages"], *keep}
+    others = []
+    for part in parts:
+        is_filled = len(part.rejected) < len(part.places)
+        is_plain = is_filled and _form_of(part) is PLAIN_TABLE
+        if is_plain and names.isdisjoint(part.columns):
+            others.append(part)
+    if not others or len(others) == len(parts):
+        return list(parts), notes
+    files = [part.places[0].file for part in others]
+    more = " ..." if len(files) > 3 else ""
+    notes.append(f"left out files without completions: {listed(files[:3])}{more}")
+    return [part for part in parts if part not in others], notes
 
 
 def _form_of(part: SourceRows) -> Form:

@@ -225,7 +225,7 @@ def _trace_row(
         "messages": messages,
         "data_source": _inner(episode, "env", "id"),
         "policy": first(call.get("model") or None for call in calls),
-        "step": _inner(episode, "run", "work", "step"),
+        "step": first([_inner(episode, "run", "work", "step"), episode.get("step")]),
         "agent": _inner(trace, "agent", "name"),
         "stop_condition": trace.get("stop_condition"),
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.rollouts.columns import Columns
-from rewardkit.rollouts.values import SourceRows
+from rewardkit.rollouts.values import Place, SourceRows
 
 LOGGED = "logged/"
 """Prefix of columns with scores of a log.
@@ -118,6 +118,59 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
     )
     total = LOGGED + names[log.total] if log.total else None
     return log, Logged(components, weights, total, log.on_missing)
+
+
+def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
+    """Make a row of each value in the lists of column `by`.
+
+    Other lists of the same length are taken apart with it, and what is no list stands
+    in each of the rows. A list of another length is left out, and a warning says so.
+    """
+    placed: list[tuple[Place, Any]] = []
+    lengths: list[str] = []
+    for place, row in zip(rows.places, rows.rows(), strict=True):
+        cells = row.get(by)
+        if place.reason or not isinstance(cells, list):
+            placed.append((place, ValueError(place.reason) if place.reason else row))
+            continue
+        count = len(cells)
+        columns = {}
+        for name, cell in row.items():
+            columns[name] = cell if isinstance(cell, list) else [cell] * count
+            if len(columns[name]) != count:
+                lengths.append(f"{place.place} has {len(cell)} of {name!r}")
+                columns[name] = [None] * count
+        if count > 1:
+            ids = [f"{place.line}-{at}" for at in range(1, count + 1)]
+            columns.setdefault("rollout_id", ids)
+        for values in zip(*columns.values(), strict=True):
+            placed.append((place, dict(zip(columns, values, strict=True))))
+    if not lengths:
+        return SourceRows.of_rows(placed), []
+    warning = (
+        f"{len(lengths)} lists left out that are not as long as {by!r}, so that it is "
+        f"unknown which value is whose ({'; '.join(lengths[:3])})"
+    )
+    return SourceRows.of_rows(placed), [warning]
+
+
+def scored_table(
+    rows: SourceRows,
+    keep: Collection[str],
+    *,
+    total: str,
+    known: Collection[str],
+    **options: Any,
+) -> ParsedLog:
+    """Read a table with a total: other columns of numbers are recorded beside it.
+
+    `known` are columns that are no scores; `options` go into the `ParsedLog`.
+    """
+    weights = {total: 1.0}
+    for name, cells in rows.columns.items():
+        if name not in {total, *known, *keep} and numeric(cells):
+            weights[name] = 0.0
+    return ParsedLog(rows, weights, total=total, **options)
 
 
 def _free_name(name: str, names: Collection[str]) -> str:

@@ -1,0 +1,123 @@
+"""Folders: which of their files are a log, and what the names of these tell."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from os.path import commonpath
+from pathlib import Path
+from typing import NamedTuple
+
+from rewardkit.errors import RolloutsError
+
+CHOICES = (
+    ("/effective/", "/all/", "prime-rl: those that were trained on"),
+    ("/train/", "/eval/", "training, not evaluation"),
+    ("/train_data_step", "/val_data_step", "NeMo-RL: training, not validation"),
+    ("/rollout/", "/eval-rollout/", "AReaL: training, not evaluation"),
+)
+"""Files of which a folder holds two sets: what the paths of the one that is taken have
+in them, those of the other one, and which it is.
+
+prime-rl's `effective` are episodes of `all` without errors and with a model that is
+trained (0.6, `TrainEpisodes.effective`): both together would count them twice.
+"""
+
+STEP_IN_NAME = re.compile(r"(?:^|[/_-])(?:global_)?step_?(\d+)(?=[/_.-]|$)")
+"""The step in the path of a file: NeMo-RL's train_data_step3.jsonl, prime-rl's
+step_3/..., SkyRL's global_step_3_evals/..."""
+
+
+class LogFile(NamedTuple):
+    """A file of a log, its name below the folder, and the split of a saved data set."""
+
+    path: Path
+    name: str
+    split: str = ""
+
+
+def log_files(folder: Path, kinds: Collection[str]) -> tuple[list[LogFile], list[str]]:
+    """List the files of a log in a folder and those below it, 2.jsonl before 10.jsonl.
+
+    `kinds` are the ends of names that can be read. JSON beside other kinds describes
+    the others. Returned with them are sentences on files that were left out.
+    RolloutsError: no file, or several kinds.
+    """
+    saved = folder / "dataset_dict.json"
+    if saved.is_file():
+        files = []
+        for split in json.loads(saved.read_bytes())["splits"]:
+            for path in _paths_of_one_kind(folder / split, kinds):
+                files.append(LogFile(path, f"{split}/{path.name}", split))
+        return files, []
+    paths, notes = _choose(folder, _paths_of_one_kind(folder, kinds))
+    top = Path(commonpath([path.parent for path in paths]))
+    return [LogFile(path, path.relative_to(top).as_posix()) for path in paths], notes
+
+
+def step_in_name(path: str) -> int | None:
+    """Return the step that the path of a file tells, or None.
+
+    >>> [step_in_name(path) for path in ("exp/train_data_step12.jsonl", "steps.csv")]
+    [12, None]
+    """
+    steps = STEP_IN_NAME.findall(path)
+    return int(steps[-1]) if steps else None
+
+
+def _paths_of_one_kind(folder: Path, kinds: Collection[str]) -> list[Path]:
+    by_kind: dict[str, list[Path]] = {}
+    for path in _visible_files(folder):
+        kind = path.suffix.lower()
+        if kind in kinds:
+            by_kind.setdefault(kind, []).append(path)
+    if len(by_kind) > 1:
+        by_kind.pop(".json", None)
+    if len(by_kind) > 1:
+        counts = [f"{len(by_kind[kind])} {kind}" for kind in sorted(by_kind)]
+        raise RolloutsError(
+            f"the folder {str(folder)!r} holds files of several kinds "
+            f"({', '.join(counts)}); give one of them, or a folder with one kind"
+        )
+    for paths in by_kind.values():
+        return sorted(paths, key=_in_order)
+    raise RolloutsError(
+        f"there is no file of rollouts in the folder {str(folder)!r}; they are read "
+        f"from {', '.join(kinds)}"
+    )
+
+
+def _visible_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of those below it, but hidden and cached ones."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name.startswith((".", "cache-")):
+            continue
+        if path.is_file():
+            yield path
+        elif not path.is_symlink():  # a link upwards would never end
+            yield from _visible_files(path)
+
+
+def _in_order(path: Path) -> list[tuple[int, str]]:
+    """Return a sort key that puts 2.jsonl before 10.jsonl."""
+    pieces = re.findall(r"([0-9]+)|([^0-9]+)", path.as_posix())
+    return [(int(number or -1), text) for number, text in pieces]
+
+
+def _choose(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]]:
+    """Take one of two sets of files that overlap or are of other rollouts."""
+    notes = []
+    for kept, other, why in CHOICES:
+        names = [f"/{path.relative_to(folder).as_posix()}" for path in paths]
+        counts = Counter(mark for mark in (kept, other) for at in names if mark in at)
+        if len(counts) == 2:
+            paths = [
+                path for path, at in zip(paths, names, strict=True) if other not in at
+            ]
+            notes.append(
+                f"took the files of {kept.strip('/')!r} ({why}) and left out "
+                f"{counts[other]} of {other.strip('/')!r}; give that folder to read it"
+            )
+    return paths, notes

@@ -1,0 +1,240 @@
+"""Logs of trainers that write a total: verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL.
+
+verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
+score, step and what the reward function returned beside the score; trainer v1 writes
+nothing beside it but uid, "{prompt}_{session}_{index}" (0.9.1). siiRL dumps validations
+as an array with rank, global_step, data_source, input, output, score, extras (0.2.0).
+
+NeMo-RL: Logger.log_batched_dict_as_jsonl writes train_data_step<N>.jsonl, a line a
+rollout with lists of one: content (the texts of the messages, of a validation the
+messages), rewards, values a token; and idx, a number. NeMo Gym: rollouts.jsonl has the
+verifier's answer a line, with responses_create_params and response as OpenAI's
+Responses have them, reward, and reward_components where there are several (0.4).
+
+SkyRL: dump_per_dataset_eval_results writes a file a data source. AReaL:
+WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rewardkit.primitives.messages import assistant_text, content_text
+from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
+from rewardkit.rollouts.logs.log import (
+    Form,
+    ParsedLog,
+    first,
+    scored_table,
+    unrolled,
+)
+from rewardkit.rollouts.values import SourceRows
+
+# --- verl and siiRL
+
+VERL_COLUMNS = frozenset(
+    "input output gts step global_step rank data_source uid request_id score".split()
+)
+UID = re.compile(r"(.+)_\d+_\d+")
+"""The key of a row in verl's trainer v1: the prompt's id and two numbers."""
+
+
+def _is_verl(columns: Columns) -> bool:
+    has_step = "step" in columns or "global_step" in columns
+    return has_step and {"input", "output", "score"} <= columns.keys()
+
+
+def _is_siirl(columns: Columns) -> bool:
+    return _is_verl(columns) and "rank" in columns
+
+
+def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    columns = dict(rows.columns)
+    beside = [name for name in columns if name not in VERL_COLUMNS.union(keep)]
+    prompt_ids = []
+    for uid in map(str, columns.get("uid", ())):
+        key = UID.fullmatch(uid)
+        if key is None:
+            break
+        prompt_ids.append(key[1])
+    if prompt_ids and len(prompt_ids) == len(columns["uid"]):
+        columns["rollout_id"] = list(map(str, columns.pop("uid")))
+        columns["prompt_id"] = prompt_ids
+        rows = replace(rows, columns=columns)
+    known = VERL_COLUMNS | {"rollout_id", "prompt_id"}
+    return scored_table(rows, keep, total="score", known=known, beside=beside)
+
+
+# --- NeMo-RL
+
+NEMO_COLUMNS = frozenset(
+    "content idx input_lengths filtered_rewards sample_loss_mask step".split()
+)
+
+
+def _is_nemo_rl(columns: Columns) -> bool:
+    cells = [first(columns.get(name, ())) for name in ("content", "rewards")]
+    return all(isinstance(cell, list) and len(cell) == 1 for cell in cells)
+
+
+def _parse_nemo_rl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    rows, warnings = unrolled(rows, "content")
+    contents = rows.columns["content"]
+    columns: Columns = {"prompt": [], "completion": [], "messages": []}
+    # the prompt has as many messages as stand before the first answer that was final
+    texts = [cell for cell in contents if isinstance(cell, list)]
+    asked = min(map(len, texts), default=2) - 1
+    for cell in contents:
+        prompt, completion, messages = _turns(cell, asked)
+        columns["prompt"].append(prompt)
+        columns["completion"].append(completion)
+        columns["messages"].append(messages)
+    for name in ("prompt", "messages"):
+        if columns[name].count(None) == len(contents):
+            del columns[name]
+    columns |= {name: rows.columns[name] for name in rows.columns if name != "content"}
+    return scored_table(
+        replace(rows, columns=columns),
+        keep,
+        total="rewards",
+        known=NEMO_COLUMNS | columns.keys() & ALL_ALIASES,
+        warnings=tuple(warnings),
+    )
+
+
+def _turns(content: Any, asked: int) -> tuple[Any, Any, Any]:
+    """Return the prompt, the last answer, and the messages where they have more."""
+    if not isinstance(content, list) or not content:
+        return None, content or None, None
+    if isinstance(content[-1], Mapping):
+        roles = [turn.get("role") for turn in content]
+        asked = roles.index("assistant") if "assistant" in roles else len(roles)
+        return content[:asked], assistant_text(content), content
+    prompt = content[0] if asked == 1 else "".join(content[:asked])
+    if len(content) == asked + 1:
+        return prompt, content[-1], None
+    messages = []
+    for at, text in enumerate(content):
+        role = "user" if at < asked else ("assistant", "tool")[(at - asked) % 2]
+        messages.append({"role": role, "content": text})
+    return prompt, content[-1], messages
+
+
+# --- NeMo Gym
+
+GYM_COLUMNS = frozenset("_ng_task_index _ng_rollout_index task_idx mask_sample".split())
+
+
+def _is_nemo_gym(columns: Columns) -> bool:
+    names = ("responses_create_params", "response")
+    cells = [first(columns.get(name, ())) for name in names]
+    return "reward" in columns and all(isinstance(cell, Mapping) for cell in cells)
+
+
+def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    columns = dict(rows.columns)
+    requests = columns.pop("responses_create_params")
+    responses = columns.pop("response")
+    chats: Columns = {"prompt": [], "completion": [], "messages": []}
+    for request, response in zip(requests, responses, strict=True):
+        asked = _messages((request or {}).get("input"), "user")
+        answers = _messages((response or {}).get("output"), "assistant")
+        chats["prompt"].append(asked or None)
+        chats["completion"].append(assistant_text(answers))
+        chats["messages"].append([*asked, *answers] or None)
+    records = [cell or {} for cell in columns.pop("reward_components", ())]
+    components = lists_of_columns(records)
+    columns = {**chats, **columns, **components}
+    usual = {}
+    for name, column in (("prompt_id", "_ng_task_index"), ("ground_truth", "answer")):
+        if column in columns:
+            usual[name] = column
+    known = {*GYM_COLUMNS, *ALL_ALIASES} - {"reward"}
+    log = scored_table(
+        replace(rows, columns=columns), keep, total="reward", known=known, usual=usual
+    )
+    if not components or not _are_parts(components, columns["reward"]):
+        return log
+    weights = {**log.weights, **dict.fromkeys(components, 1.0)}
+    del weights["reward"]
+    return replace(log, weights=weights, beside=["reward"])
+
+
+def _are_parts(components: Columns, total: Sequence[Any]) -> bool:
+    """Return whether the total is the sum of the components in every row."""
+    sums = np.sum([np.array(cells, float) for cells in components.values()], axis=0)
+    return np.allclose(sums, np.array(total, float), equal_nan=True)
+
+
+def _messages(items: Any, role: str) -> list[dict[str, Any]]:
+    """Return what OpenAI's Responses hold as chat messages, without the reasoning."""
+    if isinstance(items, str):
+        return [{"role": role, "content": items}]
+    messages: list[dict[str, Any]] = []
+    for item in items or ():
+        kind = item.get("type") or "message"
+        if kind == "message":
+            text = content_text(item.get("content"))
+            messages.append({"role": item.get("role") or role, "content": text})
+        elif kind == "function_call":
+            call = {"name": item.get("name"), "arguments": item.get("arguments")}
+            calls = [{"type": "function", "function": call}]
+            messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+        elif kind == "function_call_output":
+            messages.append(
+                {"role": "tool", "content": content_text(item.get("output"))}
+            )
+    return messages
+
+
+# --- SkyRL and AReaL
+
+
+def _has(*names: str) -> Callable[[Columns], bool]:
+    return lambda columns: columns.keys() >= {*names}
+
+
+def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    columns = dict(rows.columns)
+    # a reward a token where the generator gives one for each
+    columns["score"] = [
+        sum(cell) if isinstance(cell, list) else cell for cell in columns["score"]
+    ]
+    truths = []
+    for extras in columns.get("env_extras", ()):
+        truths.append(((extras or {}).get("reward_spec") or {}).get("ground_truth"))
+    if truths.count(None) < len(truths):
+        columns["ground_truth"] = truths
+    usual = {"prompt": "input_prompt", "completion": "output_response"}
+    rows = replace(rows, columns=columns)
+    return scored_table(rows, keep, total="score", known=ALL_ALIASES, usual=usual)
+
+
+AREAL_COLUMNS = frozenset(
+    "task_id sample_idx seqlen prompt_len head_version tail_version".split()
+)
+
+
+def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    known = AREAL_COLUMNS | ALL_ALIASES
+    usual = {"step": "tail_version"}
+    return scored_table(rows, keep, total="reward", known=known, usual=usual)
+
+
+SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
+VERL_DUMP = Form("verl rollout dump", _parse_verl, _is_verl)
+NEMO_RL = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl)
+NEMO_GYM = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
+SKYRL = Form(
+    "SkyRL evaluation", _parse_skyrl, _has("input_prompt", "output_response", "score")
+)
+AREAL = Form(
+    "AReaL rollouts",
+    _parse_areal,
+    _has("task_id", "sample_idx", "tail_version", "reward", "completion"),
+)
