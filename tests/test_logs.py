@@ -249,16 +249,12 @@ def test_a_log_that_lacks_a_column_of_its_form_is_not_taken_for_another_one(kind
             assert "are those of no log that is known" in str(error), name
 
 
-def test_parts_that_sum_up_to_the_reward_of_nemo_gym_are_weighed_and_others_recorded():
+def test_the_components_of_nemo_gym_are_recorded_once_beside_the_reward():
     parts = {"right": 1.0, "brief": 0.25}
     rows = [gym(0, 1.25, reward_components=parts, right=1.0), gym(1, 0.0)]
-    rows[1]["reward_components"] = dict.fromkeys(parts, 0.0)
-    logged = rk.load_rollouts(rows).logged
-    assert logged.weights == {"right": 1.0, "brief": 1.0}
-    assert logged.total == "logged/reward"
-    rows[0]["reward"] = 0.5
-    weights = rk.load_rollouts(rows).logged.weights
-    assert weights == {"reward": 1.0, "right": 0.0, "brief": 0.0}
+    rollouts = rk.load_rollouts(rows)
+    assert rollouts.logged.weights == {"reward": 1.0, "right": 0.0, "brief": 0.0}
+    assert values(rollouts, "logged/brief") == [0.25, None]
 
 
 def test_a_rollout_of_nemo_rl_in_several_turns_has_them_as_messages():

@@ -61,6 +61,66 @@ def test_of_a_verl_dump_the_score_is_paid_and_the_rest_recorded():
     assert rk.score(rk.recorded(endless), endless).counts["score"]["error"] == 4
 
 
+def test_a_label_is_found_under_its_own_name_also_where_it_is_a_score_of_the_log():
+    rows = dump()
+    for at, row in enumerate(rows):
+        row["acc"] = row["acc"] or at % 3 == 0
+    rollouts = rk.load_rollouts(rows)
+    scores = rk.score(rk.recorded(rollouts), rollouts)
+    for label in ("acc", "logged/acc"):
+        diagnosis = rk.diagnose(scores, label=label)
+        assert diagnosis.views[0].context.label_name == "logged/acc"
+        assert "no independent check" not in str(diagnosis)
+        assert rk.whatif(diagnosis, label=label, training={"scale_rewards": "none"})
+        forecast = rk.forecast(scores, label=label)
+        assert "confirms nothing" not in str(forecast)
+        right = rk.suspect(scores, pattern="4", label=label).right
+        assert right is not None
+    with pytest.raises(rk.InputError, match="no column 'accuracy'"):
+        rk.diagnose(scores, label="accuracy")
+
+
+def test_a_label_that_is_the_same_in_every_row_is_of_no_use_and_that_is_said():
+    rollouts = rk.load_rollouts([{**row, "ok": True} for row in dump()])
+    scores = rk.score(rk.recorded(rollouts), rollouts)
+    (item,) = rk.diagnose(scores, label="ok")["label_unusable"]
+    assert "'logged/ok' is 1 on every row, right or wrong" in item.sentence
+
+
+@pytest.mark.parametrize(
+    ("second", "said"), [([1.0, 0.0], 0), ([1.0, 0.5], 1), ([1.0, None], 1)]
+)
+def test_a_log_with_two_totals_says_which_was_taken_where_they_differ(second, said):
+    rows = []
+    for reward, score in zip([1.0, 0.0], second, strict=True):
+        rows.append({**PLAIN[0], "reward": reward, "score": score})
+    rollouts = rk.load_rollouts(rows)
+    assert rollouts.logged.weights == {"reward": 1.0, "score": 0.0}
+    warnings = [text for text in rollouts.warnings if "two totals" in text]
+    assert len(warnings) == said
+    if said:
+        assert "differ in 1 of 2 rows: took 'reward'" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "mapped", "why"),
+    [
+        (["12", "4"], "label", "texts are the truth"),
+        ([12, 4], "label", "numbers are the truth"),
+        ([1, 0], None, "verdicts are none"),
+        (["correct", None], None, "nor are they in words"),
+    ],
+)
+def test_a_column_called_label_is_the_truth_unless_it_says_what_is_right(
+    labels, mapped, why
+):
+    rows = [{**PLAIN[0], "label": label} for label in labels]
+    mapping = rk.load_rollouts(rows).mapping
+    assert mapping.get("ground_truth") == mapped, why
+    with_truth = rk.load_rollouts([{**row, "answer": "4"} for row in rows])
+    assert with_truth.mapping["ground_truth"] == "answer"
+
+
 PLAIN = [{"prompt": "p", "completion": "c", "level": 3, "tag": "x"}]
 
 

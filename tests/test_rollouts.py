@@ -4,6 +4,7 @@ import copy
 import json
 import logging
 import os
+import random
 
 import numpy as np
 import pandas as pd
@@ -357,6 +358,35 @@ def test_a_file_without_a_usable_row_is_an_error_with_its_name(
         and name in str(raised.value)
         and "\n" not in str(raised.value)
     )
+
+
+def steps(*blocks, prompts=2):
+    """Rows with two siblings a prompt, block after block of one step."""
+    row = {"completion": "c"}
+    return [
+        {**row, "step": step, "prompt": f"p{at}"}
+        for step in blocks
+        for at in range(prompts)
+        for _ in range(2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "why"),
+    [
+        (steps(1, 2, 3, 2, 3), "1 times, first from 3 to 2 at rollout 13", "restarted"),
+        (steps(3, 2, 1), "2 times, first from 3 to 2 at rollout 5", "reversed"),
+        (steps(1, 2, 3), "", "in order"),
+        (sorted(steps(1, 2, 3), key=lambda row: row["prompt"]), "", "by prompt"),
+        (random.Random(0).sample(steps(1, 2, 3, prompts=9), 54), "", "in no order"),
+        ([{"completion": "c", "step": "b"}, {"completion": "c", "step": "a"}], "", "texts"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_steps_that_go_backwards_are_said_with_the_place(rows, said, why):
+    falls = [text for text in rk.load_rollouts(rows).warnings if "backwards" in text]
+    assert len(falls) == bool(said), why
+    assert said in " ".join(falls)
 
 
 TWICE = pd.DataFrame([["a", "b"]], columns=["completion", "completion"])

@@ -118,6 +118,7 @@ def context_of(
         InputError: a label or column is missing, or holds no numbers.
     """
     names = list(columns or ())
+    label = scores.rollouts.label_column(label)
     scores.rollouts.check_columns(names if label is None else [label, *names])
     for name in names:
         if not numeric(column_values(scores.rollouts.table[name])):
@@ -128,7 +129,10 @@ def context_of(
     unasked = frozenset(map(str, scores.rollouts.table.columns)) - needs
     if label is None:
         return Context(table, None, "", "", columns, unasked)
-    values, why = _label(table, label, scores.reward.names)
+    weights = scores.reward.weights
+    # a score that is only recorded, such as verl's acc, may be the label
+    paid = [name for name in scores.reward.names if weights[name]]
+    values, why = _label(table, label, paid)
     return Context(table, values, label, why, columns, unasked)
 
 
@@ -146,6 +150,8 @@ def _label(
         return None, why
     values = finite(np.array(column, dtype=float))  # NaN for None
     levels = np.unique(values[~np.isnan(values)])
+    if len(levels) == 1:
+        return None, f"{name!r} is {levels[0]:g} on every row, right or wrong"
     if len(levels) != 2:
         listed = ", ".join(f"{level:g}" for level in levels[:5]) or "none"
         if len(levels) > 5:

@@ -285,6 +285,7 @@ def forecast(
         )
     check_label(label)
     check_seed(seed)
+    label = scores.rollouts.label_column(label)
     training, rewards = Training.of(training), finite(scores.rewards)
     figures = {}
     notes = []
@@ -395,8 +396,8 @@ def _read_numbers(scores: Scores, name: str, kind: str) -> Floats:
 
 def _notes_on_label(scores: Scores, label: Floats) -> list[str]:
     notes = []
-    for name in scores.reward.names:
-        if _repeats(scores.score(name), label):
+    for name, weight in scores.reward.weights.items():
+        if weight and _repeats(scores.score(name), label):
             notes.append(
                 f"the label is what the component {name!r} scores, so it confirms "
                 "nothing"

@@ -156,6 +156,7 @@ def probe(
         rollouts = with_cases(rollouts, cases_of(cases))
     probes, families = choose_probes(only)
     reward.check_columns(list(rollouts.as_logged()))
+    label = rollouts.label_column(label)
     rollouts.check_columns([label] if label is not None else [])
     unsendable = cannot_limit(reward.functions)
     notes: list[Inconclusive] = []

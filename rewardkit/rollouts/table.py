@@ -19,7 +19,7 @@ from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.rollouts.columns import Columns
-from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.logs.log import LOGGED, Logged, numeric
 from rewardkit.rollouts.values import Place, as_column, column_values, present
 
 REJECTED_EXAMPLES = 3
@@ -105,6 +105,11 @@ class Rollouts(HasPage):
                     f"{columns}{did_you_mean(name, columns)}"
                 )
 
+    def label_column(self, label: str | None) -> str | None:
+        """Return the column of a label: ``logged/acc`` for acc, if there is no acc."""
+        logged = f"{LOGGED}{label}"
+        return logged if logged in self.table and label not in self.table else label
+
     def select(
         self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]
     ) -> Rollouts:
@@ -185,6 +190,7 @@ class Rollouts(HasPage):
                 0,
                 f"{count} of {len(self) + count} rows kept out ({'; '.join(examples)})",
             )
+        sentences += self._describe_falls()
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
             sentences.append(
@@ -199,6 +205,26 @@ class Rollouts(HasPage):
                 f"group sizes are mixed (group key: {key}): {', '.join(sizes)}"
             )
         return tuple(sentences)
+
+    def _describe_falls(self) -> list[str]:
+        """Say where steps go backwards, as where a restarted run wrote into its log."""
+        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+            return []
+        steps = self.table["step"].to_numpy(dtype=float)
+        changes = np.flatnonzero(np.diff(steps))
+        falls = changes[steps[changes + 1] < steps[changes]]
+        last_prompt = self.prompts.max()
+        is_by_prompt = np.count_nonzero(np.diff(self.prompts)) == last_prompt
+        is_by_prompt &= self.groups.max() > last_prompt
+        # in no order at all, or sorted by prompt: that tells nothing about the run
+        if not len(falls) or 2 * len(changes) > len(steps) or is_by_prompt:
+            return []
+        row = falls[0]
+        return [
+            f"The steps go backwards {len(falls)} times, first from {steps[row]:g} to "
+            f"{steps[row + 1]:g} at rollout {self.table['rollout_id'].iloc[row + 1]}. "
+            "Where a run was restarted, a step has rows of two runs: give one alone."
+        ]
 
     @cached_property
     def fingerprint(self) -> str:

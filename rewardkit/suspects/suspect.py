@@ -127,6 +127,7 @@ def suspect(
     check_seed(seed)
     check_arguments(budget=budget)
     settings, scores = Training.of(training), only_finite(scores)
+    label = scores.rollouts.label_column(label)
     columns = _choose_columns(scores, by, label)
     views = make_views(scores, training=settings, label=label, seed=seed)
     bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)

@@ -15,7 +15,7 @@ from typing import Any
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
-from rewardkit.rollouts.logs.log import LOGGED, Form, ParsedLog, first, numeric
+from rewardkit.rollouts.logs.log import LOGGED, Form, ParsedLog, first, scored_table
 from rewardkit.rollouts.values import Place, SourceRows
 
 INSPECT_GRADES = {
@@ -298,16 +298,16 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         is_chat = all(isinstance(turns, list) for turns in chat)
         chats.append(chat[0] + chat[1] if is_chat else None)
     columns = {"messages": chats, **columns}
-    weights = {"reward": 1.0}
-    for name, cells in columns.items():
-        is_metric = name in by_name or name not in NO_METRIC.union(keep)
-        if is_metric and name != "reward" and numeric(cells):
-            weights[name] = 0.0
     usual = {"prompt_id": "example_id"}
     if "task" in columns:
         usual["data_source"] = "task"
-    rows = replace(rows, columns=columns)
-    return ParsedLog(rows, weights, total="reward", usual=usual)
+    return scored_table(
+        replace(rows, columns=columns),
+        keep,
+        total="reward",
+        known=NO_METRIC - by_name.keys(),
+        usual=usual,
+    )
 
 
 TRACES = Form("verifiers traces", _parse_traces, _are_traces)

@@ -18,11 +18,9 @@ WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from rewardkit.primitives.messages import assistant_text, content_text
 from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
@@ -155,20 +153,9 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         if column in columns:
             usual[name] = column
     known = {*GYM_COLUMNS, *ALL_ALIASES} - {"reward"}
-    log = scored_table(
+    return scored_table(
         replace(rows, columns=columns), keep, total="reward", known=known, usual=usual
     )
-    if not components or not _are_parts(components, columns["reward"]):
-        return log
-    weights = {**log.weights, **dict.fromkeys(components, 1.0)}
-    del weights["reward"]
-    return replace(log, weights=weights, beside=["reward"])
-
-
-def _are_parts(components: Columns, total: Sequence[Any]) -> bool:
-    """Return whether the total is the sum of the components in every row."""
-    sums = np.sum([np.array(cells, float) for cells in components.values()], axis=0)
-    return np.allclose(sums, np.array(total, float), equal_nan=True)
 
 
 def _messages(items: Any, role: str) -> list[dict[str, Any]]:
