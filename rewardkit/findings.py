@@ -238,6 +238,7 @@ class Finding:
         columns = ["do"]
         if self.component:
             columns.insert(0, "do_in_component")
+        columns.insert(0, f"do_for_{self.evidence.get('trait')}")
         if self.evidence.get("answers") in ("list", "json"):
             columns.insert(0, "do_for_lists")
         if not self.evidence.get("truth", True):

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding, Rule, rule, run_rules
-from rewardkit.probes.findings import causes, floor
+from rewardkit.probes.findings import causes, floor, logged
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
@@ -254,6 +254,16 @@ OVERALL_RULES: tuple[Rule, ...] = (
     misreads_truth,
 )
 """Of a reward for which nothing else needs to be tried."""
+LOG_RULES: tuple[Rule, ...] = (logged.logged_losses, logged.logged_gains)
+"""Of what the log itself shows."""
+OF_SAME_CAUSE = {
+    "behind": ("loses_layout", "strict"),
+    "window": ("loses_layout", "strict"),
+    "before": ("loses_layout", "strict"),
+    "length": ("loses_layout", "strict"),
+    "notation": ("loses_notation",),
+}
+"""Trait of rows of the log that lose -> findings in parts that say the same."""
 PART_RULES: tuple[Rule, ...] = (
     floor.open_gates,
     floor.leaks,
@@ -284,12 +294,18 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
     findings = run_rules([floor.against_label], observed)
     if observed.noise > WILD:
         return findings
+    of_log = run_rules(LOG_RULES, observed)
+    findings += of_log
     for part in dict.fromkeys(subject.part for subject in observed.subjects):
         limits = {"leakage": leakage}
         in_part = run_rules(PART_RULES, observed.of(part), thresholds=limits)
         codes = {finding.code for finding in alarms_among(in_part)}
         if not codes.isdisjoint(causes.PAYS_ANYTHING):  # the same cause
             in_part = [item for item in in_part if item.code != "flat_credit"]
+        for finding in alarms_among(of_log):
+            told = OF_SAME_CAUSE.get(finding.evidence["trait"], ())
+            told = (finding.code, *told)
+            in_part = [item for item in in_part if item.code not in told]
         findings += in_part
     return findings
 

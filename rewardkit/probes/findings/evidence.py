@@ -15,6 +15,7 @@ from rewardkit.answers.kinds import read_truth
 from rewardkit.findings import Example, Finding, read_codes
 from rewardkit.probes.runner import Measured, RowOutcome, Tries, reward_for
 from rewardkit.probes.subjects.log import prompt_text
+from rewardkit.probes.subjects.logged_answers import LoggedAnswer, read_log
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import (
     Fall,
@@ -159,6 +160,12 @@ class Observed:
                 prompt = prompt_text(row.get("prompt"))
                 completions[prompt].append((completion, outcome.reward))
         return completions
+
+    @cached_property
+    def logged(self) -> list[LoggedAnswer]:
+        """The judged completions of the log, and which of them are right."""
+        calibration = self.calibration
+        return read_log(self.reward, calibration.pool, calibration.labels)
 
     def scale(self, subject: Subject) -> Scale:
         """Return the scale of a subject; of a left out one, that of the first."""

@@ -44,6 +44,7 @@ MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our
 FEW_SUBJECTS = 2  # prompts of a part where calls are slow
 CALLS_OF_A_RUN = 1500  # calls that all of it takes, about
 SCORING_SHARE = 0.2  # share of the budget for scoring the log
+SHARE_OF_REST = 0.1  # the same for the rows of it that nothing was chosen from
 
 GIVE_RIGHT_ONES = "give rollouts, or cases (cases=...), with right ones"
 
@@ -101,6 +102,7 @@ def calibrate(
             scales[subject.rollout_id] = scale
         left_out += calibrated.left_out
         labelled += _compare_labelled(part)
+    everything.score_rest(share=SHARE_OF_REST)
     return Calibration(
         tuple(subjects),
         scales,
@@ -110,6 +112,7 @@ def calibrate(
         tuple(left_out),
         constants,
         tuple(labelled),
+        {row.get("rollout_id"): says for row, says in zip(rows, labels, strict=False)},
     )
 
 

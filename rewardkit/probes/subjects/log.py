@@ -29,6 +29,7 @@ MOST_PARTS_OF_LOG = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 
 MOST_SCORED = 96  # rollouts of a part that are scored to see what the reward gives
+MOST_READ = 2000  # rollouts of a log that are scored to see which right ones lose
 MOST_SIBLINGS = 16  # scored rollouts of a prompt
 MOST_BESIDE = 8  # rows of a group, where the reward looks at it
 SHARE_OF_TRY = 0.3  # share of the remaining budget for one try of completions
@@ -128,6 +129,23 @@ class ScoredPart:
         if are_equal(rewards) and not self.tries.by_group:
             firsts = [group[0] for group in self.by_prompt(places).values()]
             self.low = min(self.low, *self._try_exchanged(firsts))
+
+    def score_rest(self, *, share: float) -> None:
+        """Score the other rows of the log, up to a number, unless a model is asked."""
+        asks_model = any(
+            getattr(function, "asks_model", False)
+            for function in self.tries.reward.functions
+        )
+        if asks_model or self.tries.late:
+            return
+        rest = [place for place in range(len(self.rows)) if place not in self.outcomes]
+        rest = rest[: max(0, MOST_READ - len(self.outcomes))]
+        rows = [self.rows[place] for place in rest]
+        siblings = [self.siblings(place) for place in rest]
+        outcomes = self.tries.outcomes(rows, siblings, share=share)
+        for place, outcome in zip(rest, outcomes, strict=True):
+            if outcome is not None:
+                self.outcomes[place] = outcome
 
     def _try_exchanged(self, places: Sequence[int]) -> list[float]:
         """Try rows with another's completion, and with none.

@@ -80,7 +80,7 @@ class Calibration:
     `left_out` are prompts on which right and wrong answers earn the same, though they
     differ on other prompts in the same format. `labelled` are prompts with completions
     that a label calls right and others that it calls wrong; the best paid of each
-    counts.
+    counts; `labels` says of each rollout what the label does, by its id.
     """
 
     subjects: tuple[Subject, ...]
@@ -91,6 +91,7 @@ class Calibration:
     left_out: tuple[PromptRewards, ...] = ()
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     labelled: tuple[PromptRewards, ...] = ()
+    labels: Mapping[Any, bool | None] = field(default_factory=dict)
 
     def of(self, part: str) -> Calibration:
         """Return the calibration with the prompts of one part alone."""

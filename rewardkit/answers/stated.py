@@ -1,0 +1,195 @@
+"""What a completion states as its answer, where it stands, and whether it is right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from rewardkit.answers.formats import CLEAR_MARKS, find_likely_mark
+from rewardkit.answers.kinds import OPTION_LETTERS, kind_of, read_truth
+from rewardkit.primitives import verify
+from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import (
+    Number,
+    as_decimal,
+    distance,
+    read_number,
+)
+
+LONGEST_STATED = 2_000
+"""Characters of an answer that is compared with a truth. Our choice."""
+STATED_END = 8_000
+"""Characters at a completion's end in which its answer is looked for. Our choice."""
+LEAST_VERBATIM = 12
+"""Characters of a truth that no completion ends with by chance. Our choice."""
+WRONG_BY = Decimal("0.1")
+"""Share of a number by which another one is certainly wrong. Our choice."""
+ON_PURPOSE = ("tag", "box", "####", "verbatim")
+"""Marks that no completion has by chance."""
+
+NUMBER = re.compile(
+    r"(?<![\d.,A-Za-z_])[-+−]?[$€£]?\d(?:[\d.,\u00a0\u2009\u202f]{0,40}\d)?"
+    r"(?![A-Za-z_])"
+)
+THIN_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d)")
+DECIMAL_COMMA = re.compile(
+    r"[-+−]?(\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}"
+    r"|\d{1,3}([\u00a0\u2009\u202f]\d{3})+,\d+)"
+)
+"""What is written only where a comma stands before decimals."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """An answer as a completion states it.
+
+    `mark` says what marks it: "tag", "box", "####", "colon"; or "number" for the last
+    number, "verbatim" for a truth that ends the completion, "whole" for all of it.
+    `before` and `behind` count the characters of the completion on either side.
+    """
+
+    mark: str
+    answer: str
+    before: int
+    behind: int
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the answer is marked on purpose."""
+        return self.mark in ON_PURPOSE
+
+
+def read_statement(completion: str, truth: Any = None) -> Statement | None:
+    r"""Read what a completion states as its answer; None where it states none.
+
+    Where nothing marks an answer, the last number is one if the truth is a number.
+
+    >>> read_statement("So it is\n#### 12", "12")
+    Statement(mark='####', answer='12', before=14, behind=0)
+    >>> read_statement("Die Antwort lautet 1.234,5.", 1234.5)
+    Statement(mark='number', answer='1.234,5', before=19, behind=1)
+    """
+    end = completion[-STATED_END:]
+    mark, answer = _find_answer(end, truth)
+    if not answer or len(answer) > LONGEST_STATED:
+        return None
+    place = completion.rindex(answer)
+    return Statement(mark, answer, place, len(completion) - place - len(answer))
+
+
+def _find_answer(completion: str, truth: Any) -> tuple[str, str]:
+    """Find the name of the mark and the answer in it."""
+    text = truth.strip() if isinstance(truth, str) else ""
+    if len(text) >= LEAST_VERBATIM and completion.rstrip().endswith(text):
+        return "verbatim", text
+    marked = find_likely_mark(completion)
+    name, answer = marked.format.name.partition(" ")[0], marked.answer.strip()
+    if name != "tag" and "####" in completion:
+        return "####", (CLEAR_MARKS["####"](completion) or "").strip()
+    if name == "tag":
+        return name, CLEAR_MARKS["box"](answer) or answer
+    if name != "box" and kind_of(str(read_truth(truth))) == "number":
+        numbers = NUMBER.findall(completion)
+        return "number", numbers[-1] if numbers else ""
+    return ("whole" if name == "bare" else name), answer
+
+
+def uses_decimal_comma(answers: Iterable[str]) -> bool:
+    """Whether some of these answers can only be read with a comma before decimals.
+
+    >>> uses_decimal_comma(["38.705", "77,5"]), uses_decimal_comma(["38.705", "1,234"])
+    (True, False)
+    """
+    return any(DECIMAL_COMMA.fullmatch(answer.strip()) for answer in answers)
+
+
+@lru_cache(maxsize=4096)
+def answers_truth(
+    answer: str, truth: str, *, decimal_comma: bool = False
+) -> bool | None:
+    r"""Return whether an answer is the right one; None where that is not certain.
+
+    Args:
+        answer: The answer, as a completion states it.
+        truth: What `read_truth` reads of the truth.
+        decimal_comma: Whether numbers have a comma before their decimals.
+
+    >>> answers_truth("38.705", "38705"), answers_truth("3 apples", "4")
+    (False, False)
+    >>> answers_truth("38.705", "38705", decimal_comma=True)
+    True
+    >>> answers_truth("the city of Oslo", "Oslo") is None
+    True
+    """
+    if answer.strip() == truth.strip():
+        return True
+    kind = kind_of(truth)
+    if kind == "number":
+        number = _read_local(answer, decimal_comma=decimal_comma)
+        right = read_number(truth)
+        return None if number is None or right is None else _agree(number, right)
+    if kind == "choice":
+        letter = read_choice(answer, OPTION_LETTERS)
+        return None if letter is None else letter == read_choice(truth, OPTION_LETTERS)
+    is_equal = normal_text(answer) == normal_text(truth)
+    if kind == "mathematics":
+        is_equal = bool(verify.math_equal(answer, truth))
+    return True if is_equal else None
+
+
+def _agree(number: Number, right: Number) -> bool | None:
+    """Return whether two numbers are the same; None where one may stand for the other.
+
+    It may where they are close, or where it is a percentage, or has another sign.
+    """
+    if number == right:
+        return True
+    size = abs(as_decimal(right))
+    for factor in ("1", "-1", "100", "0.01"):
+        if distance(as_decimal(number) * Decimal(factor), right) <= WRONG_BY * size:
+            return None
+    return False
+
+
+def _read_local(answer: str, *, decimal_comma: bool) -> Number | None:
+    """Read the number of an answer, or the only number in it."""
+    number = None if decimal_comma else read_number(answer)
+    numbers = NUMBER.findall(answer)
+    if number is not None or len(numbers) != 1:
+        return number
+    text = THIN_SPACE.sub("", numbers[0])
+    if decimal_comma:
+        text = text.translate({ord("."): None, ord(","): "."})
+    return read_number(text)
+
+
+NOTATIONS = {
+    r"[\u00a0\u2009\u202f]": "thin spaces between thousands",
+    r"\d\.\d{3}\b.*[.,]|\d\.\d{3}\Z": "points between thousands",
+    r"\d,(\d{1,2}|\d{4,})\Z": "a comma before the decimals",
+    r"\d,\d{3}": "commas between thousands",
+    r"\\[A-Za-z]+": "LaTeX",
+    r"[$€£%]|[A-Za-z]": "a sign, a unit or words",
+}
+"""Expression -> how a number is written that it finds; the first one counts."""
+
+
+def describe_notation(answer: str, truth: str) -> str:
+    """Say how a number is written that is not written as its truth; "" for others.
+
+    >>> describe_notation("38.705", "38705"), describe_notation("9,5", "9.5")
+    ('points between thousands', 'a comma before the decimals')
+    """
+    if answer == truth or kind_of(truth) != "number":
+        return ""
+    if re.search(r"\d", answer) and not re.search(r"[0-9]", answer):
+        return "digits of another script"
+    for expression, name in NOTATIONS.items():
+        if re.search(expression, answer):
+            return name
+    return ""

@@ -1,0 +1,129 @@
+"""Rules of what the log itself shows: right completions unpaid, others paid as such."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import Any
+
+from rewardkit.findings import Example, Finding, most, rule
+from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.findings.traits import FORM, find_trait
+from rewardkit.probes.subjects.logged_answers import LoggedAnswer
+
+Findings = Sequence[Finding]
+
+LEAST_ROWS = 2  # rows that are a fault; one may be a slip
+LEAST_SHARE = 0.1
+"""The same as a share of the rows that are treated as they should be. Our choice."""
+MARKED_SHARE = 0.5
+"""Share of marked answers from which one without a mark states nothing. Our choice."""
+
+
+@rule("right_unpaid")
+def logged_losses(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report completions of the log that are right and earned nothing."""
+    right = [answer for answer in observed.logged if answer.is_right]
+    labels = observed.calibration.labels
+    if not labels:  # not to accept another form at all is fine
+        paid_marks = {answer.mark for answer in right if not answer.is_unpaid}
+        right = [answer for answer in right if answer.mark in paid_marks]
+    lost = [answer for answer in right if answer.is_unpaid]
+    kept = [answer for answer in right if not answer.is_unpaid]
+    if not kept or not _are_many(lost, kept):
+        return
+    trait = find_trait(lost, kept, "are paid")
+    is_certain = bool(labels) or (trait is not None and trait.kind != FORM)
+    yield _report(
+        observed,
+        "right_unpaid",
+        lost,
+        right,
+        severity="" if is_certain else "info",
+        trait=trait.kind if trait else "",
+        common=trait.says if trait else "",
+    )
+
+
+@rule("wrong_paid")
+def logged_gains(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report completions of the log that are paid as right ones, and are not."""
+    logged = observed.logged
+    has_right = any(answer.is_right for answer in logged)
+    if observed.calibration.labels or not has_right:
+        return
+    wrong = [answer for answer in logged if answer.is_right is False]
+    if fmean(answer.is_marked for answer in logged) >= MARKED_SHARE:
+        wrong += [answer for answer in logged if _states_nothing(answer)]
+    paid = [answer for answer in wrong if answer.is_paid]
+    unpaid = [answer for answer in wrong if not answer.is_paid]
+    if _are_many(paid, unpaid):
+        trait = find_trait(paid, unpaid, "earn less") if unpaid else None
+        yield _report(
+            observed,
+            "wrong_paid",
+            paid,
+            wrong,
+            trait=trait.kind if trait else "",
+            common=trait.says if trait else "",
+            silent=sum(map(_states_nothing, paid)),
+        )
+
+
+def _states_nothing(answer: LoggedAnswer) -> bool:
+    """Whether a completion marks no answer, and does not mention the truth."""
+    if answer.truth is None or answer.is_marked:
+        return False
+    return not answer.mentions_truth
+
+
+def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:
+    return len(at_fault) >= max(LEAST_ROWS, LEAST_SHARE * len(others))
+
+
+def _report(
+    observed: Observed,
+    code: str,
+    at_fault: Sequence[LoggedAnswer],
+    rows: Sequence[LoggedAnswer],
+    **evidence: Any,
+) -> Finding:
+    """Make a finding of rows of the log, with the shortest of each part as examples."""
+    shortest: dict[str, LoggedAnswer] = {}
+    for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
+        shortest.setdefault(answer.part, answer)
+    totals = Counter(answer.part for answer in rows)
+    counts = Counter(answer.part for answer in at_fault)
+    by_part: list[str] = []
+    if len(totals) > 1:
+        for part, count in counts.most_common():
+            by_part.append(f"{part} {count} of {totals[part]}")
+    rewards = [answer.reward for answer in observed.logged]
+    components = dict.fromkeys(
+        name for branch in observed.reward.branches for name in branch.task
+    )
+    return observed.finding(
+        code,
+        len(rows),
+        len(at_fault),
+        components=list(components),
+        examples=[
+            Example(
+                answer.row.get("rollout_id"),
+                observed.shown_columns(answer.row),
+                answer.reward,
+                (min(rewards), max(rewards)),
+                max(rewards),
+                min(rewards),
+                probe=code,
+            )
+            for answer in shortest.values()
+        ],
+        gain=1.0,
+        prompts=len({answer.prompt for answer in at_fault}),
+        by_part=most(by_part),
+        by_label=bool(observed.calibration.labels),
+        logged=True,
+        **evidence,
+    )

@@ -1,0 +1,191 @@
+"""What completions at fault have in common, and other completions have not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rewardkit.answers.formats import TAG
+from rewardkit.answers.stated import describe_notation
+from rewardkit.probes.subjects.logged_answers import LoggedAnswer
+
+IN_COMMON, IN_OTHERS = 0.95, 0.1
+"""Share of the rows at fault that a common trait holds, and of the other rows that it
+may hold. Our choice."""
+LEAST_OTHERS = 3  # other rows without the trait, of which a share means something
+LEAST_ALIKE = 4  # rows at fault that have something in common by more than chance
+LEAST_PROMPTS = 3  # the same for their prompts
+MOST_VALUES = 12  # different values that are worth a comparison
+ROUND_STEPS = (1000, 500, 100, 50, 10, 5)
+"""Steps of round limits, the roundest first."""
+
+FORM = "form"
+"""Kind of a trait that may well be asked for: tags are missing, or are there twice."""
+
+
+@dataclass(frozen=True)
+class Trait:
+    """What rows at fault have in common.
+
+    `says` has the figures of both sides. `score` is the share of the rows at fault that
+    have it, less that of the others.
+    """
+
+    kind: str
+    says: str
+    score: float
+
+
+# --- what is compared
+
+
+def _form(answer: LoggedAnswer) -> str:
+    """Describe which tags a completion has, and whether its mark stands there twice."""
+    names = sorted(set(TAG.findall(answer.completion)))
+    form = f"the tags {', '.join(names)}" if names else "no tags"
+    marks = re.findall(r"####|\\boxed|</answer>", answer.completion)
+    return f"{form} and {len(marks)} marks" if len(marks) > 1 else form
+
+
+def _notation(answer: LoggedAnswer) -> str:
+    return describe_notation(answer.answer, answer.truth or "")
+
+
+def _part(answer: LoggedAnswer) -> str:
+    return answer.part
+
+
+def _behind(answer: LoggedAnswer) -> int:
+    return answer.statement.behind if answer.statement else 0
+
+
+def _before(answer: LoggedAnswer) -> int:
+    return answer.statement.before if answer.statement else 0
+
+
+def _from_answer_on(answer: LoggedAnswer) -> int:
+    return len(answer.completion) - _before(answer)
+
+
+def _length_of_answer(answer: LoggedAnswer) -> int:
+    return len(answer.answer)
+
+
+def _length(answer: LoggedAnswer) -> int:
+    return len(answer.completion)
+
+
+def _wording(answer: LoggedAnswer) -> str:
+    return "" if answer.answer == answer.truth else "not what the truth has"
+
+
+TRAITS: Sequence[tuple[str, str, Callable[[LoggedAnswer], str | int]]] = (
+    (FORM, "have {}", _form),
+    ("notation", "write {}", _notation),
+    ("behind", "have {} characters behind the answer", _behind),
+    ("slice", "come from {}", _part),
+    ("answer", "state an answer of {} characters", _length_of_answer),
+    ("window", "begin the answer {} characters before their end", _from_answer_on),
+    ("before", "have {} characters before the answer", _before),
+    ("length", "have {} characters", _length),
+    ("wording", "write {}, to the letter", _wording),
+)
+"""Kind of a trait, its words, and what is compared: of equally good ones the first is
+told. A text is one of a few values, a number a length."""
+
+
+def find_trait(
+    at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer], fate: str
+) -> Trait | None:
+    """Find what separates rows at fault from other rows best; None where nothing does.
+
+    Args:
+        at_fault: Rows at fault.
+        others: Rows of the same kind that are not.
+        fate: What is said of the others: "are paid".
+    """
+    prompts = {answer.prompt for answer in at_fault}
+    if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_PROMPTS:
+        return None
+    traits: list[Trait] = []
+    for kind, words, describe in TRAITS:
+        values = list(map(describe, at_fault))
+        values_of_others = list(map(describe, others))
+        for phrase, has, others_have in _split(values, values_of_others):
+            trait = _compare(kind, words.format(phrase), has, others_have, fate)
+            if trait is not None:
+                traits.append(trait)
+    return max(traits, key=lambda trait: trait.score, default=None)
+
+
+Split = tuple[str, list[bool], list[bool]]
+"""What is said of values, which rows at fault have them, and which other rows."""
+
+
+def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator[Split]:
+    """Yield the best ways to split values from those of others."""
+    texts = [value for value in values if isinstance(value, str)]
+    if texts:
+        counts, counts_of_others = Counter(texts), Counter(others)
+        common = [value for value in counts if counts[value] > counts_of_others[value]]
+        common.sort(key=lambda value: -counts[value])
+        if common and "" not in common and len(common) <= MOST_VALUES:
+            has = [value in common for value in values]
+            yield " or ".join(common), has, [value in common for value in others]
+        return
+    for sign, more in ((1, "more"), (-1, "fewer")):
+        lengths = [sign * int(value) for value in values]
+        lengths_of_others = [sign * int(value) for value in others]
+        limit = _find_limit(lengths, lengths_of_others)
+        if limit is not None:
+            yield (
+                f"{more} than {abs(limit):,}",
+                [length > limit for length in lengths],
+                [length > limit for length in lengths_of_others],
+            )
+
+
+def _compare(
+    kind: str, words: str, at_fault: Sequence[bool], others: Sequence[bool], fate: str
+) -> Trait | None:
+    """Make a trait if most rows at fault have it, and few of the others."""
+    n, count = len(at_fault), sum(at_fault)
+    without = len(others) - sum(others)
+    share = 1 - without / len(others)
+    if count < IN_COMMON * n or share > IN_OTHERS or without < LEAST_OTHERS:
+        return None
+    who = f"All {n}" if count == n else f"{count} of {n}"
+    rest = without + n - count
+    says = f"{who} {words}; of those that do not, {without} of {rest} {fate}."
+    return Trait(kind, says, count / n - share)
+
+
+def _find_limit(lengths: Sequence[int], others: Sequence[int]) -> int | None:
+    """Find the limit that most of `lengths` pass and the fewest others; None for none.
+
+    >>> _find_limit([312, 340, 400], [80, 120, 243])
+    300
+    """
+    limits: list[tuple[float, int]] = []
+    in_order = sorted(lengths)
+    for place, first in enumerate(in_order[: int((1 - IN_COMMON) * len(lengths)) + 1]):
+        below = [length for length in others if length < first]
+        if below:
+            score = len(below) / len(others) - place / len(lengths)
+            limits.append((score, _round_between(max(below), first)))
+    return max(limits)[1] if limits else None
+
+
+def _round_between(low: int, high: int) -> int:
+    """Return the roundest number from `low` to below `high`.
+
+    >>> _round_between(243, 312), _round_between(-90, -40)
+    (300, -50)
+    """
+    for step in ROUND_STEPS:
+        number = -(-low // step) * step
+        if number < high:
+            return number
+    return low

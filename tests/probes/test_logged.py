@@ -1,0 +1,199 @@
+"""What the log shows: right completions that earned nothing, and others that earned what right ones do."""
+
+import re
+from dataclasses import dataclass, field
+
+import pytest
+from planted_probes import inside, probed, strict
+
+FILLER = "Now the next step follows from what was said before. "
+
+
+def rows_of(write, truths, *, count=4, **columns):
+    """Rows of prompts with these truths; `write(truth, place)` gives a completion and whether it is right."""
+    rows = []
+    for prompt, truth in enumerate(truths):
+        for place in range(count):
+            text, right = write(truth, place)
+            rows.append(
+                {
+                    "prompt_id": prompt,
+                    "prompt": f"Exercise {prompt}: how many?",
+                    "completion": text,
+                    "ground_truth": truth,
+                    "ok": right,
+                    **{name: of(truth) for name, of in columns.items()},
+                }
+            )
+    return rows
+
+
+NUMBERS = [str(number) for number in (42, 17, 83, 210, 64, 91, 128, 35, 77, 506)]
+
+
+def padded(truth, place):
+    """Every second right completion goes on behind its answer."""
+    tail = ["", FILLER * 3, FILLER * 5, FILLER][place]
+    answer = truth if place != 3 else "5"
+    return f"So.\n<answer>{answer}</answer>{tail}", place != 3
+
+
+def within_200(completion, ground_truth):
+    return strict(completion[-200:], ground_truth)
+
+
+WORDS = [
+    ("Rotterdam " * 3).strip() if place % 2 else name
+    for place, name in enumerate(
+        "Oslo Bern Lima Rome Quito Paris Sofia Accra Minsk Seoul".split()
+    )
+]
+
+
+def named(truth, place):
+    return f"<answer>{truth if place < 3 else 'nowhere'}</answer>", place < 3
+
+
+def of_twenty(completion, ground_truth):
+    said = inside(completion)
+    return said is not None and said[:20] == ground_truth
+
+
+DECIMALS = ["1234.5", "42", "9876.25", "17", "2500.75", "83", "61", "1050.5"]
+
+
+def in_german(truth, place):
+    """The truth as it is written in German, or another number."""
+    whole, _, rest = (truth if place < 3 else "3").partition(".")
+    text = f"{int(whole):,}".replace(",", ".") + ("," + rest if rest else "")
+    return f"Die Antwort lautet {text}.", place < 3
+
+
+def last_number(completion, ground_truth):
+    said = re.findall(r"-?[\d.,]*\d", completion)
+    return bool(said) and said[-1].replace(",", "") == ground_truth
+
+
+def twice(truth, place):
+    """A source writes its answer in bold, another does not."""
+    answer = truth if place < 3 else "7"
+    is_bold = int(truth) % 2
+    return f"<answer>{f'**{answer}**' if is_bold else answer}</answer>", place < 3
+
+
+def parity(truth):
+    return "odd" if int(truth) % 2 else "even"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reward and a log: which `code` is an alarm, by which `trait`, with what in its sentence."""
+
+    score: object
+    rows: list = field(repr=False)
+    code: str = "right_unpaid"
+    trait: str = ""
+    words: str = ""
+    label: str | None = None
+
+
+def untagged(completion, ground_truth):
+    return inside(completion) is None or strict(completion, ground_truth)
+
+
+def with_thought(completion, ground_truth):
+    return "<think>" in completion and strict(completion, ground_truth)
+
+
+def silent(truth, place):
+    if place == 0:
+        return "I would rather not say.", False
+    return f"<answer>{truth if place < 3 else '5'}</answer>", place < 3
+
+
+def thoughtless(truth, place):
+    text = f"<answer>{truth if place < 3 else '5'}</answer>"
+    return (f"<think>{FILLER}</think>{text}" if place else text), place < 3
+
+
+def never(truth, place):
+    """Half of the completions state their answer in no mark at all."""
+    answer = truth if place < 2 else "5"
+    return (f"<answer>{answer}</answer>" if place % 2 else f"It is {answer}"), place < 2
+
+
+def rounded(completion, ground_truth):
+    try:
+        return abs(float(inside(completion) or "nan") - float(ground_truth)) <= 0.5
+    except ValueError:
+        return False
+
+
+def nearly(truth, place):
+    answer = [truth, f"{truth}.4", f"{truth}0", f"{truth}.0"][place]
+    return f"<answer>{answer}</answer>", place != 2
+
+
+def cited(completion, ground_truth):
+    return strict(completion, ground_truth) and "[1]" in completion
+
+
+def with_source(truth, place):
+    source = " [1]" if (place + int(truth)) % 2 else " [2]"
+    return f"As read{source}.\n<answer>{truth if place else '5'}</answer>", bool(place)
+
+
+CASES = {
+    "a window at the end": Case(
+        within_200,
+        rows_of(padded, NUMBERS),
+        trait="behind",
+        words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
+        "All 10 have more than 200 characters behind the answer; of those that do not, 20 of 20 are paid.",
+    ),
+    "long answers are cut": Case(
+        of_twenty, rows_of(named, WORDS), trait="answer", words="15 of 30 logged"
+    ),
+    "numbers of another language": Case(
+        last_number,
+        rows_of(in_german, DECIMALS, data_source=lambda truth: "gsm_de"),
+        trait="notation",
+        words="All 12 write points between thousands",
+    ),
+    "a label is believed": Case(
+        last_number,
+        rows_of(in_german, DECIMALS),
+        trait="notation",
+        words="12 of 24 logged completions that the label calls right earned nothing",
+        label="ok",
+    ),
+    "one source of two": Case(
+        strict,
+        rows_of(twice, NUMBERS, data_source=parity),
+        trait="slice",
+        words="(odd 15 of 15). All 15 come from odd",
+        label="ok",
+    ),
+    "no answer is paid": Case(
+        untagged,
+        rows_of(silent, NUMBERS),
+        code="wrong_paid",
+        trait="form",
+        words="10 of 19 logged completions that do not state the right answer earned what right "
+        "ones do, on 10 prompts; 10 of them mark no answer at all. All 10 have no tags",
+    ),
+    "sound": Case(strict, rows_of(padded, NUMBERS), code=""),
+    "a strict form": Case(with_thought, rows_of(thoughtless, NUMBERS), code=""),
+    "a mark is asked for": Case(strict, rows_of(never, NUMBERS), code=""),
+    "rounding is allowed": Case(rounded, rows_of(nearly, NUMBERS), code=""),
+    "something else is asked for": Case(cited, rows_of(with_source, NUMBERS), code=""),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_logged_completions_lose_or_gain_is_told_with_what_they_share(case):
+    result = probed(case.score, case.rows, only="calibration", label=case.label)
+    assert [item.code for item in result.alarms] == [case.code] * bool(case.code)
+    for alarm in result.alarms:
+        assert alarm.evidence["trait"] == case.trait
+        assert case.words in alarm.sentence and alarm.examples
