@@ -34,15 +34,21 @@ MATHEMATICS = re.compile(
     r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞"
 )
 
+WHOLLY_TAGGED = re.compile(r"(?s)<([A-Za-z_][\w.-]{0,30})>([^<>]*)</\1>")
+"""A truth that stands in a tag, as a completion would write it."""
+
 
 def read_truth(truth: Any) -> str | None:
     r"""Return the answer that a truth states, as a completion would write it, or None.
 
     Of a worked solution that is what stands behind ``####`` or in the last box, of a
-    list of accepted answers the first; an object is written as JSON.
+    text in a tag what is in it, of a list of accepted answers the first; an object is
+    written as JSON.
 
     >>> read_truth("48 / 2 = 24, 48 + 24 = 72\n#### 72"), read_truth([])
     ('72', None)
+    >>> read_truth("<answer>African wild dog</answer>")
+    'African wild dog'
     """
     if isinstance(truth, list | tuple):
         if not truth:
@@ -55,6 +61,9 @@ def read_truth(truth: Any) -> str | None:
     if "####" in text:
         text = text.rpartition("####")[2].strip()
     else:
+        tagged = WHOLLY_TAGGED.fullmatch(text)
+        if tagged:
+            text = tagged[2].strip()
         text = boxed()(text) or text
     return text or None
 

@@ -307,7 +307,29 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
             told = (finding.code, *told)
             in_part = [item for item in in_part if item.code not in told]
         findings += in_part
-    return findings
+    return _merge_silent(findings)
+
+
+def _merge_silent(findings: Sequence[Finding]) -> list[Finding]:
+    """Merge logged completions that are paid for nothing with the hole that they show.
+
+    Where nothing is a hole by itself they stay a finding of their own.
+    """
+    silent = 0
+    for finding in findings:
+        if finding.evidence.get("silent", math.nan) == finding.evidence.get("found"):
+            silent = finding.evidence["silent"]
+    shows = (*causes.PAYS_ANYTHING, causes.CONTAINMENT)
+    if not silent or all(finding.code not in shows for finding in findings):
+        return list(findings)
+    merged: list[Finding] = []
+    for finding in findings:
+        if finding.code in shows:
+            evidence = {**finding.evidence, "in_log": silent}
+            merged.append(replace(finding, evidence=evidence))
+        elif "silent" not in finding.evidence:
+            merged.append(finding)
+    return merged
 
 
 def sort_findings(

@@ -46,6 +46,20 @@ MENTIONS_TAG, MARKED_TWICE = "tag_mentioned", "marked_twice"
 """A layout and a notation. A reward that takes the answer only if its tag stands there
 once may lose an answer that names the tag."""
 
+CONTAINMENT = "containment"
+"""Code of the cause of what falls where a part of the truth, or more than it, is paid.
+"""
+PARTS_OF_TRUTH = (
+    "too_little",
+    *("empty_answer", "empty_tags", "white_space", "usual_answer"),
+)
+MORE_THAN_TRUTH = (
+    "too_much",
+    *("every_sibling", "several_answers", "every_choice", "every_number", "negated"),
+)
+"""Probes that fall where an answer may stand in the truth, or the truth in an answer.
+The first and one of the others have to fall."""
+
 LONGER_REASONING = ("other_reasoning", "several_lines", MENTIONS_TAG)
 """Layouts that lose together where more words lose: the tag does not matter then."""
 
@@ -65,7 +79,7 @@ KINDS_BY_EXPECTATION = {"right": "loses", "form": "fooled", "more": "more"}
 # --- holes
 
 
-@rule(*HOLE_CODES)
+@rule(*HOLE_CODES, CONTAINMENT)
 def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report wrong answers that are paid, and special truths that are not."""
     has_floor = bool(alarms_among(findings))
@@ -79,15 +93,27 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     by_length: set[str] = set()
     if LONGER in serious:
         by_length = _payers_beside_task(serious[LONGER], observed)
+    contained = _find_containment(serious)
     roots: dict[str, list[Tally]] = defaultdict(list)
     for name, tally in fallen.items():
         root = _find_root(name, fallen, serious)
+        if root in contained:
+            root = CONTAINMENT
         if by_length and fallen[root].probe.expects == "wrong":
             if _payers_beside_task(fallen[root], observed) == by_length:
                 root = LONGER
         roots[root].append(tally)
     for name, members in roots.items():
-        yield _make_hole(fallen[name], members, observed)
+        yield _make_hole(fallen.get(name, members[0]), members, observed, name)
+
+
+def _find_containment(serious: Mapping[str, Tally]) -> set[str]:
+    """Name what falls because one text only has to stand in the other."""
+    contained: set[str] = set()
+    for witness, *others in (MORE_THAN_TRUTH, PARTS_OF_TRUTH):
+        if witness in serious and not serious.keys().isdisjoint(others):
+            contained |= {witness, *others} & serious.keys()
+    return contained
 
 
 def _payers_beside_task(tally: Tally, observed: Observed) -> set[str]:
@@ -117,7 +143,9 @@ def _find_root(
         visited.add(name)
 
 
-def _make_hole(tally: Tally, members: Sequence[Tally], observed: Observed) -> Finding:
+def _make_hole(
+    tally: Tally, members: Sequence[Tally], observed: Observed, root: str
+) -> Finding:
     """Make the finding of a cause: of its probe, or of a member that is graver."""
     risks: dict[str, float] = {}
     for member in members:
@@ -135,7 +163,7 @@ def _make_hole(tally: Tally, members: Sequence[Tally], observed: Observed) -> Fi
     if probe.expects == "right":
         threshold = RIGHT_LOST
     return observed.finding(
-        probe.name,
+        CONTAINMENT if root == CONTAINMENT else probe.name,
         tally.n,
         len(falls),
         family=probe.family,
@@ -151,6 +179,8 @@ def _make_hole(tally: Tally, members: Sequence[Tally], observed: Observed) -> Fi
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
         also=[member.probe.name for member in members if member is not tally],
+        takes_part=any(member.probe.name in PARTS_OF_TRUTH for member in members),
+        takes_more=any(member.probe.name in MORE_THAN_TRUTH for member in members),
     )
 
 
