@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import bench_math
 import data_latex_pairs
 import data_math_solutions
 
@@ -85,6 +87,40 @@ ROWS = (
     ("x>3, x<-1", r"(-\infty,-1)\cup(3,\infty)", True, "bounds and a union"),
     (r"\text{(C)}\ 12", r"\textbf{(C)}\ 12", True, "an option in two ways"),
     ("\u4e8c\u5206\u4e4b\u4e00", "1/2", True, "a Chinese fraction"),
+    (r"2\sqrt{3}\text{ m}", r"200\sqrt{3}\text{ cm}", True, "a length in two units"),
+    (r"2\sqrt{3}\text{ m}", r"2\sqrt{3}\text{ cm}", False, "metres for centimetres"),
+    ("$5$ cm", "$5$ m", False, "units behind a formula"),
+    (r"It is $\boxed{12}$ km long.", r"12\text{ m}", False, "a unit behind a box"),
+    ("He drives 150 miles per hour.", r"150\text{ mph}", True, "a rate in words"),
+    (r"9.8\text{ m/s}^2", r"9.8\mathrm{m}\,\mathrm{s}^{-2}", True, "powers of units"),
+    ("12 red apples", "12 apples", True, "what is counted shares a word"),
+    ("12 oranges", "12 apples", False, "what is counted shares no word"),
+    ("$0.50", "50 cents", True, "cents of a dollar"),
+    ("\u20ac5", "$5", False, "two currencies"),
+    (r"20^\circ C", r"20^\circ F", False, "two scales of temperature"),
+    (r"180^\circ", r"\pi\text{ rad}", True, "degrees and radians"),
+    (r"60^\circ", r"60\text{ rad}", False, "degrees for radians"),
+    (r"50\%", "50 dollars", False, "a share for a price"),
+    ("4:30 p.m.", r"\text{4:30 pm}", True, "an afternoon"),
+    ("4:30 p.m.", "4:30 am", False, "an afternoon for a morning"),
+    (r"\{x \in \mathbb{R} \mid x > 2\}", r"(2,\infty)", True, "a set by its condition"),
+    (
+        r"Thus $\boxed{x = 2}$. Then $\boxed{y = 3}$ follows.",
+        "y=3, x=2",
+        True,
+        "boxes of named values, in two sentences",
+    ),
+    (r"First \boxed{1}. Then \boxed{2}.", "1, 2", False, "the box of a step"),
+    (
+        r"From \boxed{5} and 2 the answer is \boxed{7}.",
+        "5, 7",
+        False,
+        "a box that another follows from",
+    ),
+    ("Die L\u00f6sung ist 1.234,5 km.", "1234.5 km", True, "German thousands"),
+    ("Die L\u00f6sung ist 0,125.", "0.125", True, "thousandths with a comma"),
+    ("The answer is 1,234.", "1.234", False, "thousands are no decimals"),
+    ("1,22", "1.22", False, "two numbers outside of a sentence"),
 )
 
 
@@ -152,6 +188,24 @@ UNREADABLE = r"\frac{1}{", r"4\unknown(2)", "P(X=1)"
         *((text, text, {}, True, f"{text} is itself") for text in UNREADABLE),
         *((text, "4", {}, False, f"{text} is no number") for text in UNREADABLE),
         *(("1", text, {}, None, f"{text} is no truth") for text in UNREADABLE),
+        ("5", "5 cm", {"units": "strict"}, False, "no unit where both need one"),
+        ("0.5", r"50\%", {"units": "strict"}, False, "no percent where both need it"),
+        (
+            r"500\text{ cm}",
+            r"5\text{ m}",
+            {"units": "strict"},
+            True,
+            "the same length, with units on both sides",
+        ),
+        ("1,22", "1.22", {"decimal_comma": True}, True, "a comma asked for"),
+        ("It is 1,22.", "1.22", {"decimal_comma": False}, False, "a comma refused"),
+        (
+            "0.9 km",
+            r"1000\text{ m}",
+            {"absolute": 100},
+            True,
+            "a tolerance in the unit of the truth",
+        ),
         ("90", "100", {"relative": 0.1}, True, "at the relative limit, of the larger"),
         (r"\pi", "3.14", {"absolute": 0.005}, True, "three digits of pi"),
         (r"(3.14, x)", r"(\pi, x)", {"absolute": 0.01}, True, "a pair with a letter"),
@@ -312,6 +366,23 @@ def test_math_equal_is_symmetric_and_reflexive(a, b):
     }  # None where only the truth cannot be read
 
 
+LENGTHS = {"mm": 1, "cm": 10, "m": 1000, "km": 1000000}
+
+
+@given(
+    value=NUMERALS, unit=st.sampled_from([*LENGTHS]), other=st.sampled_from([*LENGTHS])
+)
+def test_lengths_are_equal_exactly_where_their_millimetres_are(value, unit, other):
+    longer = Fraction(value) * Fraction(LENGTHS[unit], LENGTHS[other])
+    converted = (
+        rf"\frac{{{longer.numerator}}}{{{longer.denominator}}} \text{{ {other}}}"
+    )
+    length = rf"{value}\text{{ {unit}}}"
+    assert math_equal(length, converted) is True
+    is_same = unit == other or not Fraction(value)
+    assert math_equal(length, rf"{value}\text{{ {other}}}") is is_same
+
+
 @given(a=SCALARS, places=st.integers(0, 60), letter=st.sampled_from("RMNAQ"))
 def test_expressions_that_differ_a_little_or_in_the_case_of_a_letter_are_never_equal(
     a, places, letter
@@ -379,6 +450,18 @@ def test_solutions_of_a_stranger_are_judged_right(solution, truth, another):
     assert math_equal(solution, truth) is True
     assert math_equal(ANSWER(solution), truth) is True
     assert math_equal(solution, another) is False
+
+
+@pytest.mark.parametrize("half", ["LOOKED_AT", "DECIDING"])
+def test_on_labelled_pairs_it_errs_less_on_either_side_than_math_verify(half):
+    logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+    rows = getattr(data_math_solutions, half)
+    assert len(rows) > 140 and sum(row.source != "own" for row in rows) > len(rows) / 2
+    accepted, rejected, seconds = bench_math.judge(rows, bench_math.ours)
+    others = bench_math.judge(rows, bench_math.theirs)
+    assert len(accepted) < len(others[0]) / 3
+    assert len(rejected) < len(others[1]) / 2
+    assert seconds < mathematics.PAIR_CPU_SECONDS
 
 
 def theirs(solution, truth):

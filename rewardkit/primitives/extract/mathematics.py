@@ -16,6 +16,9 @@ ANSWER_TAIL: Final = 20_000
 
 Our choice: some pages."""
 
+LONGEST_JOINT = 300
+"""Characters between two boxes of one answer, at most. Our choice: a long sentence."""
+
 _NUMERAL = r"(\d{1,9}|[〇零一二两三四五六七八九十百]{1,9})"
 CHINESE_FRACTION: Final = (
     r"(?<![\d.〇零一二两三四五六七八九十百又])"
@@ -34,7 +37,7 @@ FORMULA: Final = re.compile(
 )
 _ATTAINED = (
     r"(?:attained|achieved|reached)[ ](?:only[ ])?(?:at|when|if|for)\b|where\b"
-    r"|with[ ]equality\b"
+    r"|with[ ]equality\b|for[ ](?:all|any|each|every)\b"
 )
 # Behind a value and its unit: 11 apples (5 red and 6 green), 5, attained at x = 2.
 _ASIDE = re.compile(
@@ -47,16 +50,25 @@ _ASIDE = re.compile(
         (?:[^.。\n]|\.(?=\d))*+ )""",
     re.VERBOSE,
 )
+_GAP = r"(?:[\s,;.$、，&]|\\[,;:! ()\[\]]|\\q?quad(?![A-Za-z]))*+"
+_AND_OR = r"(?:and|or|as well as|und|oder|et|ou|和|或|及|与)"
 _CONJUNCTION = re.compile(
-    r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?"
+    rf"{_GAP}(?:(?:\\(?:text|mbox)\s?\{{\s*)?{_AND_OR}(?:\s*\}})?)?{_GAP}"
+    r"(?:[A-Za-z]\w?\s*=\s*)?"
+)
+_JOINS = re.compile(rf"(?<![^\W\d_]){_AND_OR}(?![^\W\d_])")
+_SENTENCE_END = re.compile(r"[.!?。]\s|\n\s*\n")
+_CONCLUDES = re.compile(
+    r"\b(?:so|hence|thus|therefore|then|gives?|answer|check|verif\w+|that is|i\.e)\b"
 )
 _LONE_NAME = re.compile(
     r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*"
 )
 _HASH_MARK = re.compile(r"#{4,}+([^\n#]*+)")
-# Those that `number` leaves to others: 1.000,99; 5万; 15π and 2√3; 3:4; 四分之三.
+# Those that `number` leaves to others: 1.000,99 and 1,5; 5万; 15π, 2√3; 3:4; 四分之三.
 _ODD_NUMBER = re.compile(
-    r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)"
+    r"(?<![\d.,])[-+]?(?:(?:\d{1,3}(?:[.\s]\d{3})+|\d{1,9}),(?:\d{1,2}|\d{4,9})"
+    r"|(?:\d{1,3}(?:\.\d{3})+|0),\d{3})(?![\d.,]*\d)"
     r"|(?<![\d.])\d{1,9}(?:\.\d{1,9})?[万亿]"
     r"|[-−]?(?:(?<![\d.])\d{1,9}(?:\.\d{1,9})?)?(?:π|√\d{1,9}(?!\d))"
     r"|(?<![\d.,:：∶])\d{1,9}(?:(?P<gap>[ ]?)[:：∶](?P=gap)\d{1,9}){1,3}"
@@ -79,6 +91,7 @@ _PREDICATE_WORD = re.compile(r"\bis\b|[是为]")
 _NEGATION = re.compile(r"\b(?:not|than|mod)\s+\Z")
 _EQUALS_SIGN = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
 _EQUATION_SEPARATOR = re.compile(r"[,，;]|\\q?quad|\\text\s?\{\s*(?:and|or)\s*\}")
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*(?!\s*:)")
 _NAMED_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=")
 
 
@@ -91,12 +104,12 @@ class math_answer(Extractor):
     `answer_phrase` has it, Chinese too), or its last formula or number where that is a
     long sentence; what follows the last ``####``; the last formula, displayed or
     inline, with those joined to it, or the last number with its currency and unit,
-    whichever stands last. Of a computation such as ``$3 + 4 = 7$`` it is what stands
-    behind the last sign, of ``$x = 1, y = 2$`` all of it, and a lone name is no answer:
-    in "The largest $n$ is 34." it is 34. What stands in brackets behind a value, and
-    where it is attained, is left out: "11 apples (5 red and 6 green)" are 11. Boxes are
-    looked for in all of the text, the others in its last 20,000 characters. ``None``
-    where there is none of these.
+    whichever stands last; the last words in bold. Of a computation such as
+    ``$3 + 4 = 7$`` it is what stands behind the last sign, of ``$x = 1, y = 2$`` all of
+    it, and a lone name is no answer: in "The largest $n$ is 34." it is 34. What stands
+    in brackets behind a value, and where it is attained, is left out: "11 apples (5 red
+    and 6 green)" are 11. Boxes are looked for in all of the text, the others in its
+    last 20,000 characters. ``None`` where there is none of these.
 
     >>> find = math_answer()
     >>> find(r"So $x = 3$ or $x = 5$."), find("She pays $1,234.50 in all.")
@@ -112,6 +125,7 @@ class math_answer(Extractor):
             (_find_announced, tail),
             (_find_marked, tail),
             (_find_last, tail),
+            (_find_bold, tail),
         ):
             span = find(completion[start:])
             if span and span[0] < span[1]:
@@ -161,6 +175,43 @@ def _find_boxed(text: str) -> Span | None:
     outer = [box.outer for box in outermost_boxes(text)]
     run = _last_run(text, outer)
     return boxes[-1].inner if run == outer[-1] else run
+
+
+def boxes_apart(text: str) -> str | None:
+    r"""Return the content of the boxes that answer together, with text between them.
+
+    Those are named values, such as ``\boxed{k = 45}`` and ``\boxed{n = 2}``, and the
+    last ones of a sentence that are joined by "and". ``None`` where there are not two.
+
+    >>> boxes_apart(r"The largest is \boxed{5} and the smallest \boxed{2}.")
+    '5, 2'
+    """
+    boxes = outermost_boxes(text)
+    contents = [text[slice(*box.inner)] for box in boxes]
+    names = [content.partition("=")[0].strip(" $") for content in contents]
+    if all(map(_NAMED_EQUATION.match, contents)):
+        together = list(dict(zip(names, contents, strict=True)).values())
+    else:
+        first = max(0, len(boxes) - 1)
+        while first and _stand_together(
+            text[boxes[first - 1].outer[1] : boxes[first].outer[0]]
+        ):
+            first -= 1
+        together = contents[first:]
+    return ", ".join(together) if len(together) > 1 else None
+
+
+def _stand_together(between: str) -> bool:
+    """Whether boxes with this text between them are parts of one answer."""
+    if _CONJUNCTION.fullmatch(between):
+        return True
+    is_joined = len(between) < LONGEST_JOINT and _JOINS.search(between)
+    is_apart = _SENTENCE_END.search(between) or _CONCLUDES.search(between)
+    return bool(is_joined and not is_apart)
+
+
+def _find_bold(text: str) -> Span | None:
+    return max((match.span(1) for match in _BOLD.finditer(text)), default=None)
 
 
 def _find_announced(text: str) -> Span | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from itertools import product
+from typing import Any, Literal
 
-from rewardkit.primitives.extract.mathematics import math_answer
-from rewardkit.primitives.primitive import note
+from rewardkit.primitives.extract.mathematics import boxes_apart, math_answer
+from rewardkit.primitives.primitive import note, one_of
 from rewardkit.primitives.texts import is_missing
 from rewardkit.primitives.verify.math.comparison import (
     Verdict,
@@ -16,7 +17,11 @@ from rewardkit.primitives.verify.math.comparison import (
     is_known,
     plain_number,
 )
-from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION, normal_latex
+from rewardkit.primitives.verify.math.latex import (
+    LONGEST_EXPRESSION,
+    normal_latex,
+    unit_behind,
+)
 from rewardkit.primitives.verify.numbers import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
@@ -39,7 +44,13 @@ CACHED_PAIRS = 1 << 13
 
 
 def math_equal(
-    prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
+    prediction: Any,
+    ground_truth: Any,
+    *,
+    absolute: float = 0.0,
+    relative: float = 0.0,
+    units: Literal["agree", "strict"] = "agree",
+    decimal_comma: bool | None = None,
 ) -> bool | None:
     r"""Whether two mathematical expressions, sentences or solutions have equal answers.
 
@@ -56,13 +67,23 @@ def math_equal(
     - Case counts in letters (R is not r), but not in words of three letters or more,
       nor in No. Two letters alone are a product (``ab`` is ``ba``), but capitals and
       longer ones a word; in ``2AB`` they commute.
-    - Units do not count, whichever they are: words set as text behind a value
-      (``5\text{ m}``), and bare ones of four letters (``5 apples``) or short known ones
-      (``5 cm``). Bare letters are letters: ``5 m`` is 5 times m. Number words count:
-      ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5. Words that say
-      another value are no units (``5 permille``, ``5 grand``, ``5 twice``,
-      ``3 below``); the list of them is ours, and may lack some. ``50\%`` is 50 to one
-      and a half to another: equal to both.
+    - Units count where both sides have one: ``5\text{ m}`` is ``500\text{ cm}``, not
+      ``5\text{ cm}``, and things that are counted have to share a word. A unit is words
+      set as text behind a value, or behind its formula or box; bare ones of four
+      letters (``5 apples``) or short known ones (``5 cm``); a dollar or euro sign.
+      Other bare letters are letters: ``5 m`` is 5 times m. With one side bare the
+      other's unit does not count, but ``units="strict"`` asks for one on both (of
+      percent and degrees, too). Number words count: ``5 million`` is 5000000,
+      ``5 dozen`` 60; ``5 or more`` is not 5. Words that say another value are no units
+      (``5 permille``, ``5 grand``, ``5 twice``, ``3 below``); the list of them is ours,
+      and may lack some. ``50\%`` is 50 to one and a half to another: equal to both, but
+      not to ``50\text{ cm}``.
+    - Several boxes are one answer, a list, where "and", commas or spaces join them;
+      where other words of a sentence stand between, or each is a named value
+      (``k = 45``), they are read in this way, too.
+    - A decimal comma is one in whole solutions, where that makes a side equal (1,22 is
+      1.22; three digits behind it are thousands), everywhere with
+      ``decimal_comma=True``, and never with False.
     - A base or index behind a number (``101_2``), a transpose and the prime of ``5'``
       make a difference; what says "about" in front (``\approx``, a tilde) makes none.
     - ``60^\circ`` is equal to ``\pi/3`` and to 60; a labelled option, "(C) 12", to its
@@ -82,61 +103,94 @@ def math_equal(
     takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
     that is missing, too long, or cannot be read (in that time), is not judged
     (``None``), unless the prediction is the same text. ValueError: a tolerance that is
-    negative or not finite.
+    negative or not finite, another option is unknown.
 
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)
+    >>> math_equal(r"5\text{ cm}", "0.05 meters"), math_equal("$5$ cm", "$5$ m")
+    (True, False)
     """
     check_tolerances(absolute, relative)
+    one_of("units", units, ("agree", "strict"))
+    one_of("decimal_comma", decimal_comma, (None, False, True))
+    is_strict = units == "strict"
     truth = plain_number(ground_truth)
     number = plain_number(prediction)
     if truth is not None and number is not None:
         return alike(number, truth, absolute, relative)
-    expected = _text_to_read(ground_truth)
-    answer = _text_to_read(prediction) or ""
-    if expected is None:
-        return None
-    if len(expected) > LONGEST_EXPRESSION:
-        return True if answer == expected else None
-    if len(answer) > LONGEST_EXPRESSION:
-        answer = ""
-    verdict, reason = _judge(answer, expected, float(absolute), float(relative))
-    if reason:
-        note("math_equal", reason)
+    truths = _readings(ground_truth, decimal_comma)
+    answers = _readings(prediction, decimal_comma) or [""]
+    verdict: Verdict = None
+    for place, pair in enumerate(product(answers, truths)):
+        other, reason = _judge(*pair, float(absolute), float(relative), is_strict)
+        if other or not place:
+            verdict = other
+        if reason:
+            note("math_equal", reason)
+        if other or reason:
+            break
     return verdict
 
 
 _PROSE = re.compile(
     r"####|\\boxed|\n|(?i:answer)[*_]{0,3}\s?:|选|[\u4e00-\u9fff]{2}"
-    r"|(?<![a-z])[a-z]{2,}+ is |\A\s*[A-Z][a-z]*+ [a-z]{2,}+ "
-    r"|(?:(?<![\\A-Za-z])[A-Za-z]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
+    r"|(?<![a-z])[a-z]{2,}+ is |\A[\s*_]*[A-Z][a-z]*+ [a-z]{2,}+[ :]"
+    r"|(?:(?<![^\W\d_])(?<!\\)[^\W\d_]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
 )
 """What only sentences and solutions have."""
 
 _FIND_ANSWER = math_answer()
 
 
-def _text_to_read(value: Any) -> str | None:
-    """Return a text, or the answer of a sentence or solution; ``None``: missing."""
+_DECIMAL_COMMA = re.compile(
+    r"(?P<before>[\s$]*[-+]?)(?P<whole>\d{1,3}(?:[.\s]\d{3})+|\d{1,99}),"
+    r"(?P<decimals>\d{1,2}|\d{4,99}|(?<![1-9]0,)(?<=0,)\d{3})(?P<behind>(?:[^\d,;]|\^\d)*)"
+)
+"""A number with a comma that parts no thousands, and a unit."""
+
+
+def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
+    """Return a text, or the answer of a sentence or solution, and how else to read it.
+
+    Empty where the value is missing.
+    """
     if is_missing(value):
-        return None
+        return []
     try:
         text = str(value)
     except ValueError:  # an int of thousands of digits
-        return None
-    if len(text) <= LONGEST_SOLUTION and _PROSE.search(text):
-        return _FIND_ANSWER(text) or text
-    return text
+        return []
+    readings = [text]
+    is_solution = len(text) <= LONGEST_SOLUTION and bool(_PROSE.search(text))
+    if is_solution:
+        spans = _FIND_ANSWER.spans(text)
+        readings = [text[slice(*span)] + unit_behind(text, span[1]) for span in spans]
+        readings = readings or [text]
+        apart = boxes_apart(text)
+        if apart:
+            readings.append(apart)
+    if decimal_comma or (decimal_comma is None and is_solution):
+        number = _DECIMAL_COMMA.fullmatch(readings[0])
+        if number:
+            whole = re.sub(r"[.\s]", "", number["whole"])
+            point = f"{number['before']}{whole}.{number['decimals']}{number['behind']}"
+            readings.append(point)
+    return readings
 
 
+_UNIT = re.compile(r"\\unit|\\%|\^\\circ")
 _CONTINUED_DIGITS = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
 
 @lru_cache(maxsize=CACHED_PAIRS)
 def _judge(
-    answer: str, expected: str, absolute: float, relative: float
+    answer: str, expected: str, absolute: float, relative: float, is_strict: bool
 ) -> tuple[Verdict, str | None]:
     """Return the verdict on two texts, and the reason why there is no better one."""
+    if len(expected) > LONGEST_EXPRESSION:
+        return True if answer == expected else None, None
+    if len(answer) > LONGEST_EXPRESSION:
+        answer = ""
     prediction = normal_latex(answer)
     truth = normal_latex(expected)
     if not truth:
@@ -145,6 +199,8 @@ def _judge(
         prediction = _CONTINUED_DIGITS.sub(r"\1", prediction)
         truth = _CONTINUED_DIGITS.sub(r"\1", truth)
     if not prediction and is_known(truth):
+        return False, None
+    if is_strict and bool(_UNIT.search(prediction)) != bool(_UNIT.search(truth)):
         return False, None
     try:
         return compare(prediction, truth, (absolute, relative), _need_worker), None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from fractions import Fraction
 from functools import partial
 from itertools import product, starmap
 from typing import Any, Final
@@ -18,8 +19,9 @@ from rewardkit.primitives.verify.math.latex import (
     ELLIPSIS,
     FUNCTIONS,
     TEXT_COMMAND,
-    without_unit,
+    mark_unit,
 )
+from rewardkit.primitives.verify.math.units import RADIANS, conversion, split_unit
 from rewardkit.primitives.verify.numbers import Number, alike, read_number
 from rewardkit.primitives.verify.structures import between, separators
 
@@ -65,6 +67,7 @@ def compare(
         _compare_times,
         partial(_compare_lists, is_exact=tolerance == EXACT),
         _compare_named,
+        _compare_units,
         _compare_percentages,
     ):
         verdict = compare_parts(answer, truth, same)
@@ -153,6 +156,40 @@ def _compare_named(answer: str, truth: str, same: Same) -> Verdict | Undecided:
     return UNDECIDED
 
 
+def _compare_units(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+    """Compare values with units: they must agree where both sides have one."""
+    value, unit = split_unit(answer)
+    expected, true_unit = split_unit(truth)
+    if not unit and not true_unit:
+        return UNDECIDED
+    if unit and true_unit:
+        ratio = conversion(unit, true_unit)
+        if ratio is None:
+            return False
+        return same(_times(value, ratio), expected)
+    bare = expected if unit else value
+    if bare.endswith(r"\%"):
+        return False
+    if bare.endswith(DEGREES):
+        if RADIANS not in (unit, true_unit):
+            return False
+        value, expected = (
+            text.replace(DEGREES, r" \cdot \frac{\pi}{180}")
+            for text in (value, expected)
+        )
+    return same(value, expected)
+
+
+def _times(value: str, ratio: Fraction) -> str:
+    """Write a value, times a ratio."""
+    if ratio == 1:
+        return value
+    number = plain_number(value)
+    if number is not None:
+        return str(Fraction(number) * ratio)
+    return rf"({value}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
+
+
 def _compare_percentages(answer: str, truth: str, same: Same) -> Verdict | Undecided:
     """Compare percentages: 50% is 50 to one, and a half to another."""
     pair = (answer, truth)
@@ -167,7 +204,7 @@ def is_known(text: str) -> bool:
     """Whether a normal form is read without computing: it is of numbers and words."""
     elements = _split_list(text)[1]
     for element in elements:
-        result = _split_name(element, lambda *_: False)[1]
+        result = _split_name(split_unit(element)[0], lambda *_: False)[1]
         if _read_value(result) is None:
             return False
     return bool(elements)
@@ -196,11 +233,11 @@ def _plainest(text: str) -> str:
     return _IDLE_SPACE.sub("", re.sub(r"\{(\w)\}(?!\w)", r" \1", text))
 
 
-_NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a]|\\.\\.")
+_NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a$\u20ac]|\\.\\.")
 
 
 def plain_number(value: Any) -> Number | None:
-    """Read a number; 50% is none here, as it is a half or 50, nor is 0.333..."""
+    """Read a number; 50% is none here, as it is a half or 50, nor $5, nor 0.333..."""
     if isinstance(value, str) and _NO_NUMBER.search(value):
         return None
     return read_number(value)
@@ -298,7 +335,7 @@ def _split_list(text: str) -> tuple[str, list[str]]:
     if len(elements) == 1 and brackets == "()":
         brackets = ""
     if len(elements) > 1:
-        elements = ["".join(without_unit(element)) for element in elements]
+        elements = ["".join(mark_unit(element)) for element in elements]
     if _EITHER_SIGN.search(text) and brackets in ("", "{}"):
         signed = []
         for element in elements:

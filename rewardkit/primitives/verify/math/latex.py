@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from itertools import starmap
 from typing import Final
 
 from rewardkit.primitives.extract.mathematics import (
@@ -17,6 +16,7 @@ from rewardkit.primitives.extract.mathematics import (
     joined_to_last,
     outermost_boxes,
 )
+from rewardkit.primitives.verify.math.units import read_unit, unit_end
 from rewardkit.primitives.verify.numbers import PLAIN_SIGNS
 
 DEGREES: Final = r"^\circ"
@@ -38,15 +38,19 @@ _UNITS_BEHIND = re.compile(
     (?:[\s/]*+(?:{TEXT_COMMAND}|{_BARE_LETTERS}){_UNIT_POWER})*+ \s*$""",
     re.VERBOSE,
 )
-_FACTORS = {
+_SET_AS_TEXT = re.compile(TEXT_COMMAND)
+_UNIT_AS_TEXT = re.compile(TEXT_COMMAND + _UNIT_POWER)
+_CLOSING = re.compile(r"[\s~$}]*(?:\\[)\]]\s*)?")
+_NUMBER_WORDS = {
     "dozen": r" \cdot 12",
     "hundred": r" \times 10^{2}",
     "thousand": r" \times 10^{3}",
     "million": r" \times 10^{6}",
     "billion": r" \times 10^{9}",
     "trillion": r" \times 10^{12}",
+    **dict.fromkeys(("percent", "percentage", "pct"), r"\%"),
+    **dict.fromkeys(("degree", "deg"), DEGREES),
 }
-_PERCENT_WORDS = frozenset(("percent", "percentage", "pct"))
 _SHORT_UNITS = frozenset(
     "cm mm km kg ft lb lbs oz mph kph hr hrs min mins sec secs deg day yr cup men way "
     "per of the th st nd rd".split()
@@ -69,37 +73,62 @@ _NO_UNIT = re.compile(
 )
 
 
-def without_unit(text: str) -> tuple[str, str]:
-    r"""Split a text into its value, without a unit, and the factor of a number word.
+def mark_unit(text: str) -> tuple[str, str]:
+    r"""Split a text into its value, and its number word, percent sign and unit.
 
     Words set as text are a unit, and so are bare ones of four letters, or short ones
-    that are known; letters alone only set as text, and where they are a unit's name.
-    Words that say another number are none. Degrees stay, as they may be radians to
-    others.
+    that are known; letters alone where they are a unit's name, set as text or beside
+    such a word. Words that say another number are none. Degrees may be radians to
+    others, and are no unit but those of Celsius.
 
-    >>> without_unit(r"5\text{ cm}^2"), without_unit("5 million apples")
-    (('5', ''), ('5', ' \\times 10^{6}'))
-    >>> without_unit("5 or more")
+    >>> mark_unit(r"5\text{ cm}"), mark_unit("5 million apples")
+    (('5', '\\unit{1/100|m^1}'), ('5', ' \\times 10^{6}\\unit{|apple}'))
+    >>> mark_unit("5 or more")
     ('5 or more', '')
     """
-    units = _UNITS_BEHIND.search(text)
-    if units is None or not re.search(r"\d|\\pi", text[: units.start()]):
+    behind = _UNITS_BEHIND.search(text)
+    if behind is None or not re.search(r"\d|\\pi", text[: behind.start()]):
         return text, ""
     words: list[tuple[str, bool]] = []  # each with whether it stands without \text
-    for set_as_text, bare in map(re.Match.groups, _UNIT_WORD.finditer(units[0])):
+    for set_as_text, bare in map(re.Match.groups, _UNIT_WORD.finditer(behind[0])):
         for word in re.split(r"(?:[-\s/().,^{}\d]|\\cdot)+", bare or set_as_text):
             if word:
                 words.append((word, bare is not None))
-    factor = DEGREES if DEGREES in units[0] else ""
-    while words and words[0][0].lower().removesuffix("s") in _FACTORS:
+    unit = _SET_AS_TEXT.sub(r" \1 ", behind[0].replace(DEGREES, ""))
+    factor = DEGREES if DEGREES in behind[0] else ""
+    while words and words[0][0].lower().removesuffix("s") in _NUMBER_WORDS:
         word, _ = words.pop(0)
-        factor += _FACTORS[word.lower().removesuffix("s")]
-    value = text[: units.start()]
-    if "".join(word for word, _ in words).lower() in _PERCENT_WORDS:
-        return value, factor + r"\%"
-    if len(words) > MOST_UNITS or not all(starmap(_is_unit, words)):
+        factor += _NUMBER_WORDS[word.lower().removesuffix("s")]
+        unit = unit.partition(word)[2]
+    is_named = any(len(word) > 1 and _is_unit(word, is_bare) for word, is_bare in words)
+    for word, is_bare in words:
+        if not _is_unit(word, is_bare and not is_named):
+            return text, ""
+    if len(words) > MOST_UNITS:
         return text, ""
-    return value, factor
+    name = "" if r"\%" in factor else read_unit(unit)
+    if name.endswith(("celsius^1", "fahrenheit^1")):
+        factor = factor.replace(DEGREES, "")
+    if name:
+        factor += rf"\unit{{{name}}}"
+    return text[: behind.start()], factor
+
+
+def unit_behind(text: str, end: int) -> str:
+    r"""Return the known unit or percent sign behind a box or formula that ends there.
+
+    >>> unit_behind(r"$\boxed{5}$ cm wide", 10), unit_behind("$5$ wide", 3)
+    ('\\text{ cm}', '')
+    """
+    closed = _CLOSING.match(text, end)
+    start = closed.end() if closed else end
+    if text.startswith(("%", r"\%"), start):
+        return r"\%"
+    set_as_text = _UNIT_AS_TEXT.match(text, start)
+    if set_as_text and unit_end(set_as_text[1], 0):
+        return set_as_text[0]
+    unit = text[start : unit_end(text, start)]
+    return rf"\text{{ {unit}}}" if unit else ""
 
 
 def _is_unit(word: str, is_bare: bool) -> bool:
@@ -125,7 +154,7 @@ def normal_latex(text: str) -> str:
     >>> normal_latex(r"$\boxed{\dfrac{9}{7}}$."), normal_latex("-1 + exp(16)")
     ('\\frac{9}{7}', '-1 + e^{16}')
     >>> normal_latex(r"\$1,000")
-    '1000'
+    '1000\\unit{1|dollar^1}'
     """
     if not text.isascii():
         text = re.sub(CHINESE_FRACTION, _read_chinese_fraction, text)
@@ -137,11 +166,11 @@ def normal_latex(text: str) -> str:
     while text != before:
         before = text
         text = _PARENTHESES.sub(r"\1{\2}", text)
-    value, factor = without_unit(re.sub(r"\\exp\s*(?=\{)", "e^", text))
+    value, unit = mark_unit(re.sub(r"\\exp\s*(?=\{)", "e^", text))
     value = value.strip()
     if _THOUSANDS.fullmatch(value):
         value = re.sub("[, ]", "", value)
-    return value + factor
+    return value + unit
 
 
 def _read_chinese_fraction(fraction: re.Match[str]) -> str:
@@ -168,7 +197,8 @@ def _read_chinese_number(text: str) -> str:
 
 _SYMBOLS = {  # those that math-verify does not know
     **dict.fromkeys("…⋯", r"\ldots "),
-    **dict.fromkeys("€£¥₹", ""),  # as it treats the dollar
+    **dict.fromkeys("£¥₹", ""),
+    "€": r"\euro ",
     **dict.fromkeys("°º˚", r"^\circ "),
     **{"∞": r"\infty ", "∈": r"\in ", "、": ", ", "∶": ":"},
 }
@@ -231,7 +261,18 @@ def _unwrap(text: str) -> str:
             if match:
                 text = match[match.lastindex or 0]
         text = _pick_last(text)
-    return text.replace(r"\$", "").replace("$", "").strip()
+    price = _PRICE.fullmatch(text)
+    if price:
+        currency = "euro" if "euro" in text else "dollar"
+        return rf"{price['value']}\text{{ {currency}}}"
+    return re.sub(r"\\?\$|\\euro ?", "", text).strip()
+
+
+_PRICE = re.compile(
+    r"(?=[^$]*\$[^$]*\Z|[^$]*\\euro) \s*(?:\\?\$|\\euro) \s*"
+    r"(?P<value>[-+]?\d(?:[\d.,\s]|\{,\}|\\[,!])*[A-Za-z/\s]*)",
+    re.VERBOSE,
+)
 
 
 def _pick_last(text: str) -> str:
@@ -245,7 +286,11 @@ def _pick_last(text: str) -> str:
     spans = joined_to_last(text, list(pieces))
     if _SECOND_ANSWER.match(text, spans[-1][1]):  # two answers are not one of them
         return text
-    return ", ".join(dict.fromkeys(pieces[span] for span in spans))
+    last = pieces[spans[-1]]
+    if last and unit_end(last, 0) == len(last) and spans[0][0]:
+        return text.replace(f"${last}$", rf"\text{{{last}}}")
+    picked = ", ".join(dict.fromkeys(pieces[span] for span in spans))
+    return picked + unit_behind(text, spans[-1][1])
 
 
 def _read_recurring(match: re.Match[str]) -> str:
@@ -258,6 +303,8 @@ _ELLIPSES = re.compile(r"\\[lc]?dots[bcmio]?(?![A-Za-z])|\.\.\.")
 _ONE_BRACE_DEEP = r"(?:[^{}]|\{[^{}]*\})*?"
 _TEXT_STYLE = r"\\(?:text|mathrm|mathit|mathbf|mathsf|mbox|textrm|operatorname)"
 Replacement = str | Callable[[re.Match[str]], str]
+_DEGREES_OF = {None: r"^\circ ", "C": r"\text{celsius}", "F": r"\text{fahrenheit}"}
+_HALVES_OF_A_DAY = {"a": r"\text{ forenoon}", "p": r"\text{ afternoon}"}
 _SPELLING_RULES: tuple[tuple[str, Replacement], ...] = (
     (r"\\(?:left|right)(?=\s*(?:[()\[\]|]|\\[{}|]))\s*|\\!\s*", ""),
     (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
@@ -272,6 +319,21 @@ _SPELLING_RULES: tuple[tuple[str, Replacement], ...] = (
         lambda match: match[0].strip(),
     ),  # it cannot read \frac{1}{ e }
     (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),  # 1\,000 and 1{,}000
+    (r"(?<=\d)\{,\}(?=\d)", "."),  # a comma that is set as part of a number
+    # {x | x > 2} is x > 2
+    (
+        r"^\\\{\s*([A-Za-z])(?:\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?)?\s*(?:\||\\mid(?![A-Za-z])|:)(?=\s*\S)(?=.*\1)(.*)\\\}$",
+        r"\2",
+    ),
+    # words and all set as text: 5 cm; half past four
+    (
+        rf"^{_TEXT_STYLE}\s*\{{\s*(-?\d[\d.,:/]*)\s*([^{{}}\d]*)\}}$",
+        r"\1\\text{ \2}",
+    ),
+    (
+        r"(\d:\d\d)\s*(?:\\text\s*\{\s*)?([apAP])\.?\s?[mM]\.?\s*\}?$",
+        lambda match: match[1] + _HALVES_OF_A_DAY[match[2].lower()],
+    ),
     (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
     (r"\\varnothing(?![A-Za-z])", r"\\emptyset"),
     (r"\\langle(?![A-Za-z])", "("),
@@ -279,8 +341,8 @@ _SPELLING_RULES: tuple[tuple[str, Replacement], ...] = (
     (rf"\s*(?:{_TEXT_STYLE}\s*\{{\s*\\?%\s*\}}|\\?%)", r"\\%"),
     (
         r"(?:\^\s*(?:\{\s*\\circ\s*\}|\\circ)|\\degree(?![A-Za-z]))"
-        r"\s*(?:[CF](?![A-Za-z]))?",
-        r"^\\circ ",
+        rf"\s*(?:(?:{_TEXT_STYLE}\s*\{{\s*)?([CF])(?![A-Za-z])\s*\}}?)?",
+        lambda match: _DEGREES_OF[match[1]],
     ),
     (
         r"\^\s*\{?(?:\s*\\prime(?![A-Za-z]))+\s*\}?",

@@ -1,0 +1,194 @@
+r"""Units of measure behind a value: which they are, and how one converts into another.
+
+A unit is written into a normal form as ``\unit{1/100|m^1}``: its factor, a fraction,
+and the powers of the units that it is made of, in the order of the alphabet. What is
+counted, which no table lists, has no factor but its words: ``\unit{|apple|red}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from fractions import Fraction
+from typing import Final
+
+# A unit a line: its names, its factor, what it is made of. Prefixes fit those with "~".
+_TABLE = """
+~m ~meter ~metre = 1 m^1
+in inch inche = 127/5000 m^1
+ft foot feet = 381/1250 m^1
+yd yard = 1143/1250 m^1
+mi mile = 201168/125 m^1
+km/h kph kmh = 5/18 m^1 s^-1
+mph = 1397/3125 m^1 s^-1
+acre = 316160658/78125 m^2
+ha hectare = 10000 m^2
+~L ~l ~liter ~litre = 1/1000 m^3
+cc = 1/1000000 m^3
+~g ~gram = 1/1000 kg^1
+ton tonne = 1000 kg^1
+lb pound = 45359237/100000000 kg^1
+oz ounce = 45359237/1600000000 kg^1
+~s sec ~second = 1 s^1
+min minute = 60 s^1
+h hr hour = 3600 s^1
+d day = 86400 s^1
+wk week = 604800 s^1
+mo month = 1 month^1
+yr year = 12 month^1
+~Hz ~hertz = 1 s^-1
+~N ~newton = 1 kg^1 m^1 s^-2
+~J ~joule = 1 kg^1 m^2 s^-2
+~W ~watt = 1 kg^1 m^2 s^-3
+~Pa ~pascal = 1 kg^1 m^-1 s^-2
+~V ~volt = 1 A^-1 kg^1 m^2 s^-3
+~A ~amp ~ampere = 1 A^1
+~C ~coulomb = 1 A^1 s^1
+~eV = 1 eV^1
+~cal ~calorie = 1 calorie^1
+~mol ~mole = 1 mol^1
+K kelvin = 1 K^1
+celsius = 1 celsius^1
+fahrenheit = 1 fahrenheit^1
+rad radian = 1 rad^1
+dollar usd = 1 dollar^1
+cent penny = 1/100 dollar^1
+euro eur = 1 euro^1
+cup = 1 cup^1
+unit = 1 unit^1
+"""
+_PREFIXES = {
+    "": 0,
+    **dict(zip("pnumcdkMGT", (-12, -9, -6, -3, -2, -1, 3, 6, 9, 12), strict=True)),
+    **{"nano": -9, "micro": -6, "milli": -3, "centi": -2, "kilo": 3, "mega": 6},
+}
+
+Parts = tuple[Fraction, Counter[str]]
+"""A factor, and the power of each unit."""
+
+
+def _read_table() -> dict[str, Parts]:
+    """Return what each name of a unit stands for, with its prefixes."""
+    units: dict[str, Parts] = {}
+    for line in _TABLE.strip().splitlines():
+        names, meaning = line.split(" = ")
+        factor, *parts = meaning.split()
+        powers: Counter[str] = Counter()
+        for part in parts:
+            base, _, power = part.partition("^")
+            powers[base] = int(power)
+        for name in names.split():
+            plain = name.removeprefix("~")
+            units[plain] = Fraction(factor), powers
+            for prefix, exponent in _PREFIXES.items():
+                is_long = len(prefix) > 1
+                if name != plain and prefix and is_long == (len(plain) > 3):
+                    scale = Fraction(factor) * Fraction(10) ** exponent
+                    units.setdefault(prefix + plain, (scale, powers))
+    return units
+
+
+_UNITS = _read_table()
+_POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
+_PART = re.compile(
+    r"""\s* (?P<under> / | (?<![^\W\d_]) per (?![^\W\d_]) )? \s*
+    (?: (?P<raised> (?i:square|sq|cubic|cu) ) (?![^\W\d_]) \.?\s* )?
+    (?P<word> [^\W\d_]+ ) (?: \s*\^\s*\{?\s* (?P<power> -?\d ) \s*\}? )?""",
+    re.VERBOSE,
+)
+_PLURAL = re.compile(r"(?:(?<=[sxz])|(?<=[cs]h))es$|(?<=\w\w)s$")
+_DESCRIBES = frozenset(
+    "total all altogether each every exactly only left more remaining away long high"
+    " wide deep old of the on average a an for".split()
+)
+"""Words that are no unit, and end one: "dollars each" are dollars."""
+
+
+def _find_unit(word: str) -> Parts | None:
+    """Look a word up as it is written, in the singular, and in lower case."""
+    for name in (word, word.lower(), _singular(word), _singular(word.lower())):
+        if name in _UNITS and (len(name) > 2 or name in (word, word.removesuffix("s"))):
+            return _UNITS[name]
+    return None
+
+
+def _singular(word: str) -> str:
+    return _PLURAL.sub("", re.sub(r"ies$", "y", word))
+
+
+def read_unit(text: str) -> str:
+    r"""Write a unit as its factor and parts, or what is counted as its words; or "".
+
+    What follows a known unit describes it: "dollars each day" are dollars.
+
+    >>> read_unit("square feet"), read_unit("km/h"), read_unit("red apples")
+    ('145161/1562500|m^2', '5/18|m^1|s^-1', '|apple|red')
+    """
+    factor = Fraction(1)
+    powers: Counter[str] = Counter()
+    counted: set[str] = set()
+    for part in _PART.finditer(text):
+        unit = None if _is_description(part) else _find_unit(part["word"])
+        if unit is None:
+            if powers:
+                break
+            if not _is_description(part):
+                counted.add(_singular(part["word"].lower()))
+            continue
+        exponent = int(part["power"] or 1)
+        if part["raised"]:
+            exponent *= _POWER_WORDS[part["raised"].lower()]
+        if part["under"]:
+            exponent = -exponent
+        factor *= unit[0] ** exponent
+        for base, times in unit[1].items():
+            powers[base] += times * exponent
+    if powers:
+        parts = [f"{base}^{power}" for base, power in sorted(powers.items()) if power]
+        return "|".join((str(factor), *parts))
+    return "|".join(("", *sorted(counted))) if counted else ""
+
+
+def _is_description(part: re.Match[str]) -> bool:
+    """Whether a word is no unit, such as the "in" of "5 in all"; alone it is inches."""
+    if part["word"] == "in":
+        return part.string[part.end("word") :].lstrip()[:1].isalpha()
+    return part["word"].lower() in _DESCRIBES
+
+
+def unit_end(text: str, start: int) -> int:
+    """Return where the known unit ends that begins at `start`, or `start`."""
+    end = start
+    part = _PART.match(text, end)
+    while part and not _is_description(part) and _find_unit(part["word"]):
+        end = part.end()
+        part = _PART.match(text, end)
+    return end
+
+
+_UNIT_AT_END = re.compile(r"\\unit\{([^{}]*)\}\Z")
+
+
+def split_unit(text: str) -> tuple[str, str]:
+    """Split a normal form into its value and its unit, "" where it has none."""
+    unit = _UNIT_AT_END.search(text)
+    return (text[: unit.start()], unit[1]) if unit else (text, "")
+
+
+def conversion(unit: str, other: str) -> Fraction | None:
+    """Return how many of `other` one `unit` is; ``None`` where they do not agree.
+
+    Things that are counted agree where they share a word.
+    """
+    factor, *parts = unit.split("|")
+    other_factor, *other_parts = other.split("|")
+    if factor and other_factor:
+        if parts != other_parts:
+            return None
+        return Fraction(factor) / Fraction(other_factor)
+    if factor or other_factor or not set(parts) & set(other_parts):
+        return None
+    return Fraction(1)
+
+
+RADIANS: Final = "1|rad^1"
