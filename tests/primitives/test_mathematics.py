@@ -239,6 +239,14 @@ def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
     ]
 
 
+@pytest.mark.parametrize(
+    "text", [r"5\unit{1/0|m^1}", r"5\un\!it{1/0|m}", r"5\unit{m|}", r"5\unit{9|m^1}"]
+)
+def test_what_looks_like_our_mark_of_a_unit_never_raises(in_this_process, text):
+    assert math_equal(text, r"6\text{ cm}") is False
+    assert math_equal(r"6\text{ cm}", text) in (False, None)
+
+
 ENDLESS = r"\int \frac{1}{x^5+x+1} dx"
 
 

@@ -50,13 +50,13 @@ _ASIDE = re.compile(
         (?:[^.。\n]|\.(?=\d))*+ )""",
     re.VERBOSE,
 )
-_GAP = r"(?:[\s,;.$、，&]|\\[,;:! ()\[\]]|\\q?quad(?![A-Za-z]))*+"
-_AND_OR = r"(?:and|or|as well as|und|oder|et|ou|和|或|及|与)"
+_IDLE = r"(?:[\s,;.$、，&]|\\[,;:! ()\[\]]|\\q?quad(?![A-Za-z]))*+"
+_JOINING_WORD = r"(?:and|or|as well as|und|oder|et|ou|和|或|及|与)"
 _CONJUNCTION = re.compile(
-    rf"{_GAP}(?:(?:\\(?:text|mbox)\s?\{{\s*)?{_AND_OR}(?:\s*\}})?)?{_GAP}"
+    rf"{_IDLE}(?:(?:\\(?:text|mbox)\s?\{{\s*)?{_JOINING_WORD}(?:\s*\}})?)?{_IDLE}"
     r"(?:[A-Za-z]\w?\s*=\s*)?"
 )
-_JOINS = re.compile(rf"(?<![^\W\d_]){_AND_OR}(?![^\W\d_])")
+_JOINS = re.compile(rf"(?<![^\W\d_]){_JOINING_WORD}(?![^\W\d_])")
 _SENTENCE_END = re.compile(r"[.!?。]\s|\n\s*\n")
 _CONCLUDES = re.compile(
     r"\b(?:so|hence|thus|therefore|then|gives?|answer|check|verif\w+|that is|i\.e)\b"
@@ -154,10 +154,22 @@ def outermost_boxes(text: str) -> list[Box]:
     return boxes
 
 
-def joined_to_last(text: str, spans: list[Span]) -> list[Span]:
-    """Return the last span, with those joined to it by "and" or commas before it."""
+def joined_to_last(
+    text: str, spans: list[Span], *, loosely: bool = False
+) -> list[Span]:
+    """Return the last span, with those joined to it by "and" or commas before it.
+
+    `loosely`: other words of the sentence may stand between, unless it concludes.
+    """
     first = max(0, len(spans) - 1)
-    while first and _CONJUNCTION.fullmatch(text, spans[first - 1][1], spans[first][0]):
+    while first:
+        between = text[spans[first - 1][1] : spans[first][0]]
+        is_joined = _CONJUNCTION.fullmatch(between) is not None
+        if loosely and not is_joined and len(between) < LONGEST_JOINT:
+            is_apart = _SENTENCE_END.search(between) or _CONCLUDES.search(between)
+            is_joined = not is_apart and _JOINS.search(between) is not None
+        if not is_joined:
+            break
         first -= 1
     return spans[first:]
 
@@ -188,26 +200,13 @@ def boxes_apart(text: str) -> str | None:
     """
     boxes = outermost_boxes(text)
     contents = [text[slice(*box.inner)] for box in boxes]
-    names = [content.partition("=")[0].strip(" $") for content in contents]
     if all(map(_NAMED_EQUATION.match, contents)):
-        together = list(dict(zip(names, contents, strict=True)).values())
+        named = {content.partition("=")[0].strip(): content for content in contents}
+        together = list(named.values())
     else:
-        first = max(0, len(boxes) - 1)
-        while first and _stand_together(
-            text[boxes[first - 1].outer[1] : boxes[first].outer[0]]
-        ):
-            first -= 1
-        together = contents[first:]
+        run = joined_to_last(text, [box.outer for box in boxes], loosely=True)
+        together = contents[-len(run) :]
     return ", ".join(together) if len(together) > 1 else None
-
-
-def _stand_together(between: str) -> bool:
-    """Whether boxes with this text between them are parts of one answer."""
-    if _CONJUNCTION.fullmatch(between):
-        return True
-    is_joined = len(between) < LONGEST_JOINT and _JOINS.search(between)
-    is_apart = _SENTENCE_END.search(between) or _CONCLUDES.search(between)
-    return bool(is_joined and not is_apart)
 
 
 def _find_bold(text: str) -> Span | None:

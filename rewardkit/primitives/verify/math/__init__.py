@@ -178,7 +178,7 @@ def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
     return readings
 
 
-_UNIT = re.compile(r"\\unit|\\%|\^\\circ")
+_MEASURED = re.compile(r"\\unit|\\%|\^\\circ")
 _CONTINUED_DIGITS = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
 
@@ -200,7 +200,9 @@ def _judge(
         truth = _CONTINUED_DIGITS.sub(r"\1", truth)
     if not prediction and is_known(truth):
         return False, None
-    if is_strict and bool(_UNIT.search(prediction)) != bool(_UNIT.search(truth)):
+    if is_strict and bool(_MEASURED.search(prediction)) != bool(
+        _MEASURED.search(truth)
+    ):
         return False, None
     try:
         return compare(prediction, truth, (absolute, relative), _need_worker), None

@@ -18,7 +18,7 @@ from rewardkit.primitives.verify.math.latex import (
     DEGREES,
     ELLIPSIS,
     FUNCTIONS,
-    TEXT_COMMAND,
+    SET_AS_TEXT,
     mark_unit,
 )
 from rewardkit.primitives.verify.math.units import RADIANS, conversion, split_unit
@@ -258,7 +258,6 @@ def _read_value(text: str) -> Number | str | None:
     return r"\emptyset" if _NOTHING.fullmatch(phrase or text) else phrase
 
 
-_SET_AS_TEXT = re.compile(TEXT_COMMAND)
 _WORDS = re.compile(r"[^\W\d_](?:[^\W\d_]|[\s.;:?'\"])*")
 _SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?:,? [A-Za-z]{2,}){2}")
 
@@ -275,12 +274,12 @@ def words(text: str) -> str | None:
     >>> words("2x"), words("e"), words("b a") == words("ab"), words("BA") == words("AB")
     (None, None, True, False)
     """
-    plain = " ".join(_SET_AS_TEXT.sub(r"\1", text).split())
+    plain = " ".join(SET_AS_TEXT.sub(r"\1", text).split())
     if plain in ("e", "i"):
         return None
     if not _WORDS.fullmatch(plain):
         return (
-            plain.casefold() if _SENTENCE.search(_SET_AS_TEXT.sub(" ", text)) else None
+            plain.casefold() if _SENTENCE.search(SET_AS_TEXT.sub(" ", text)) else None
         )
     plain = plain.strip(" .;:?")
     letters = plain.replace(" ", "")

@@ -16,7 +16,7 @@ from rewardkit.primitives.extract.mathematics import (
     joined_to_last,
     outermost_boxes,
 )
-from rewardkit.primitives.verify.math.units import read_unit, unit_end
+from rewardkit.primitives.verify.math.units import read_unit
 from rewardkit.primitives.verify.numbers import PLAIN_SIGNS
 
 DEGREES: Final = r"^\circ"
@@ -26,6 +26,8 @@ TEXT_COMMAND: Final = (
     r"\s*\{((?:[^{}\\]|\\cdot|\^\{-?\d\})*)\}"
 )
 """Words set as text."""
+
+SET_AS_TEXT: Final = re.compile(TEXT_COMMAND)
 
 MOST_UNITS = 5
 """Words of a unit, as in "square feet per hour". Our choice: more are a sentence."""
@@ -38,7 +40,6 @@ _UNITS_BEHIND = re.compile(
     (?:[\s/]*+(?:{TEXT_COMMAND}|{_BARE_LETTERS}){_UNIT_POWER})*+ \s*$""",
     re.VERBOSE,
 )
-_SET_AS_TEXT = re.compile(TEXT_COMMAND)
 _UNIT_AS_TEXT = re.compile(TEXT_COMMAND + _UNIT_POWER)
 _CLOSING = re.compile(r"[\s~$}]*(?:\\[)\]]\s*)?")
 _NUMBER_WORDS = {
@@ -94,7 +95,7 @@ def mark_unit(text: str) -> tuple[str, str]:
         for word in re.split(r"(?:[-\s/().,^{}\d]|\\cdot)+", bare or set_as_text):
             if word:
                 words.append((word, bare is not None))
-    unit = _SET_AS_TEXT.sub(r" \1 ", behind[0].replace(DEGREES, ""))
+    unit = SET_AS_TEXT.sub(r" \1 ", behind[0].replace(DEGREES, ""))
     factor = DEGREES if DEGREES in behind[0] else ""
     while words and words[0][0].lower().removesuffix("s") in _NUMBER_WORDS:
         word, _ = words.pop(0)
@@ -106,7 +107,7 @@ def mark_unit(text: str) -> tuple[str, str]:
             return text, ""
     if len(words) > MOST_UNITS:
         return text, ""
-    name = "" if r"\%" in factor else read_unit(unit)
+    name = "" if r"\%" in factor else read_unit(unit)[0]
     if name.endswith(("celsius^1", "fahrenheit^1")):
         factor = factor.replace(DEGREES, "")
     if name:
@@ -125,10 +126,15 @@ def unit_behind(text: str, end: int) -> str:
     if text.startswith(("%", r"\%"), start):
         return r"\%"
     set_as_text = _UNIT_AS_TEXT.match(text, start)
-    if set_as_text and unit_end(set_as_text[1], 0):
+    if set_as_text and _is_known_unit(set_as_text[1]):
         return set_as_text[0]
-    unit = text[start : unit_end(text, start)]
-    return rf"\text{{ {unit}}}" if unit else ""
+    name, end = read_unit(text, start)
+    return rf"\text{{ {text[start:end]}}}" if name[:1].isdigit() else ""
+
+
+def _is_known_unit(text: str) -> bool:
+    name, end = read_unit(text)
+    return name[:1].isdigit() and end == len(text.rstrip())
 
 
 def _is_unit(word: str, is_bare: bool) -> bool:
@@ -287,7 +293,7 @@ def _pick_last(text: str) -> str:
     if _SECOND_ANSWER.match(text, spans[-1][1]):  # two answers are not one of them
         return text
     last = pieces[spans[-1]]
-    if last and unit_end(last, 0) == len(last) and spans[0][0]:
+    if _is_known_unit(last) and spans[0][0]:  # 20 $cm^2$
         return text.replace(f"${last}$", rf"\text{{{last}}}")
     picked = ", ".join(dict.fromkeys(pieces[span] for span in spans))
     return picked + unit_behind(text, spans[-1][1])

@@ -90,8 +90,8 @@ def _read_table() -> dict[str, Parts]:
 
 _UNITS = _read_table()
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
-_PART = re.compile(
-    r"""\s* (?P<under> / | (?<![^\W\d_]) per (?![^\W\d_]) )? \s*
+_UNIT = re.compile(
+    r"""(?: [\s(-] | \\cdot )* (?P<under> / | (?<![^\W\d_]) per (?![^\W\d_]) )? [\s(]*
     (?: (?P<raised> (?i:square|sq|cubic|cu) ) (?![^\W\d_]) \.?\s* )?
     (?P<word> [^\W\d_]+ ) (?: \s*\^\s*\{?\s* (?P<power> -?\d ) \s*\}? )?""",
     re.VERBOSE,
@@ -116,37 +116,41 @@ def _singular(word: str) -> str:
     return _PLURAL.sub("", re.sub(r"ies$", "y", word))
 
 
-def read_unit(text: str) -> str:
-    r"""Write a unit as its factor and parts, or what is counted as its words; or "".
+def read_unit(text: str, start: int = 0) -> tuple[str, int]:
+    r"""Write the unit that begins at `start`, and say where it ends.
 
-    What follows a known unit describes it: "dollars each day" are dollars.
+    A known unit is its factor and its parts, anything else the words of what is
+    counted, and "" that there are none. What follows describes it: "dollars each day"
+    are dollars.
 
-    >>> read_unit("square feet"), read_unit("km/h"), read_unit("red apples")
-    ('145161/1562500|m^2', '5/18|m^1|s^-1', '|apple|red')
+    >>> read_unit("km/h"), read_unit("dollars each day"), read_unit("red apples")
+    (('5/18|m^1|s^-1', 4), ('1|dollar^1', 7), ('|apple|red', 10))
     """
     factor = Fraction(1)
     powers: Counter[str] = Counter()
     counted: set[str] = set()
-    for part in _PART.finditer(text):
-        unit = None if _is_description(part) else _find_unit(part["word"])
-        if unit is None:
-            if powers:
-                break
-            if not _is_description(part):
-                counted.add(_singular(part["word"].lower()))
-            continue
-        exponent = int(part["power"] or 1)
-        if part["raised"]:
-            exponent *= _POWER_WORDS[part["raised"].lower()]
-        if part["under"]:
-            exponent = -exponent
-        factor *= unit[0] ** exponent
-        for base, times in unit[1].items():
-            powers[base] += times * exponent
+    end = start
+    part = _UNIT.match(text, start)
+    while part and not _is_description(part):
+        unit = _find_unit(part["word"])
+        if counted or not (unit or powers):
+            counted.add(_singular(part["word"].lower()))
+        elif unit is None:
+            break
+        else:
+            exponent = int(part["power"] or 1)
+            exponent *= _POWER_WORDS.get((part["raised"] or "").lower(), 1)
+            if part["under"]:
+                exponent = -exponent
+            factor *= unit[0] ** exponent
+            for base, times in unit[1].items():
+                powers[base] += times * exponent
+        end = part.end()
+        part = _UNIT.match(text, end)
     if powers:
         parts = [f"{base}^{power}" for base, power in sorted(powers.items()) if power]
-        return "|".join((str(factor), *parts))
-    return "|".join(("", *sorted(counted))) if counted else ""
+        return "|".join((str(factor), *parts)), end
+    return "|".join(("", *sorted(counted))), end
 
 
 def _is_description(part: re.Match[str]) -> bool:
@@ -156,17 +160,8 @@ def _is_description(part: re.Match[str]) -> bool:
     return part["word"].lower() in _DESCRIBES
 
 
-def unit_end(text: str, start: int) -> int:
-    """Return where the known unit ends that begins at `start`, or `start`."""
-    end = start
-    part = _PART.match(text, end)
-    while part and not _is_description(part) and _find_unit(part["word"]):
-        end = part.end()
-        part = _PART.match(text, end)
-    return end
-
-
-_UNIT_AT_END = re.compile(r"\\unit\{([^{}]*)\}\Z")
+# A text may hold what looks like one: its factor has to be a fraction.
+_UNIT_AT_END = re.compile(r"\\unit\{((?:[1-9]\d*(?:/[1-9]\d*)?)?(?:\|[^|{}]+)*)\}\Z")
 
 
 def split_unit(text: str) -> tuple[str, str]:
@@ -182,13 +177,11 @@ def conversion(unit: str, other: str) -> Fraction | None:
     """
     factor, *parts = unit.split("|")
     other_factor, *other_parts = other.split("|")
-    if factor and other_factor:
-        if parts != other_parts:
-            return None
+    if factor and other_factor and parts == other_parts:
         return Fraction(factor) / Fraction(other_factor)
-    if factor or other_factor or not set(parts) & set(other_parts):
-        return None
-    return Fraction(1)
+    if not (factor or other_factor) and set(parts) & set(other_parts):
+        return Fraction(1)
+    return None
 
 
 RADIANS: Final = "1|rad^1"
