@@ -99,7 +99,7 @@ def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_p
     assert rollouts.warnings[0].startswith(
         "2 of 4 steps left out that repeat the rows of the one before"
     )
-    assert "completions_00004.parquet" in rollouts.warnings[0]
+    assert "(2, 4)" in rollouts.warnings[0]
 
 
 def siirl(rank):

@@ -33,7 +33,8 @@ def score(options: Options) -> CommandResult:
     """Score every completion of ROLLOUTS with REWARD.
 
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder
-    of TRL, verl, siiRL, verifiers, Inspect or datasets. REWARD may be "logged": the
+    of TRL, ms-swift, verl, siiRL, NeMo, SkyRL, AReaL, prime-rl, verifiers, Inspect or
+    datasets. REWARD may be "logged": the
     scores that stand in the log. The exit code is 1 where no completion has a reward,
     130 where scoring was interrupted: what was done is written then.
 

@@ -24,16 +24,6 @@ logger = logging.getLogger(__name__)
 
 GROUP_WITH = ("policy", "step", "data_source")
 
-KINDS = {
-    str: "text",
-    bool: "true or false",
-    int | float: "number",
-    list: "list",
-    dict: "object",
-}
-MOST_COLUMNS = 20
-"""Columns of an unknown log that are listed."""
-
 
 def load_rollouts(
     source: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
@@ -46,10 +36,11 @@ def load_rollouts(
 ) -> Rollouts:
     """Load rollouts from a file, a folder of files, a DataFrame, or dicts.
 
-    The logs of TRL, verl, siiRL, verifiers and Inspect are recognised by their columns,
-    and data sets that `datasets` saved by their files (`.kind` says which); see
-    `ALIASES` for the column names it knows. Scores that stand in a log become columns
-    ``logged/<name>`` (`.logged`).
+    The logs of TRL, ms-swift, verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL, prime-rl,
+    verifiers and Inspect are recognised by their columns, and data sets that `datasets`
+    saved by their files (`.kind` says which); see `ALIASES` for the column names it
+    knows. A folder is read with those below it. Scores that stand in a log become
+    columns ``logged/<name>`` (`.logged`).
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and
     comes before the known aliases. "gallery:arithmetic" stands for the bundled rollouts
@@ -137,22 +128,11 @@ def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
 
 def _describe_unknown(columns: Columns) -> str:
     """Say what the columns of a log in no known form are, and which forms are known."""
-    kinds = [f"{name} ({_kind(cells)})" for name, cells in columns.items()]
-    more = " ..." if len(kinds) > MOST_COLUMNS else ""
-    shown = ", ".join(kinds[:MOST_COLUMNS]) + more
+    kinds = [f"{name} ({type(first(columns[name])).__name__})" for name in columns]
     return (
-        f"the columns are those of no log that is known, {shown}; known are "
+        f"the columns are those of no log that is known, {', '.join(kinds)}; known are "
         f"{known_forms()}"
     )
-
-
-def _kind(cells: Iterable[Any]) -> str:
-    """Return what a column holds, in a word."""
-    cell = first(cells)
-    for kind, word in KINDS.items():
-        if isinstance(cell, kind):
-            return word
-    return "empty" if cell is None else type(cell).__name__
 
 
 def _check_rows(rows: SourceRows, mapping: Mapping[str, str]) -> SourceRows:

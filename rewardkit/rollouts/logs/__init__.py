@@ -60,7 +60,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     parts = [name for name in weights if name.endswith("_reward")]
     for name in totals[:1] or parts:
         weights[name] = 1.0
-    notes = []
+    notes: list[str] = []
     if len(parts) > 1 and not totals:
         notes = ["the log has no total: each has weight 1 until you pass --log-weight"]
     return ParsedLog(
@@ -157,20 +157,23 @@ def _with_completions(
     parts: Sequence[SourceRows], keep: Collection[str]
 ) -> tuple[list[SourceRows], list[str]]:
     """Leave out files without completions where others of the folder have some."""
-    notes = [note for part in parts for note in part.notes]
     names = {*ALIASES["completion"], *ALIASES["messages"], *keep}
+    notes: list[str] = []
+    logs = []
     others = []
     for part in parts:
-        is_filled = len(part.rejected) < len(part.places)
-        is_plain = is_filled and _form_of(part) is PLAIN_TABLE
-        if is_plain and names.isdisjoint(part.columns):
-            others.append(part)
-    if not others or len(others) == len(parts):
+        notes += part.notes
+        is_empty = len(part.rejected) == len(part.places)
+        is_log = is_empty or _form_of(part) is not PLAIN_TABLE
+        if is_log or not names.isdisjoint(part.columns):
+            logs.append(part)
+        else:
+            others.append(part.places[0].file)
+    if not others or not logs:
         return list(parts), notes
-    files = [part.places[0].file for part in others]
-    more = " ..." if len(files) > 3 else ""
-    notes.append(f"left out files without completions: {listed(files[:3])}{more}")
-    return [part for part in parts if part not in others], notes
+    more = " ..." if len(others) > 3 else ""
+    notes.append(f"left out files without completions: {listed(others[:3])}{more}")
+    return logs, notes
 
 
 def _form_of(part: SourceRows) -> Form:

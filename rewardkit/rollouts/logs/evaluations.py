@@ -305,7 +305,7 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         replace(rows, columns=columns),
         keep,
         total="reward",
-        known=NO_METRIC - by_name.keys(),
+        unpaid=NO_METRIC - by_name.keys(),
         usual=usual,
     )
 

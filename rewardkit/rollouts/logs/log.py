@@ -159,16 +159,16 @@ def scored_table(
     keep: Collection[str],
     *,
     total: str,
-    known: Collection[str],
+    unpaid: Collection[str],
     **options: Any,
 ) -> ParsedLog:
     """Read a table with a total: other columns of numbers are recorded beside it.
 
-    `known` are columns that are no scores; `options` go into the `ParsedLog`.
+    `unpaid` are columns that are no scores; `options` go into the `ParsedLog`.
     """
     weights = {total: 1.0}
     for name, cells in rows.columns.items():
-        if name not in {total, *known, *keep} and numeric(cells):
+        if name not in {total, *unpaid, *keep} and numeric(cells):
             weights[name] = 0.0
     return ParsedLog(rows, weights, total=total, **options)
 

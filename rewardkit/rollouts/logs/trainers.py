@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import cycle, islice
 from typing import Any
 
 from rewardkit.primitives.messages import assistant_text, content_text
@@ -64,8 +66,8 @@ def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         columns["rollout_id"] = list(map(str, columns.pop("uid")))
         columns["prompt_id"] = prompt_ids
         rows = replace(rows, columns=columns)
-    known = VERL_COLUMNS | {"rollout_id", "prompt_id"}
-    return scored_table(rows, keep, total="score", known=known, beside=beside)
+    others = VERL_COLUMNS | {"rollout_id", "prompt_id"}
+    return scored_table(rows, keep, total="score", unpaid=others, beside=beside)
 
 
 # --- NeMo-RL
@@ -82,45 +84,39 @@ def _is_nemo_rl(columns: Columns) -> bool:
 
 def _parse_nemo_rl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows, warnings = unrolled(rows, "content")
-    contents = rows.columns["content"]
-    columns: Columns = {"prompt": [], "completion": [], "messages": []}
-    # the prompt has as many messages as stand before the first answer that was final
-    texts = [cell for cell in contents if isinstance(cell, list)]
-    asked = min(map(len, texts), default=2) - 1
-    for cell in contents:
-        prompt, completion, messages = _turns(cell, asked)
-        columns["prompt"].append(prompt)
-        columns["completion"].append(completion)
-        columns["messages"].append(messages)
-    for name in ("prompt", "messages"):
-        if columns[name].count(None) == len(contents):
-            del columns[name]
-    columns |= {name: rows.columns[name] for name in rows.columns if name != "content"}
-    return scored_table(
-        replace(rows, columns=columns),
-        keep,
-        total="rewards",
-        known=NEMO_COLUMNS | columns.keys() & ALL_ALIASES,
-        warnings=tuple(warnings),
-    )
+    columns = dict(rows.columns)
+    contents = columns.pop("content")
+    lengths = [len(cell) for cell in contents if isinstance(cell, list)]
+    # roles are not logged: the shortest rollout is its prompt and one answer
+    turns = list(map(partial(_turns, before=min(lengths, default=2) - 1), contents))
+    columns = {**lists_of_columns(turns), **columns}
+    others = NEMO_COLUMNS | columns.keys() & ALL_ALIASES
+    rows = replace(rows, columns=columns)
+    notes = {"unpaid": others, "warnings": tuple(warnings)}
+    return scored_table(rows, keep, total="rewards", **notes)
 
 
-def _turns(content: Any, asked: int) -> tuple[Any, Any, Any]:
-    """Return the prompt, the last answer, and the messages where they have more."""
+def _turns(content: Any, before: int) -> dict[str, Any]:
+    """Return the prompt, the last answer, and the messages where there are more."""
     if not isinstance(content, list) or not content:
-        return None, content or None, None
+        return {"completion": content or None}
     if isinstance(content[-1], Mapping):
         roles = [turn.get("role") for turn in content]
-        asked = roles.index("assistant") if "assistant" in roles else len(roles)
-        return content[:asked], assistant_text(content), content
-    prompt = content[0] if asked == 1 else "".join(content[:asked])
-    if len(content) == asked + 1:
-        return prompt, content[-1], None
-    messages = []
-    for at, text in enumerate(content):
-        role = "user" if at < asked else ("assistant", "tool")[(at - asked) % 2]
-        messages.append({"role": role, "content": text})
-    return prompt, content[-1], messages
+        before = roles.index("assistant") if "assistant" in roles else len(roles)
+        completion = assistant_text(content)
+        return {
+            "prompt": content[:before],
+            "completion": completion,
+            "messages": content,
+        }
+    columns = {"prompt": "".join(content[:before]), "completion": content[-1]}
+    if len(content) == before + 1:
+        return columns
+    answers = cycle(("assistant", "tool"))
+    roles = [*["user"] * before, *islice(answers, len(content) - before)]
+    pairs = zip(roles, content, strict=True)
+    messages = [{"role": role, "content": text} for role, text in pairs]
+    return {**columns, "messages": messages}
 
 
 # --- NeMo Gym
@@ -140,11 +136,11 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     responses = columns.pop("response")
     chats: Columns = {"prompt": [], "completion": [], "messages": []}
     for request, response in zip(requests, responses, strict=True):
-        asked = _messages((request or {}).get("input"), "user")
+        before = _messages((request or {}).get("input"), "user")
         answers = _messages((response or {}).get("output"), "assistant")
-        chats["prompt"].append(asked or None)
+        chats["prompt"].append(before or None)
         chats["completion"].append(assistant_text(answers))
-        chats["messages"].append([*asked, *answers] or None)
+        chats["messages"].append([*before, *answers] or None)
     records = [cell or {} for cell in columns.pop("reward_components", ())]
     components = lists_of_columns(records)
     columns = {**chats, **columns, **components}
@@ -152,9 +148,9 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     for name, column in (("prompt_id", "_ng_task_index"), ("ground_truth", "answer")):
         if column in columns:
             usual[name] = column
-    known = {*GYM_COLUMNS, *ALL_ALIASES} - {"reward"}
+    others = {*GYM_COLUMNS, *ALL_ALIASES} - {"reward"}
     return scored_table(
-        replace(rows, columns=columns), keep, total="reward", known=known, usual=usual
+        replace(rows, columns=columns), keep, total="reward", unpaid=others, usual=usual
     )
 
 
@@ -199,7 +195,7 @@ def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         columns["ground_truth"] = truths
     usual = {"prompt": "input_prompt", "completion": "output_response"}
     rows = replace(rows, columns=columns)
-    return scored_table(rows, keep, total="score", known=ALL_ALIASES, usual=usual)
+    return scored_table(rows, keep, total="score", unpaid=ALL_ALIASES, usual=usual)
 
 
 AREAL_COLUMNS = frozenset(
@@ -208,9 +204,9 @@ AREAL_COLUMNS = frozenset(
 
 
 def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    known = AREAL_COLUMNS | ALL_ALIASES
+    others = AREAL_COLUMNS | ALL_ALIASES
     usual = {"step": "tail_version"}
-    return scored_table(rows, keep, total="reward", known=known, usual=usual)
+    return scored_table(rows, keep, total="reward", unpaid=others, usual=usual)
 
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)

@@ -135,13 +135,11 @@ def _drop_repeats(rows: SourceRows) -> tuple[SourceRows, list[str]]:
     repeats = {step for before, step in pairwise(steps) if steps[before] == steps[step]}
     if not repeats:
         return rows, []
-    names = [f"{step} ({file})" if file else str(step) for file, step in steps]
-    examples = [name for name, key in zip(names, steps, strict=True) if key in repeats]
-    shown = ", ".join(examples[:3]) + (" ..." if len(examples) > 3 else "")
+    numbers = [str(key[1]) for key in steps if key in repeats]
+    shown = ", ".join(numbers[:3]) + (" ..." if len(numbers) > 3 else "")
     warning = (
         f"{len(repeats)} of {len(steps)} steps left out that repeat the rows of the "
-        "one before them, as a batch is logged at each step that trains on it: step "
-        f"{shown}"
+        f"one before, as a batch is logged at each step that trains on it ({shown})"
     )
     return rows.keep([key not in repeats for key in keys]), [warning]
 
@@ -171,7 +169,8 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         for name in _between(columns, "advantages"):
             if name not in keep and numeric(columns[name]):
                 rewards.append(name)
-    if len(rewards) > 1 and not _count_rewards(columns, rewards, "advantages"):
+    has_signal = len(rewards) > 1 and any(columns["advantages"])
+    if has_signal and not _count_rewards(columns, rewards, "advantages"):
         warnings.append(
             f"The advantages do not follow the plain sum of {listed(rewards)}: set the "
             "reward_weights of the run with --log-weight."
