@@ -588,7 +588,7 @@ FOLDERS = {
          "rollouts/step_10/train/effective/traces.jsonl": [made.episode(name, "4") for name in "cd"],
          "rollouts/step_10/eval/effective/traces.jsonl": [made.episode("e", "4")]},
         ("verifiers traces", [2, 2, 10, 10], {2: 2}),
-        ["took the files of 'effective'", "left out 1 of 'all'", "left out 1 of 'eval'", "'metrics.jsonl'"],
+        ["took the files of 'effective'", "left out 1 of 'all'", "left out 1 of 'eval/effective'", "'metrics.jsonl'"],
     ),
     "NeMo-RL": (
         {"train_data_step2.jsonl": [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],

@@ -68,7 +68,7 @@ def describe_reading(
         ("Rollouts", rows),
         ("Groups", _describe_groups(about)),
         ("Columns", listed),
-        ("Log", "\n".join(about["notes"])),
+        ("Log", "; ".join(about["notes"])),
     ]
     facts += [("Note", sentence) for sentence in about["warnings"]]
     return [(name, text) for name, text in facts if text]

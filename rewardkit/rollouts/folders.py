@@ -14,9 +14,10 @@ from rewardkit.errors import RolloutsError
 
 CHOICES = (
     ("/effective/", "/all/", "prime-rl: those that were trained on"),
-    ("/train/", "/eval/", "training, not evaluation"),
-    ("/train_data_step", "/val_data_step", "NeMo-RL: training, not validation"),
-    ("/rollout/", "/eval-rollout/", "AReaL: training, not evaluation"),
+    ("/train/effective/", "/eval/effective/", "prime-rl: training"),
+    ("/train/all/", "/eval/all/", "prime-rl: training"),
+    ("/train_data_step", "/val_data_step", "NeMo-RL: training"),
+    ("/rollout/", "/eval-rollout/", "AReaL: training"),
 )
 """Files of which a folder holds two sets: what the paths of the one that is taken have
 in them, those of the other one, and which it is.

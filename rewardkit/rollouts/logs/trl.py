@@ -52,7 +52,7 @@ def _between(columns: Columns, advantage: str = "advantage") -> list[str]:
 
 
 def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    rows, warnings = _drop_repeats(rows)
+    rows, warnings = _clean_steps(rows)
     columns = rows.columns
     between = _between(columns)
     reserved = ALL_ALIASES.union(keep)
@@ -124,32 +124,37 @@ def _count_rewards(
     return count
 
 
-def _drop_repeats(rows: SourceRows) -> tuple[SourceRows, list[str]]:
-    """Drop steps that repeat the one before: a batch is logged at each of its steps."""
+def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
+    """Read steps as numbers, and drop those that repeat the rows of the one before.
+
+    Trackers get the step as text, and a batch is logged at each step it trains.
+    """
+    name = "step" if "step" in rows.columns else "gen_step"
+    cells = rows.columns.get(name, [None] * len(rows.places))
+    columns = {**rows.columns, name: list(map(_step, cells))}
+    rows = replace(rows, columns=columns)
     steps: dict[Any, list[Any]] = {}
-    keys = []
-    for place, row in zip(rows.places, rows.rows(), strict=True):
-        keys.append((place.file, row.get("step")))
-        content = {**row, "step": None, "rollout_id": None}
-        steps.setdefault(keys[-1], []).append(content)
-    repeats = {step for before, step in pairwise(steps) if steps[before] == steps[step]}
+    for step, row in zip(columns[name], rows.rows(), strict=True):
+        steps.setdefault(step, []).append({**row, name: None, "rollout_id": None})
+    repeats = [step for before, step in pairwise(steps) if steps[before] == steps[step]]
     if not repeats:
         return rows, []
-    numbers = [str(key[1]) for key in steps if key in repeats]
-    shown = ", ".join(numbers[:3]) + (" ..." if len(numbers) > 3 else "")
+    shown = ", ".join(map(str, repeats[:3])) + (" ..." if len(repeats) > 3 else "")
     warning = (
         f"{len(repeats)} of {len(steps)} steps left out that repeat the rows of the "
         f"one before, as a batch is logged at each step that trains on it ({shown})"
     )
-    return rows.keep([key not in repeats for key in keys]), [warning]
+    return rows.keep([step not in repeats for step in columns[name]]), [warning]
 
 
 def _is_swift(columns: Columns) -> bool:
-    texts = [first(columns.get(name, ())) for name in ("prompt", "completion")]
-    if all(isinstance(cell, list) for cell in texts):
-        lists = texts
-        return len({*map(len, lists)}) == 1 and _are_texts([*lists[0], *lists[1]])
-    return _are_texts(texts) and numeric(columns.get("advantages", ()))
+    prompt = first(columns.get("prompt", ()))
+    completion = first(columns.get("completion", ()))
+    if isinstance(prompt, list) and isinstance(completion, list):
+        texts = [*prompt, *completion]
+        return len(prompt) == len(completion) and _are_texts(texts)
+    is_flat = numeric(columns.get("advantages", ()))
+    return is_flat and _are_texts([prompt, completion])
 
 
 def _are_texts(cells: Sequence[Any]) -> bool:
@@ -158,11 +163,7 @@ def _are_texts(cells: Sequence[Any]) -> bool:
 
 def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows, warnings = unrolled(rows, "completion")
-    columns = dict(rows.columns)
-    for name in {"step", "gen_step"} & columns.keys():
-        steps = columns.pop(name)
-        columns["step"] = list(map(_step, steps))
-    rows, repeats = _drop_repeats(replace(rows, columns=columns))
+    rows, repeats = _clean_steps(rows)
     columns = rows.columns
     rewards = []
     if "advantages" in columns:
@@ -186,7 +187,7 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 
 def _step(cell: Any) -> Any:
-    """Return a step that ms-swift wrote as text as the number that it is."""
+    """Return a step that is text as the number that it is."""
     is_digits = isinstance(cell, str) and cell.isascii() and cell.isdigit()
     return int(cell) if is_digits else cell
 
