@@ -84,12 +84,17 @@ class Format:
         return not self.lead.strip() or REASONING in self.lead
 
     def neutralized(self) -> Format:
-        """Return the format with neutral reasoning, in tags or before the last line."""
+        """Return the format with neutral reasoning.
+
+        It stands in tags, before the last line, or before the last sentence.
+        """
         within = rf"(?s)<({'|'.join(THINKING)})>(\s*)\S.*?(\s*)</\1>"
         lead = re.sub(within, rf"<\1>\g<2>{REASONING}\g<3></\1>", self.lead)
-        if lead == self.lead and "\n" in lead:
-            last_line = lead.rpartition("\n")[2]
-            lead = f"{REASONING}\n{last_line}"
+        if lead == self.lead:
+            joint = "\n" if "\n" in lead else ". "
+            _, found, end = lead.rpartition(joint)
+            if found:
+                lead = f"{REASONING}{joint.lstrip('.')}{end}"
         return replace(self, lead=lead)
 
     @property

@@ -168,6 +168,7 @@ def probe(
         tries.reach(CALIBRATED)
         findings = run_rules(OVERALL_RULES, observed)
         is_open = not findings  # else they say all there is to say of what is paid
+        notes += explain_unwritable(observed, probes)
         if is_open:
             observed = try_strategies(observed, probes, is_graded=expects_partial)
             tries.reach(TRIED)
@@ -183,7 +184,8 @@ def probe(
             if "hang" in families:
                 unlimited = list(explain_unlimited(reward, timeout, unsendable))
                 notes += unlimited
-                if not unlimited and not has_late_calls(observed):
+                can_write = not tries.unwritable
+                if can_write and not unlimited and not has_late_calls(observed):
                     hanging = try_to_hang(observed, probes)
                     findings += hangs.find(replace(observed, trials=hanging), findings)
         tries.reach(HUNG)
@@ -292,6 +294,22 @@ def explain_parts(
     if all(finding.code != "ignores_completion" for finding in findings):
         for part, why in observed.calibration.why.items():
             yield Inconclusive(part, why)
+
+
+def explain_unwritable(
+    observed: Observed, probes: Sequence[Strategy]
+) -> Iterator[Inconclusive]:
+    """Say that no completion could be written, if a column stands against it."""
+    names = observed.tries.unwritable
+    if names:
+        columns = " and ".join(map(repr, names))
+        yield Inconclusive(
+            "probes",
+            f"{len(probes)} probes are left out: the reward reads the values of "
+            f"{columns}, which the log made from each completion in a way that is not "
+            "known, so no other completion can be given; probe a version of the reward "
+            "that makes them itself",
+        )
 
 
 def explain_noise(observed: Observed) -> Iterator[Inconclusive]:

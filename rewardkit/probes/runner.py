@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.probes.text_columns import TextColumns, other_values
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
@@ -25,6 +26,9 @@ PIECE_SECONDS = 1.0  # seconds for a piece of work, so that the budget holds: ou
 MOST_IN_PIECE = 1024  # rows of a piece
 NO_BUDGET = 1e9  # seconds, for a budget without an end
 HOPELESS_CALLS = 4  # late calls, none of which came back, that end it: our choice
+
+ROWS_WITH_OTHER_VALUES = 5
+"""Best paid rows that are tried with other values of a column. Our choice."""
 
 MEASURED_TIMES = 4
 """How often the same completions are scored to see whether they earn the same. Our
@@ -126,6 +130,8 @@ class Tries:
     a component failed, with what they got; `rewards` is what all others got. `progress`
     is called with the `share` of the work that is done; where it returns False, no time
     is left. The budget of seconds starts after the first rows, which start processes.
+    `text_columns` says what changes with a completion. Of what is in `unwritable` the
+    reward reads what cannot be written, so that no completion but the log's is tried.
     """
 
     reward: Reward
@@ -140,6 +146,8 @@ class Tries:
     progress: Callable[[float], bool] | None = None
     share: float = 0.0
     is_cancelled: bool = False
+    text_columns: TextColumns = field(default_factory=TextColumns)
+    unwritable: tuple[str, ...] = ()
     _began: float = field(default_factory=time.monotonic)
     _first_calls: int = 0
     _first_seconds: float = 0.0
@@ -187,12 +195,36 @@ class Tries:
         if self.progress is not None and not self.progress(share):
             self.is_cancelled = True
 
+    def find_unwritable(self, scored: Sequence[tuple[Row, RowOutcome]]) -> None:
+        """Find the columns that may be written wrongly and that the reward reads.
+
+        It reads them if other values change what rows earn. Those that earn most are
+        tried, too, as one that earns nothing may do so whatever stands there.
+        """
+        judged = [pair for pair in scored if pair[1].is_judged]
+        ranked = [row for row, _ in sorted(judged, key=lambda pair: pair[1].reward)]
+        sample = [*ranked[-ROWS_WITH_OTHER_VALUES:], *ranked[:1]]
+        unwritable: list[str] = []
+        for name in self.text_columns.doubtful:
+            pairs = other_values(sample, name)
+            same = [row for row, _ in pairs] * 2  # is a difference more than noise?
+            changed = [self.varied(row, **{name: value}) for row, value in pairs]
+            rewards = np.array(rewards_in(self.outcomes([*same, *changed])))
+            first, again, other = np.split(np.nan_to_num(rewards), 3)
+            if np.allclose(first, again) and not np.allclose(first, other):
+                unwritable.append(name)
+        self.unwritable = tuple(unwritable)
+
     def varied(
         self, row: Row, completion: str | None = None, **columns: Any
     ) -> dict[str, Any]:
-        """Return a row with other values, and a completion that ends its turns, too."""
+        """Return a row with other values; a completion ends its turns, too.
+
+        Columns that the log made from the completion are made anew.
+        """
         if completion is not None:
-            columns = {"completion": completion, **columns}
+            follow = self.text_columns.write(row, completion)
+            columns = {**follow, "completion": completion, **columns}
             turns = columns.get("messages", row.get("messages"))
             if isinstance(turns, list) and turns:
                 last = turns[-1] if isinstance(turns[-1], dict) else {}

@@ -111,7 +111,7 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
     rows, first = batches.rows, batches.first
     if batches.is_unsteady or looks_at_group(batches.reward):
         return
-    if are_same(first, [first[0]] * len(first)):
+    if are_same(first, [first[0]] * len(first)) or batches.observed.tries.unwritable:
         return
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]

@@ -336,7 +336,10 @@ def vary(rows: Iterable[Row], tries: Tries) -> list[dict[str, Any]]:
     for place, row in enumerate(rows):
         form = TEXT_FORMS[place % len(TEXT_FORMS)]
         completion = row.get("completion")
-        completion = form(completion) if isinstance(completion, str) else None
+        if isinstance(completion, str) and not tries.unwritable:
+            completion = form(completion)
+        else:
+            completion = None
         padded: dict[str, str] = {}
         for name in PADDED_COLUMNS:
             if isinstance(row.get(name), str):

@@ -32,6 +32,7 @@ from rewardkit.probes.subjects.scales import (
     compare_answers,
     read_answers,
 )
+from rewardkit.probes.text_columns import learn_text_columns
 from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
@@ -74,6 +75,7 @@ def calibrate(
     columns = rollouts.as_logged()
     names, values = list(columns), zip(*columns.values(), strict=True)
     rows: list[Row] = [dict(zip(names, row, strict=True)) for row in values]
+    tries.text_columns = learn_text_columns(rows, rollouts.groups)
     labels: Sequence[bool | None] = ()
     if label is not None:
         labels = read_labels(column_values(rollouts.table[label]), label)
@@ -82,6 +84,10 @@ def calibrate(
     draw = np.random.default_rng(seed)
     for part in parts:
         part.score(draw, share=SCORING_SHARE / len(parts))
+    pool = tuple(
+        (rows[place], outcome) for place, outcome in everything.outcomes.items()
+    )
+    tries.find_unwritable(pool)
     count = max(4, MOST_SUBJECTS // len(parts))
     scales: dict[Any, Scale] = {}
     subjects: list[Subject] = []
@@ -107,7 +113,7 @@ def calibrate(
     return Calibration(
         tuple(subjects),
         scales,
-        tuple((rows[place], outcome) for place, outcome in everything.outcomes.items()),
+        pool,
         modes,
         why,
         tuple(left_out),
@@ -121,6 +127,8 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
     """Choose the subjects of a part, by right completions or by its truths."""
     if not any(place in part.outcomes for place in part.places):
         return PartCalibration("slow", _explain_slow(part.tries))
+    if part.tries.unwritable:  # no completion can be written
+        return PartCalibration("unknown")
     if _is_slow(part.tries):
         count = FEW_SUBJECTS
     drafted = list(islice(drafts(part), count))

@@ -1,0 +1,298 @@
+"""Columns that a log made from each completion: token ids, counts, copies, answers.
+
+A completion that is written by a probe needs such columns of its own: a bonus by
+`len(completion_ids)` must see the new length. How to write a column is learnt from the
+log itself; a tokenizer is not known, so ids are the row's own, repeated or cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from rewardkit.answers.formats import CLEAR_MARKS, LOOSE_MARKS, find_tags
+from rewardkit.primitives import extract
+from rewardkit.primitives.verify.numbers import (
+    as_decimal,
+    distance,
+    read_number,
+)
+from rewardkit.strategies.strategy import Row
+
+MOST_READ = 240  # rows of the log from which columns are learnt
+FEWEST_ROWS = 6  # rows from which a column may follow the text: our choice
+FOLLOWS = 0.95
+"""Correlation with the length of the text that makes a column one of its length, and
+share of the rows that a reader of answers must agree with. Our choice."""
+FOLLOWS_IDS = 0.8
+"""The same for lists of numbers, of which short texts have few. Our choice."""
+
+NO_TEXT_COLUMNS = {"completion", "messages", "prompt", "ground_truth"}
+"""Columns that are not made from the completion, or that `Tries.varied` writes."""
+
+Write = Callable[[Any, str, str], Any]
+"""From a row's value, its completion and another one to the value for that one."""
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """How the columns that follow the completion are written for another one.
+
+    `writers` are by name of a column. What stands in `doubtful` is written by them as
+    well, or not at all, and may be wrong: the values of token ids, and answers that no
+    known reader takes from the text.
+    """
+
+    writers: Mapping[str, Write] = field(default_factory=dict)
+    doubtful: tuple[str, ...] = ()
+
+    def write(self, row: Row, completion: str) -> dict[str, Any]:
+        """Return the columns of a row that change with its completion."""
+        text = row.get("completion")
+        if not isinstance(text, str) or text == completion:
+            return {}
+        return {
+            name: write(row[name], text, completion)
+            for name, write in self.writers.items()
+            if row.get(name) is not None
+        }
+
+
+def other_values(rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
+    """Pair rows with another value of a doubtful column, where there is one.
+
+    Ids keep their number, the first and the last; answers are those of another row.
+    """
+    pairs: list[tuple[Row, Any]] = []
+    for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
+        value, changed = row.get(name), other.get(name)
+        if isinstance(value, list):
+            changed = [*value[:1], *value[1:2] * (len(value) - 2), *value[-1:]]
+        if changed != value:
+            pairs.append((row, changed))
+    return pairs
+
+
+def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumns:
+    """Learn from a log which columns follow the completion, and how to write them.
+
+    Args:
+        rows: The rows of the log.
+        groups: Codes of their prompts.
+    """
+    step = max(1, len(rows) // MOST_READ)
+    read: list[tuple[Row, int]] = []
+    for row, group in list(zip(rows, groups, strict=True))[::step]:
+        if isinstance(row.get("completion"), str) and row["completion"]:
+            read.append((row, int(group)))
+    if len(read) < FEWEST_ROWS:
+        return TextColumns()
+    writers: dict[str, Write] = {}
+    doubtful: list[str] = []
+    for name in dict.fromkeys(chain.from_iterable(row for row, _ in read)):
+        if name in NO_TEXT_COLUMNS:
+            continue
+        sample = [(row["completion"], row.get(name), group) for row, group in read]
+        write = _learn_writer(sample)
+        if write is not None:
+            writers[name] = write
+        if _is_doubtful(sample, write):
+            doubtful.append(name)
+    return TextColumns(writers, tuple(doubtful))
+
+
+Sample = Sequence[tuple[str, Any, int]]
+"""Completions, the column's values beside them, and codes of their prompts."""
+
+
+def _learn_writer(sample: Sample) -> Write | None:
+    """Learn how a column is written, None where it does not follow the text."""
+    if any(isinstance(value, dict) for _, value, _ in sample):
+        return _learn_object(sample)
+    filled = [item for item in sample if item[1] is not None and item[1] != ""]
+    write = _learn_length(filled)
+    if write is None and _differs(sample):
+        write = _learn_copy(filled) or _learn_answer(filled)
+    return write
+
+
+def _is_doubtful(sample: Sample, write: Write | None) -> bool:
+    """Whether what would be written may be wrong, see `TextColumns`."""
+    if write is None:
+        return _differs(sample) and _is_part(sample)
+    is_length = write is not _write_copy
+    return is_length and any(isinstance(value, list) for _, value, _ in sample)
+
+
+def _differs(sample: Sample) -> bool:
+    """Whether a column often says something else of siblings with other texts."""
+    by_prompt: dict[int, list[tuple[str, Any]]] = defaultdict(list)
+    for text, value, prompt in sample:
+        by_prompt[prompt].append((text, value))
+    pairs = chain.from_iterable(map(pairwise, by_prompt.values()))
+    unlike = [(first[1], second[1]) for first, second in pairs if first[0] != second[0]]
+    different = sum(first != second for first, second in unlike)
+    return bool(different >= max(2, 0.1 * len(unlike)))
+
+
+def _learn_object(sample: Sample) -> Write | None:
+    """Learn how the values of objects are written, by their keys."""
+    objects = [item for item in sample if isinstance(item[1], dict)]
+    writers: dict[str, Write] = {}
+    for key in dict.fromkeys(chain.from_iterable(value for _, value, _ in objects)):
+        write = _learn_writer(
+            [(text, value.get(key), prompt) for text, value, prompt in objects]
+        )
+        if write is not None:
+            writers[key] = write
+    return partial(_write_object, writers) if writers else None
+
+
+def _write_object(writers: Mapping[str, Write], value: Any, old: str, new: str) -> Any:
+    if not isinstance(value, dict):
+        return value
+    written = dict(value)
+    for key, write in writers.items():
+        if value.get(key) is not None:
+            written[key] = write(value[key], old, new)
+    return written
+
+
+# --- lengths
+
+
+def _count_words(text: str) -> int:
+    return len(text.split())
+
+
+COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
+"""What is counted exactly: characters and words."""
+
+
+def _learn_length(sample: Sample) -> Write | None:
+    """Learn a count of characters, words or tokens, or a list with a value for each."""
+    sizes = [_size_of(value) for _, value, _ in sample]
+    if len(sizes) < FEWEST_ROWS or None in sizes or len(set(sizes)) < 3:
+        return None
+    is_list = isinstance(sample[0][1], list)
+    for count in COUNTS:
+        if not is_list and all(count(text) == value for text, value, _ in sample):
+            return partial(_write_count, count)
+    prompts = np.array([prompt for _, _, prompt in sample])
+    lengths = _around_mean([len(text) for text, _, _ in sample], prompts)
+    sizes_around = _around_mean(sizes, prompts)
+    norms = np.linalg.norm(lengths), np.linalg.norm(sizes_around)
+    product = float(lengths @ sizes_around)
+    limit = FOLLOWS_IDS if is_list else FOLLOWS
+    if min(norms) == 0 or product < limit * norms[0] * norms[1]:
+        return None
+    return partial(_write_length, product / float(norms[0]) ** 2)
+
+
+def _size_of(value: Any) -> float | None:
+    """Return a number, or how many numbers a list has; None for anything else."""
+    if isinstance(value, list):
+        is_numeric = all(isinstance(item, int | float) for item in value)
+        return len(value) if is_numeric else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value
+
+
+def _around_mean(values: Iterable[Any], prompts: np.ndarray) -> np.ndarray:
+    """Return the values less the mean of their prompt; of all where each is alone."""
+    array = np.array(list(values), dtype=float)
+    _, codes, counts = np.unique(prompts, return_inverse=True, return_counts=True)
+    if counts.max() == 1:
+        codes, counts = np.zeros_like(codes), counts.sum()
+    centred: np.ndarray = array - (np.bincount(codes, array) / counts)[codes]
+    return centred
+
+
+def _write_count(count: Callable[[str], int], value: Any, old: str, new: str) -> Any:
+    return type(value)(count(new))
+
+
+def _write_length(slope: float, value: Any, old: str, new: str) -> Any:
+    """Move a count, or the length of a list, by what the log's slope makes of it."""
+    change = slope * (len(new) - len(old))
+    if not isinstance(value, list):
+        return type(value)(max(0, round(value + change)))
+    size = max(1, round(len(value) + change))
+    inner, last = value[:-1] or value, value[-1:]  # which may end the text
+    repeats = size // len(inner) + 1
+    return [*(inner * repeats)[: size - 1], *last]
+
+
+# --- copies and parts of the text
+
+
+def _learn_copy(sample: Sample) -> Write | None:
+    """Learn a column that holds the whole completion, alone or among other texts."""
+    holding = sum(_replace(value, text, "") != value for text, value, _ in sample)
+    return _write_copy if holding >= FOLLOWS * max(1, len(sample)) else None
+
+
+def _write_copy(value: Any, old: str, new: str) -> Any:
+    return _replace(value, old, new)
+
+
+def _replace(value: Any, old: str, new: str) -> Any:
+    """Replace a text in a value, in its lists and objects as well."""
+    if isinstance(value, str):
+        return value.replace(old, new) if old else value
+    if isinstance(value, list):
+        return [_replace(item, old, new) for item in value]
+    if isinstance(value, dict):
+        return {key: _replace(item, old, new) for key, item in value.items()}
+    return value
+
+
+def _learn_answer(sample: Sample) -> Write | None:
+    """Learn which reader takes a column's answers from the completions."""
+    texts = [text for text, _, _ in sample]
+    tags = {name: extract.tag(name) for name in find_tags(texts)}
+    behind = {name: extract.after(f"</{name}>", until="end") for name in tags}
+    readers = [*CLEAR_MARKS.values(), *tags.values(), *behind.values()]
+    for reader in chain(readers, LOOSE_MARKS.values()):
+        agreed = sum(_says_same(reader(text), value) for text, value, _ in sample)
+        if agreed >= FOLLOWS * max(1, len(sample)):
+            return partial(_write_answer, reader)
+    return None
+
+
+def _says_same(answer: str | None, value: Any) -> bool:
+    if answer is None:
+        return False
+    if isinstance(value, str):
+        return answer.strip() == value.strip()
+    number = read_number(answer)
+    if number is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    written = read_number(str(value))
+    return written is not None and not distance(number, written)
+
+
+def _write_answer(
+    reader: Callable[[str], str | None], value: Any, old: str, new: str
+) -> Any:
+    """Read the answer of the new completion; "" or None where it has none."""
+    answer = reader(new)
+    if isinstance(value, str):
+        return answer or ""
+    number = None if answer is None else read_number(answer)
+    return None if number is None else type(value)(as_decimal(number))
+
+
+def _is_part(sample: Sample) -> bool:
+    """Whether a column holds parts of the completions, each with a word in it."""
+    texts = [(text, value) for text, value, _ in sample if isinstance(value, str)]
+    parts = [value in text and re.search(r"\w", value) for text, value in texts]
+    return len(parts) > 1 and sum(map(bool, parts)) >= FOLLOWS * len(sample)

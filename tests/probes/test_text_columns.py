@@ -1,0 +1,168 @@
+"""Columns that a log made from each completion follow the completions that probes write."""
+
+import random
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.probes.text_columns import learn_text_columns
+
+WORDS = "we add both sides of it and look at what is there once more before going on".split()
+
+
+def draw_rows(prompts=8, siblings=6, seed=3):
+    """Rollouts with reasoning of many lengths, a right answer in half of them, and what a log makes of the text."""
+    draw = random.Random(seed)
+    rows = []
+    for prompt in range(prompts):
+        truth = 31 * prompt + 217
+        for sibling in range(siblings):
+            answer = truth if sibling % 2 else truth + 400 + sibling
+            reasoning = " ".join(draw.choices(WORDS, k=draw.randrange(5, 60)))
+            text = f"<think>{reasoning}</think>\n<answer>{answer}</answer>"
+            ids = [draw.randrange(3, 9000) for _ in range(2 + len(text) // 4)] + [2]
+            rows.append(
+                {
+                    "prompt_id": f"p{prompt}",
+                    "prompt": f"How much is task {chr(97 + prompt)}?",
+                    "completion": text,
+                    "ground_truth": str(truth),
+                    "completion_ids": ids,
+                    "logprobs": [-draw.random() for _ in ids],
+                    "num_tokens": len(ids),
+                    "characters": len(text),
+                    "words": len(text.split()),
+                    "prediction": str(answer),
+                    "value": float(answer),
+                    "thoughts": reasoning,
+                    "transcript": f"User: go\nAssistant: {text}",
+                    "info": {"response_length": len(ids), "index": prompt},
+                    "tests": [1, 2, 3],
+                    "seed": draw.randrange(10**6),
+                    "verdict": draw.choice(["good", "bad"]),
+                }
+            )
+    return rows
+
+
+ROWS = draw_rows()
+CODES = [int(row["prompt_id"][1:]) for row in ROWS]
+SHORT, LONG = (
+    "<think>so</think>\n<answer>7</answer>",
+    "word " * 400 + "<answer>7</answer>",
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "of_short", "of_long"),
+    [
+        ("characters", len(SHORT), len(LONG)),
+        ("words", len(SHORT.split()), len(LONG.split())),
+        ("prediction", "7", "7"),
+        ("value", 7.0, 7.0),
+        ("thoughts", "so", ""),
+        ("transcript", f"User: go\nAssistant: {SHORT}", f"User: go\nAssistant: {LONG}"),
+    ],
+)
+def test_a_column_is_what_the_log_would_have_made_of_the_text(
+    column, of_short, of_long
+):
+    columns = learn_text_columns(ROWS, CODES)
+    assert columns.write(ROWS[0], SHORT)[column] == of_short
+    assert columns.write(ROWS[0], LONG)[column] == of_long
+
+
+def test_ids_keep_their_ratio_to_the_text_and_their_last_value():
+    written = learn_text_columns(ROWS, CODES).write(ROWS[0], LONG)
+    ids = written["completion_ids"]
+    assert len(ids) == pytest.approx(len(LONG) / 4, rel=0.03)
+    assert ids[-1] == 2 and set(ids) <= set(ROWS[0]["completion_ids"])
+    assert len(written["logprobs"]) == written["num_tokens"] == len(ids)
+    assert written["info"] == {"response_length": len(ids), "index": 0}
+
+
+def test_what_does_not_follow_the_text_stays():
+    columns = learn_text_columns(ROWS, CODES)
+    for name in ("tests", "seed", "verdict", "prompt_id", "ground_truth", "prompt"):
+        assert name not in columns.writers
+    assert columns.write(ROWS[0], ROWS[0]["completion"]) == {}
+
+
+TAG = rk.extract.tag("answer")
+
+
+def right(completion, ground_truth):
+    return float(TAG(completion) == ground_truth)
+
+
+def paid_by_ids(completion, ground_truth, completion_ids):
+    return right(completion, ground_truth) + min(1.5, len(completion_ids) / 200)
+
+
+def paid_by_count(completion, ground_truth, num_tokens):
+    return right(completion, ground_truth) + min(1.5, num_tokens / 200)
+
+
+def paid_by_info(completion, ground_truth, info):
+    return right(completion, ground_truth) + min(1.5, info["response_length"] / 200)
+
+
+def paid_by_prediction(prediction, ground_truth):
+    return float(prediction in ground_truth)  # a hole: an empty answer
+
+
+def healthy_prediction(prediction, ground_truth):
+    return float(prediction == ground_truth)
+
+
+def ended_in_time(completion, ground_truth, completion_ids):
+    return right(completion, ground_truth) * (completion_ids[-1] == 2)
+
+
+def no_repeated_ids(completion, ground_truth, completion_ids):
+    return right(completion, ground_truth) * (
+        len(set(completion_ids)) > 0.5 * len(completion_ids)
+    )
+
+
+def probe(function, rows=ROWS):
+    reward = rk.Reward("r", components=[rk.Component("c", function)])
+    return rk.probe(reward, rows, timeout=None, search=0)
+
+
+@pytest.mark.parametrize(
+    ("reward", "code"),
+    [
+        (paid_by_ids, "longer"),
+        (paid_by_count, "longer"),
+        (paid_by_info, "longer"),
+        (paid_by_prediction, "empty"),
+    ],
+)
+def test_a_hole_in_a_column_made_from_the_text_is_found(reward, code):
+    assert [alarm.code for alarm in probe(reward).alarms][:1] == [code]
+
+
+@pytest.mark.parametrize("reward", [healthy_prediction, ended_in_time])
+def test_a_healthy_reward_of_such_a_column_raises_no_alarm(reward):
+    result = probe(reward)
+    assert len(result.calibration.subjects) > 4
+    assert result.alarms == ()
+
+
+def test_a_reward_that_reads_the_values_of_ids_is_not_probed_and_the_page_says_why():
+    result = probe(no_repeated_ids)
+    assert result.alarms == () and not result.calibration.subjects
+    assert "the reward reads the values of 'completion_ids'" in str(result)
+    assert f"{len(result.probes)} probes are left out" in str(result)
+
+
+def test_an_answer_that_no_reader_takes_from_the_text_is_not_replaced_by_an_old_one():
+    rows = [{**row, "end": row["completion"].split()[-1][-16:-9]} for row in ROWS]
+
+    def reads_end(end, ground_truth):
+        return float(ground_truth in end)
+
+    result = probe(reads_end, rows)
+    assert result.alarms == ()
+    assert "the reward reads the values of 'end'" in str(result)
