@@ -191,6 +191,7 @@ OTHER_FAMILIES = {
 EXPECTATIONS = {
     "wrong": "must not be paid",
     "right": "must be paid",
+    "place": "must be paid wherever other text stands",
     "form": "must not be paid as the form is",
     "mark": "must earn no more than without a mark",
     "more": "must not be paid ever more",

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -150,13 +150,19 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
 
 
 def _run_once(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
-    rows: list[tuple[Subject, str, Mapping[str, Any]]] = []
+    """Try attempts; a completion that several of them share is scored once."""
+    rows: dict[tuple[Any, ...], tuple[Subject, str, Mapping[str, Any]]] = {}
+    keys: list[list[tuple[Any, ...]]] = []
     for _, subject, attempt in plans:
-        rows += [(subject, *row) for row in attempt.rows]
-    outcomes = iter(tries.on(rows))
+        keys.append([])
+        for text, columns in attempt.rows:
+            key = id(subject), text, id(columns) if columns else 0
+            rows[key] = subject, text, columns
+            keys[-1].append(key)
+    outcomes = dict(zip(rows, tries.on(rows.values()), strict=True))
     return [
-        ProbeTrial(*plan, tuple(islice(outcomes, len(plan[2].completions))))
-        for plan in plans
+        ProbeTrial(*plan, tuple(map(outcomes.__getitem__, of_plan)))
+        for plan, of_plan in zip(plans, keys, strict=True)
     ]
 
 
@@ -274,6 +280,8 @@ def find_fall(
         lost = 1.0 if math.isnan(reward) else min(1.0, 1 - scale.gain(reward))
         limit = LAYOUT_LOST if probe.knows == LAYOUT else RIGHT_LOST
         return Fall(trial, lost) if lost >= limit + noise else None
+    if probe.expects == "place":
+        return _find_loss_by_place(trial, scale, noise)
     if math.isnan(reward):
         return None
     if probe.expects == "more":
@@ -293,6 +301,15 @@ def find_fall(
     limit = paid_from(probe, graded=graded)
     limit += -noise if probe.knows == "near" else noise
     return Fall(trial, gain) if gain >= limit else None
+
+
+def _find_loss_by_place(trial: ProbeTrial, scale: Scale, noise: float) -> Fall | None:
+    """Find a right answer that is unpaid where the same answer is paid elsewhere."""
+    first, *others = map(scale.gain, trial.rewards)
+    if math.isnan(first):
+        first = 0.0
+    lost = min(others) - first
+    return Fall(trial, min(1.0, lost)) if lost >= RIGHT_LOST + noise else None
 
 
 def _find_rise(trial: ProbeTrial, scale: Scale, noise: float) -> Fall | None:
@@ -317,7 +334,7 @@ def paid_from(probe: Strategy, *, graded: bool) -> float:
 
 def expected_rewards(probe: Strategy, scale: Scale) -> RewardRange:
     """Return the rewards that a completion of this probe should earn."""
-    if probe.expects == "right":
+    if probe.expects in ("right", "place"):
         return scale.right - (1 - FULL_MARKS) * scale.span, scale.right + scale.span
     if probe.expects == "more":
         return scale.wrong, scale.right + 0.1 * scale.span

@@ -13,11 +13,12 @@ from rewardkit.strategies import (
     guesses,
     near_misses,
     notations,
+    surroundings,
     values,
 )
 from rewardkit.strategies.strategy import Strategy
 
-MODULES = (guesses, near_misses, values, notations, added_text)
+MODULES = (guesses, near_misses, values, notations, surroundings, added_text)
 
 
 def strategies_in(module: ModuleType) -> Iterator[Strategy]:

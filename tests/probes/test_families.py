@@ -5,7 +5,17 @@ import re
 from dataclasses import replace
 
 import pytest
-from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, tags
+from planted_probes import (
+    CLEAN,
+    DATA,
+    PLANTED,
+    asked,
+    inside,
+    made,
+    probed,
+    strict,
+    tags,
+)
 
 import rewardkit as rk
 from rewardkit.probes.findings.causes import EXPLAINS
@@ -133,6 +143,74 @@ def test_what_a_right_answer_loses_by_is_named(score, data, code, alarm, lost):
         assert code != "loses_notation" or (
             rates["point_zero"] == 1.0 and "thousands" not in rates
         )
+
+
+HASHED = [
+    {
+        **row,
+        "prompt": f"How many are there in {row['prompt_id']}?",
+        "completion": f"We count.\n#### {inside(row['completion'])}",
+    }
+    for row in DATA["numbers"]
+]
+
+
+def after_hashes(text, truth):
+    return text.rpartition("#### ")[2].split("\n")[0].strip() == truth
+
+
+PLACES = {
+    "the last characters": (
+        lambda text, truth: strict(text[-200:], truth),
+        DATA["numbers"],
+        ["text_behind"],
+    ),
+    "the first characters": (
+        lambda text, truth: strict(text[:250], truth),
+        DATA["numbers"],
+        ["text_before"],
+    ),
+    "the last line": (
+        lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
+        HASHED,
+        ["words_behind"],
+    ),
+    "the whole text": (after_hashes, HASHED, []),
+    "a limit of length": (
+        lambda text, truth: len(text) < 500 and strict(text, truth),
+        DATA["numbers"],
+        [],
+    ),
+    "less and less for length": (
+        lambda text, truth: strict(text, truth) * max(0.0, 1 - len(text) / 900),
+        DATA["numbers"],
+        [],
+    ),
+    "a strict form": (
+        lambda text, truth: text.rstrip().endswith("</answer>") and strict(text, truth),
+        DATA["numbers"],
+        [],
+    ),
+    "the last line, as the prompt asks": (
+        lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
+        asked("Put the answer on the last line, behind ####.", HASHED),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("score", "rows", "codes"), PLACES.values(), ids=PLACES)
+def test_a_right_answer_that_other_text_loses_is_told_from_limits_and_strict_forms(
+    score, rows, codes
+):
+    def pays(completion, ground_truth):
+        return score(completion, ground_truth)
+
+    only = ["text_behind", "text_before", "words_behind"]
+    found = probed(pays, rows, only=only).findings
+    assert [(item.code, item.severity) for item in found] == [
+        (code, "warn") for code in codes
+    ]
 
 
 FORMS = {

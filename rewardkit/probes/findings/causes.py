@@ -70,11 +70,18 @@ choice."""
 LEAST_LOST_ROLLOUTS = 2  # the same as a number: one may be a slip
 
 HOLE_CODES = tuple(
-    probe.name for probe in STRATEGIES if probe.family not in ("equivalents", "hang")
+    probe.name
+    for probe in STRATEGIES
+    if probe.knows not in (LAYOUT, NOTATION) and probe.family != "hang"
 )
 """Strategies that are the code of their finding; the others have codes of their own."""
 
-KINDS_BY_EXPECTATION = {"right": "loses", "form": "fooled", "more": "more"}
+KINDS_BY_EXPECTATION = {
+    "right": "loses",
+    "place": "loses",
+    "form": "fooled",
+    "more": "more",
+}
 
 # --- holes
 
@@ -160,7 +167,7 @@ def _make_hole(
     )
     subjects = [fall.trial.subject for fall in falls]
     threshold = paid_from(probe, graded=False)
-    if probe.expects == "right":
+    if probe.expects in ("right", "place"):
         threshold = RIGHT_LOST
     return observed.finding(
         CONTAINMENT if root == CONTAINMENT else probe.name,
@@ -178,6 +185,7 @@ def _make_hole(
         knows=probe.knows,
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
+        length=len(falls[0].trial.attempt.completions[0]) - len(subjects[0].reference),
         also=[member.probe.name for member in members if member is not tally],
         takes_part=any(member.probe.name in PARTS_OF_TRUTH for member in members),
         takes_more=any(member.probe.name in MORE_THAN_TRUTH for member in members),

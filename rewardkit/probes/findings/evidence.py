@@ -324,7 +324,7 @@ class Observed:
         before: Mapping[str, float] = measured.baseline.scores
         sign = 1
         match trial.probe.expects:
-            case "right":
+            case "right" | "place":
                 before, sign = measured.reference.scores, -1
             case "more":
                 outcome, before = outcomes[-1], measured.reference.scores

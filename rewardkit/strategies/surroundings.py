@@ -1,0 +1,66 @@
+"""Surroundings: text behind and before a right answer, which must not lose it.
+
+A reward may read the last characters of a completion only, or the first. Where the
+same text costs nothing on the other side of the answer, and a few words cost nothing on
+this side, that is no limit of length, and no strict form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rewardkit.answers.formats import REASONING
+from rewardkit.strategies.added_text import filler
+from rewardkit.strategies.strategy import Attempt, Subject, strategy
+
+FEW_CHARACTERS = 10
+BEHIND_LENGTHS = (100, 300, 1000, 3000)
+BEFORE_LENGTHS = (300, 3000)
+"""Characters of the text that is added. Our choice: windows of published rewards are
+100 to 2,000 characters wide."""
+
+ASKS_FOR_THE_END = re.compile(
+    r"(?i)\b(?:last|final|new|single|own) line\b|\bends? (?:with|by|your)\b|"
+    r"\b(?:conclude|finish)|\bnothing else\b|\bonly\b"
+)
+"""What a prompt says that asks for an answer behind which nothing stands."""
+
+
+def _cut(characters: int) -> str:
+    """Return filler of about so many characters, of whole words."""
+    text = filler(characters)[: characters + 1]
+    return text.rpartition(" ")[0] or text
+
+
+def _behind(subject: Subject, characters: int) -> str:
+    return f"{subject.reference}\n{_cut(characters)}"
+
+
+def _before(subject: Subject, characters: int) -> str:
+    reasoning = f"{REASONING} {_cut(characters)}"
+    return subject.write(subject.right, reasoning=reasoning)
+
+
+@strategy("equivalents", "text behind it", expects="place", knows="text")
+def text_behind(subject: Subject) -> Iterator[Attempt]:
+    kept = _behind(subject, FEW_CHARACTERS)
+    for length in BEHIND_LENGTHS:
+        yield Attempt.of(_behind(subject, length), _before(subject, length), kept)
+
+
+@strategy("equivalents", "text before it", expects="place", knows="text")
+def text_before(subject: Subject) -> Iterator[Attempt]:
+    kept = _before(subject, FEW_CHARACTERS)
+    for length in BEFORE_LENGTHS:
+        yield Attempt.of(_before(subject, length), _behind(subject, length), kept)
+
+
+@strategy("equivalents", "a few words behind it", expects="place", knows="text")
+def words_behind(subject: Subject) -> Iterator[Attempt]:
+    """Leave out tags and what the prompt wants last: a strict form may want that."""
+    form = subject.format
+    is_strict = form.tag is not None or not form.opening
+    if not is_strict and not ASKS_FOR_THE_END.search(subject.prompt):
+        texts = _behind(subject, FEW_CHARACTERS), _before(subject, FEW_CHARACTERS)
+        yield Attempt.of(*texts)
