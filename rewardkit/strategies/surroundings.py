@@ -15,10 +15,11 @@ from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Attempt, Subject, strategy
 
 FEW_CHARACTERS = 10
-BEHIND_LENGTHS = (100, 300, 1000, 3000)
+BEHIND_LENGTHS = (100, 300, 1000)
 BEFORE_LENGTHS = (300, 3000)
 """Characters of the text that is added. Our choice: windows of published rewards are
 100 to 2,000 characters wide."""
+FAR_BEHIND = 3000  # seldom written, so that it is for information
 
 ASKS_FOR_THE_END = re.compile(
     r"(?i)\b(?:last|final|new|single|own) line\b|\bends? (?:with|by|your)\b|"
@@ -47,6 +48,13 @@ def text_behind(subject: Subject) -> Iterator[Attempt]:
     kept = _behind(subject, FEW_CHARACTERS)
     for length in BEHIND_LENGTHS:
         yield Attempt.of(_behind(subject, length), _before(subject, length), kept)
+
+
+@strategy("equivalents", "long text behind it", expects="place", knows="known")
+def text_far_behind(subject: Subject) -> Iterator[Attempt]:
+    kept = _behind(subject, FEW_CHARACTERS)
+    texts = _behind(subject, FAR_BEHIND), _before(subject, FAR_BEHIND)
+    yield Attempt.of(*texts, kept)
 
 
 @strategy("equivalents", "text before it", expects="place", knows="text")
