@@ -109,6 +109,7 @@ def test_a_log_with_two_totals_says_which_was_taken_where_they_differ(second, sa
         ([12, 4], "label", "numbers are the truth"),
         ([1, 0], None, "verdicts are none"),
         (["correct", None], None, "nor are they in words"),
+        ([["a", "b"], ["b"]], None, "sets of labels stay labels"),
     ],
 )
 def test_a_column_called_label_is_the_truth_unless_it_says_what_is_right(

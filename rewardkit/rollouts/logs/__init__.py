@@ -82,10 +82,10 @@ def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
     if not columns.keys().isdisjoint({*ALIASES["ground_truth"], *keep}):
         return {}
     for name in ("label", "labels"):
-        texts = {
-            str(cell).lower() for cell in columns.get(name, ()) if cell is not None
-        }
-        if texts - VERDICT_WORDS:
+        cells = [cell for cell in columns.get(name, ()) if cell is not None]
+        # a list is a set of labels, which a reward takes as it is
+        is_plain = set(map(type, cells)) <= {str, int, float}
+        if is_plain and {str(cell).lower() for cell in cells} - VERDICT_WORDS:
             return {"ground_truth": name}
     return {}
 
