@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
+from itertools import chain
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 from rewardkit.rewards.fingerprint import Recorded, user_code
 from rewardkit.rewards.reward import ROLLOUT, Columns, Reward, Rows
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.calls import Calls, as_field, as_list, as_score
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
 from rewardkit.scoring.reuse import cannot_call
@@ -65,6 +67,103 @@ def copy_value(value: Any) -> Any:
         return copy.deepcopy(value)
     except CAUGHT:
         return value
+
+
+class MadeColumn(Sequence[Any]):
+    """A column whose values are made of those of others, when they are asked for."""
+
+    def __init__(self, make: Callable[..., Any], *columns: Sequence[Any]) -> None:
+        self._make, self._columns = make, columns
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._make, *self._columns)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return list(map(self._make, *[column[place] for column in self._columns]))
+        return self._make(*[column[place] for column in self._columns])
+
+
+def copy_column(values: Sequence[Any]) -> Sequence[Any]:
+    """Return a column whose values a function may change."""
+    if IMMUTABLE.issuperset(map(type, values)):
+        return values
+    return MadeColumn(copy_value, values)
+
+
+class RowColumns(Mapping[str, Sequence[Any]]):
+    """Some rows as columns, each read when it is first asked for.
+
+    `count` is the number of rows; `read` gives a column whose values may be changed.
+    """
+
+    def __init__(
+        self, names: Iterable[str], count: int, read: Callable[[str], Sequence[Any]]
+    ) -> None:
+        self.count, self._read = count, read
+        self._columns: dict[str, Any] = dict.fromkeys(names)
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> RowColumns:
+        """Return these rows, whose values stay as they are."""
+        columns = lists_of_columns(rows)
+        return cls(columns, len(rows), lambda name: copy_column(columns[name]))
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        column: Sequence[Any] | None = self._columns[name]
+        if column is None:
+            column = self._columns[name] = self._read(name)
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Return a column, of ``None`` where the rows have none of this name."""
+        return self[name] if name in self else [None] * self.count
+
+    def without(self, names: Collection[str]) -> RowColumns:
+        """Return the same rows without these columns."""
+        others = [name for name in self if name not in names]
+        return RowColumns(others, self.count, self.__getitem__)
+
+    def beside(
+        self, name: str, make: Callable[[RowColumns], Sequence[Any]]
+    ) -> RowColumns:
+        """Return the same rows with a column that is made of them."""
+
+        def read(column: str) -> Sequence[Any]:
+            return make(self) if column == name else self[column]
+
+        return RowColumns([*self, name], self.count, read)
+
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """Return each row as a dict of its own."""
+        names = tuple(self)
+
+        def make_row(_: int, *values: Any) -> dict[str, Any]:
+            return dict(zip(names, values, strict=True))
+
+        return MadeColumn(make_row, range(self.count), *self.values())
+
+
+class Bound(NamedTuple):
+    """A user's function with the arguments of all calls, a column for each parameter.
+
+    `result` makes a plain value of an answer and of its `result_arguments`.
+    """
+
+    function: Callable[..., Any]
+    positional: Sequence[Sequence[Any]]
+    keywords: Mapping[str, Sequence[Any]]
+    result: Callable[..., Any]
+    result_arguments: Sequence[Sequence[Any]] = ()
 
 
 class Caller:
@@ -116,8 +215,7 @@ class Caller:
             raise cannot_call(self.reward)
         if together is Together.ROW:
             notes = self._new_notes(len(rows), verdicts)
-            column = partial(self._arguments, call, rows)
-            calls = Calls.of(call, column, len(rows), settle, notes)
+            calls = self._calls(call, [rows.tolist()], settle, notes, in_lists=False)
             answers = answers_of(calls, self.limit)
             if notes:
                 for row, noted in zip(rows.tolist(), notes, strict=True):
@@ -125,27 +223,29 @@ class Caller:
             return answers
         if together is Together.GROUP and self.groups is None:
             return [NEEDS_SIBLINGS] * len(rows)
-        bundles: list[Rows] = [rows] if len(rows) else []
+        bundles = [rows.tolist()] if len(rows) else []
         if together is not Together.ALL and len(rows):
             codes = rows if self.groups is None else self.groups[rows]
             order = np.argsort(codes, kind="stable")
-            bundles = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1)
+            ordered = rows[order].tolist()
+            ends = [*(np.flatnonzero(np.diff(codes[order])) + 1).tolist(), len(rows)]
+            starts = [0, *ends]
+            bundles = [ordered[a:b] for a, b in zip(starts, ends, strict=False)]
         by_row: dict[int, Any] = {}
         while bundles:
             notes = self._new_notes(len(bundles), verdicts)
-            lists = partial(self._lists, call, bundles)
-            calls = Calls.of(call, lists, len(bundles), SETTLE_LISTS[settle], notes)
-            row_by_row: list[Rows] = []
+            settle_list = SETTLE_LISTS[settle]
+            calls = self._calls(call, bundles, settle_list, notes, in_lists=True)
+            row_by_row: list[list[int]] = []
             for place, answer in enumerate(answers_of(calls, self.limit)):
                 bundle = bundles[place]
                 has_failed = isinstance(answer, Reason)
                 if has_failed and together is Together.BATCH and len(bundle) > 1:
-                    row_by_row += list(bundle[:, None])
+                    row_by_row += [[row] for row in bundle]
                     continue
                 if notes is not None:
-                    self._keep_notes(notes[place], bundle.tolist(), verdicts)
-                answers = _spread(answer, len(bundle))
-                by_row.update(zip(bundle.tolist(), answers, strict=True))
+                    self._keep_notes(notes[place], bundle, verdicts)
+                by_row.update(zip(bundle, _spread(answer, len(bundle)), strict=True))
             bundles = row_by_row
         return [by_row[row] for row in rows.tolist()]
 
@@ -169,12 +269,61 @@ class Caller:
         if self.notes is not None and len(rows) == 1:
             self.notes[rows[0]].update(noted)
 
+    def _calls(
+        self,
+        call: Call,
+        bundles: list[list[int]],
+        settle: Callable[[Any], Any],
+        notes: list[dict[str, Any]] | None,
+        *,
+        in_lists: bool,
+    ) -> Calls:
+        """Return the calls for each row of one bundle, or for bundles as lists.
+
+        What a trainer's adapter calls is bound to columns, but for a time limit or what
+        it can only call by itself: there is a column called as the rows are, or the
+        arguments of a row cannot be made.
+        """
+        count = len(bundles) if in_lists else len(bundles[0])
+        bound = self._bind(call, bundles)
+        if bound is not None:
+            return Calls(
+                bound.function,
+                bound.positional,
+                bound.keywords,
+                count,
+                settle,
+                notes,
+                call.is_async,
+                bound.result,
+                bound.result_arguments,
+            )
+        if in_lists:
+            column: Any = partial(self._lists, call, bundles)
+        else:
+            column = partial(self._arguments, call, np.array(bundles[0], dtype=np.intp))
+        return Calls.of(call, column, count, settle, notes)
+
+    def _bind(self, call: Call, bundles: list[list[int]]) -> Bound | None:
+        adapter: Any = call.function
+        bind = getattr(adapter, "bind_columns", None)
+        if bind is None or self.limit or ROLLOUT in self.columns:
+            return None
+        rows = np.array(list(chain.from_iterable(bundles)), dtype=np.intp)
+        read = partial(self._arguments, call, rows)
+        columns = RowColumns(self.columns, len(rows), read)
+        try:
+            bound: Bound = bind(columns, list(map(len, bundles)))
+        except CAUGHT:
+            return None
+        return bound
+
     def _arguments(self, call: Call, rows: Rows, name: str) -> Sequence[Any]:
         """Return the values of a column, copies where a user's code may change them."""
         values = at_rows(self.column(name), rows)
         if not user_code(call.function) or self._is_immutable(name):
             return values
-        return list(map(copy_value, values))
+        return MadeColumn(copy_value, values)
 
     def _is_immutable(self, name: str) -> bool:
         """Return whether no value of a column can be changed in place."""
@@ -183,9 +332,12 @@ class Caller:
             self._immutable[name] = IMMUTABLE.issuperset(types)
         return self._immutable[name]
 
-    def _lists(self, call: Call, bundles: list[Rows], name: str) -> list[Sequence[Any]]:
+    def _lists(
+        self, call: Call, bundles: list[list[int]], name: str
+    ) -> list[Sequence[Any]]:
         """Return the values of a column for each bundle of rows, as new lists."""
-        return [list(self._arguments(call, rows, name)) for rows in bundles]
+        arrays = [np.array(bundle, dtype=np.intp) for bundle in bundles]
+        return [list(self._arguments(call, rows, name)) for rows in arrays]
 
 
 def _spread(answer: list[Any] | Reason, rows: int) -> list[Any]:

@@ -15,7 +15,6 @@ import threading
 import traceback
 from collections.abc import (
     Callable,
-    Coroutine,
     Iterable,
     Iterator,
     Mapping,
@@ -23,11 +22,12 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from types import FunctionType, NoneType
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -64,7 +64,8 @@ class Calls:
     """Calls of one function, for each of its parameters a column with the arguments.
 
     `settle` makes a plain value of an answer, or a Reason why it is none. What a call
-    notes goes into its dict of `notes`.
+    notes goes into its dict of `notes`. A trainer's adapter says by `result` what came
+    of an answer, to which `result_arguments` are added, a column each.
     """
 
     function: Callable[..., Any]
@@ -74,6 +75,8 @@ class Calls:
     settle: Callable[[Any], Any]
     notes: Sequence[dict[str, Any]] | None = None
     is_async: bool = False
+    result: Callable[..., Any] | None = None
+    result_arguments: Sequence[Sequence[Any]] = ()
 
     @classmethod
     def of(
@@ -137,11 +140,75 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     `seconds`. An interrupt ends the latter, and leaves `UNFINISHED` where no answer
     was.
     """
-    function, notes = calls.function, calls.notes
+    if calls.is_async:
+        answers = _await_all(calls, seconds)
+    else:
+        answers = _in_turn(calls)
+    if calls.settle is as_score:
+        return answers
+    if calls.settle is as_field and VALUES.issuperset(map(type, answers)):
+        return answers
+    return list(map(calls.settle, answers))
+
+
+VALUES = frozenset({str, int, float, bool, NoneType, list, dict, Reason})
+"""Types of answers that are values of a field as they are."""
+
+NUMBERS = frozenset({int, float, bool, NoneType})
+"""Types of scores whose taker settles all of them at once."""
+
+
+def _by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
+    """Return a function of positional arguments alone that makes a call, and columns.
+
+    Parameters of a Python function are filled by position as far as they follow one
+    another, which is quicker than by keyword.
+    """
+    function: Callable[..., Any] = calls.function
+    columns, keywords = list(calls.positional), dict(calls.keywords)
+    inner = getattr(function, "__func__", function)  # of a method
+    if type(inner) is FunctionType:
+        code = inner.__code__
+        first = len(columns) + (inner is not function)
+        for name in code.co_varnames[first : code.co_argcount]:
+            if name not in keywords:
+                break
+            columns.append(keywords.pop(name))
+    if not keywords:
+        return function, columns
+    names, count = tuple(keywords), len(columns)
+
+    def call(*arguments: Any) -> Any:
+        named = zip(names, arguments[count:], strict=True)
+        return function(*arguments[:count], **dict(named))
+
+    return call, [*columns, *keywords.values()]
+
+
+def _call_of_row(calls: Calls) -> Callable[[int], Any]:
+    """Return what makes the call of a row; its result, or a coroutine that gives it."""
+    function, columns = _by_position(calls)
 
     def call(row: int) -> Any:
-        keywords = {name: column[row] for name, column in calls.keywords.items()}
-        return function(*[column[row] for column in calls.positional], **keywords)
+        return function(*[column[row] for column in columns])
+
+    def call_for_result(row: int) -> Any:
+        others = [column[row] for column in calls.result_arguments]
+        return calls.result(call(row), *others)  # type: ignore[misc]
+
+    async def await_result(row: int) -> Any:
+        others = [column[row] for column in calls.result_arguments]
+        return calls.result(await call(row), *others)  # type: ignore[misc]
+
+    if calls.result is None:
+        return call
+    return await_result if calls.is_async else call_for_result
+
+
+def _in_turn(calls: Calls) -> list[Any]:
+    """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
+    function, columns = _by_position(calls)
+    call, notes = _call_of_row(calls), calls.notes
 
     def call_and_note(row: int) -> Any:
         assert notes is not None
@@ -151,42 +218,71 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
             finally:
                 notes[row].update(noted)
 
-    if calls.is_async:
-        answers = [UNFINISHED] * calls.count
-        with suppress(KeyboardInterrupt):
-            _wait_for(_together(call, calls, seconds, answers))
-    elif notes is not None:
-        answers = _in_turn(map(call_and_note, range(calls.count)), calls.count)
-    elif calls.positional and not calls.keywords:
-        answers = _in_turn(map(function, *calls.positional), calls.count)
-    else:
-        answers = _in_turn(map(call, range(calls.count)), calls.count)
-    return answers if calls.settle is as_score else list(map(calls.settle, answers))
-
-
-def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
-    """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
+    are_by_row = notes is not None or not columns or bool(calls.result_arguments)
+    call_row = call if notes is None else call_and_note
+    made: Iterator[Any] = map(call_row, range(calls.count))
+    if not are_by_row:
+        made = map(function, *columns)
+        if calls.result is not None:
+            made = map(calls.result, made)
     results: list[Any] = []
-    while len(results) < count:
+    while True:
+        error: BaseException = StopIteration()  # which ends a map
         try:
-            results.extend(calls)  # keeps what came before a call that raised
+            results.extend(made)  # keeps what came before a call that raised
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
-            results.append(reason_of(error))
-        else:
-            # a function that raises StopIteration ends a map
-            if len(results) < count:
-                results.append(reason_of(StopIteration()))
-    return results
+        except BaseException as raised:
+            error = raised
+        if len(results) == calls.count:
+            return results
+        if not are_by_row and not _has_arguments(columns, len(results)):
+            # the columns are out of step behind an argument that cannot be made
+            are_by_row, made = True, map(call_row, range(len(results) + 1, calls.count))
+        results.append(reason_of(error))
 
 
-async def _together(
-    call: Callable[[int], Any], calls: Calls, seconds: float | None, answers: list[Any]
+def _has_arguments(columns: Sequence[Sequence[Any]], row: int) -> bool:
+    """Return whether the arguments of a row can be made, see `MadeColumn`."""
+    try:
+        for column in columns:
+            column[row]
+    except BaseException:
+        return False
+    return True
+
+
+def _await_all(calls: Calls, seconds: float | None) -> list[Any]:
+    """Make the calls of an async function, some at a time; late ones end.
+
+    They run on a loop in a thread of its own, as a notebook's thread has one. The loop
+    stays: a client that a function holds belongs to the loop of its first use.
+    """
+    answers: list[Any] = [UNFINISHED] * calls.count
+    rows = iter(range(calls.count))
+    loop = event_loop(os.getpid(), threading.get_ident())
+    try:
+        made = asyncio.run_coroutine_threadsafe(
+            _share(rows, calls, seconds, answers), loop
+        )
+        made.result()
+    except KeyboardInterrupt:
+        for _ in rows:  # no other call begins
+            pass
+    return list(answers)
+
+
+async def _share(
+    rows: Iterator[int], calls: Calls, seconds: float | None, answers: list[Any]
 ) -> None:
-    """Fill in what calls of an async function give, some at a time; late ones end."""
-    free = asyncio.Semaphore(concurrency(calls.function))
-    report = CALLED.get()
+    """Share the calls of these rows among some tasks, and fill in their answers.
+
+    A call has a task of its own where that shows: it has a time limit, or an earlier
+    one changed the context, or cancelled the task that it ran in.
+    """
+    call, report = _call_of_row(calls), CALLED.get()
+    are_apart = seconds is not None
+    noted_by_row: dict[int, dict[str, Any]] = {}
 
     async def awaited(row: int) -> Any:
         try:
@@ -194,41 +290,49 @@ async def _together(
         except BaseException as error:  # the main thread gets interrupts
             return reason_of(error)
 
-    async def when_free(row: int) -> None:
-        async with free:
-            with listen(calls.notes is not None) as noted:
-                task = asyncio.ensure_future(awaited(row))
-                await asyncio.wait({task}, timeout=seconds)
-            if task.done():
-                answers[row] = task.result()
-                if calls.notes is not None:
-                    calls.notes[row].update(noted)
-            else:
-                task.cancel()
-                answers[row] = Reason(ReasonCode.LATE, seconds=seconds or 0.0)
-            if report:
-                report(noted)
+    async def awaited_and_noted(row: int) -> Any:
+        with listen() as noted:
+            noted_by_row[row] = noted
+            return await awaited(row)
 
-    await asyncio.gather(*map(when_free, range(calls.count)))
+    make_call = awaited if calls.notes is None else awaited_and_noted
+
+    async def make_call_apart(row: int) -> Any:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(make_call(row), context=context.copy())
+        await asyncio.wait({task}, timeout=seconds)
+        if task.done():
+            return task.result()
+        task.cancel()
+        noted_by_row.pop(row, None)
+        return Reason(ReasonCode.LATE, seconds=seconds or 0.0)
+
+    async def make_calls() -> None:
+        nonlocal are_apart
+        task = asyncio.current_task()
+        assert task is not None
+        for row in rows:
+            answers[row] = await (make_call_apart if are_apart else make_call)(row)
+            if calls.notes is not None:
+                calls.notes[row].update(noted_by_row.get(row, {}))
+            if report:
+                report(noted_by_row.get(row, {}))
+            if task.cancelling():
+                are_apart = True
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0)
+            elif copy_context() != context:
+                are_apart = True
+
+    with listen(False):
+        context = copy_context()
+        count = min(concurrency(calls.function), calls.count)
+        await asyncio.gather(*[make_calls() for _ in range(count)])
 
 
 def concurrency(function: Any) -> int:
     """Return how many calls of an async function are made at a time."""
     return int(getattr(function, "concurrency", CONCURRENT_CALLS))
-
-
-def _wait_for(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine on a loop in a thread of its own: a notebook's thread has one.
-
-    The loop stays: a client that a function holds belongs to the loop of its first use.
-    """
-    waiting = asyncio.run_coroutine_threadsafe(
-        coroutine, event_loop(os.getpid(), threading.get_ident())
-    )
-    try:
-        waiting.result()
-    finally:
-        waiting.cancel()  # where this thread was interrupted
 
 
 @lru_cache
@@ -258,6 +362,10 @@ def as_list(
     """Return the answer for several rows as settled values, or why it is no list."""
     if isinstance(answer, Reason):
         return answer
+    if type(answer) is list:
+        as_they_are = VALUES if settle is as_field else NUMBERS
+        if as_they_are.issuperset(map(type, answer)):
+            return list(answer)
     no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=expected)
     if isinstance(answer, str | bytes | Mapping):
         return no_list

@@ -145,11 +145,14 @@ class _Evaluation:
         if self.reuse:
             rows = self.reuse.take_field(name, call, rows, values, outcome)
         answers = self.caller.answers(call, rows, as_field, together)
-        for row, value in zip(rows.tolist(), answers, strict=True):
-            if type(value) is Reason:
-                outcome.leave_out(row, value)
-            else:
-                values[row] = value
+        if len(rows) == len(values) and Reason not in set(map(type, answers)):
+            values[:] = answers
+        else:
+            for row, value in zip(rows.tolist(), answers, strict=True):
+                if type(value) is Reason:
+                    outcome.leave_out(row, value)
+                else:
+                    values[row] = value
         if outcome.reasons:
             self.out.failed.setdefault(name, {}).update(outcome.reasons)
         if self.reuse:

@@ -122,7 +122,11 @@ class Outcomes:
             failed = self.failed.setdefault(name, {})
             for row, reason in reasons.items():
                 failed[places[row]] = reason
+        is_stretch = bool((np.diff(rows) == 1).all())
         for name, values in other.fields.items():
+            if is_stretch and places:
+                self.fields[name][places[0] : places[-1] + 1] = values
+                continue
             for row, value in zip(places, values, strict=True):
                 self.fields[name][row] = value
         if self.notes is not None and other.notes is not None:

@@ -6,23 +6,26 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
+from types import NoneType
 from typing import Any, ClassVar
 
 from rewardkit.errors import CAUGHT, RewardError, preview
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rewards.load import failed
+from rewardkit.scoring.callers import Bound, MadeColumn, RowColumns
 from rewardkit.targets.columns import CANONICAL, Row, uses
 
-Arguments = tuple[Sequence[Any], Mapping[str, Any]]
-"""What a function is called with: by position, and by keyword."""
+Arguments = tuple[Sequence[Sequence[Any]], Mapping[str, Sequence[Any]]]
+"""Columns of what a function is called with: by position, and by keyword."""
 
 
 @dataclass(frozen=True, repr=False)
 class Adapter(Made):
     """Base of the callables that call a function as its trainer would.
 
-    A subclass says in `arguments` how a row is handed over and in `result` what comes
+    A subclass says in `arguments` how rows are handed over and in `result` what comes
     back. `needs` are the columns without which it cannot be called; `method` is what is
     called of an object. Where it is called for several rows `together` it gets a list
     of them: "batch", which may be one, or "group", all siblings.
@@ -57,22 +60,48 @@ class Adapter(Made):
 
     def __call__(self, rollout: Any, *_: Any) -> Any:
         """Return the result for a row (for a list of rows), or an awaitable of it."""
-        positional, keywords = self.arguments(rollout)
-        answer = self.called(*positional, **keywords)
+        rows = RowColumns.of(rollout if self.together else [rollout])
+        bound = self.bind_columns(rows, [rows.count])
+        keywords = {name: column[0] for name, column in bound.keywords.items()}
+        answer = bound.function(*[column[0] for column in bound.positional], **keywords)
+        others = [column[0] for column in bound.result_arguments]
         if self.is_async:
-            return self._await_result(answer, rollout)
-        return self.result(answer, rollout)
+            return _await_result(bound, answer, others)
+        return bound.result(answer, *others)
 
-    async def _await_result(self, answer: Any, rollout: Any) -> Any:
-        return self.result(await answer, rollout)
+    def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Bound:
+        """Return the calls for these rows, one for each or one for so many of them."""
+        positional, keywords = self.arguments(rows)
+        if not self.together:
+            return Bound(self.called, positional, keywords, self._result)
+        lists = [cut(column, sizes) for column in positional]
+        named = {name: cut(column, sizes) for name, column in keywords.items()}
+        starts = [0, *accumulate(sizes)][:-1]
+        for name, value_at in self.shared(rows).items():
+            named[name] = MadeColumn(value_at, starts)
+        return Bound(self.called, lists, named, self._result)
 
-    def arguments(self, rollout: Any) -> Arguments:
-        """Return positional and keyword arguments for a row (for a list of rows)."""
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return for each positional and each keyword argument a value a row."""
         raise NotImplementedError
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
+        """Return the keyword arguments of a call for several rows that are no lists.
+
+        Each is a function of the place of the first of them.
+        """
+        return {}
+
+    def result(self, answer: Any) -> Any:
         """Return the answer as plain values."""
         return plain_values(answer)
+
+    @property
+    def _result(self) -> Callable[..., Any]:
+        """What gives the result of an answer, without a call in between."""
+        if type(self).result is Adapter.result:
+            return plain_values
+        return self.result
 
     def reads(self, column: str) -> bool:
         """Whether the function's own code reads this column, as far as it shows."""
@@ -85,6 +114,19 @@ class Adapter(Made):
     def columns(self, row: Row) -> dict[str, Any]:
         """Return what a data set must call by the function's own names."""
         return {}
+
+
+async def _await_result(bound: Bound, answer: Any, others: list[Any]) -> Any:
+    return bound.result(await answer, *others)
+
+
+def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
+    """Cut a column into new lists of so many values each."""
+    values = column
+    if not isinstance(column, list | MadeColumn):
+        values = list(column)
+    ends = list(accumulate(sizes))
+    return MadeColumn(values.__getitem__, list(map(slice, [0, *ends], ends)))
 
 
 class LacksColumn(KeyError):
@@ -128,7 +170,9 @@ class Key(Made):
             TypeError: It is ``None``, which `none` says is an error.
         """
         score = result
-        if isinstance(result, Mapping):
+        if type(result) is float and self.main:
+            return result
+        if type(result) is dict or isinstance(result, Mapping):
             if self.judged and result.get(self.judged) == 0:
                 return None
             if self.key not in result:
@@ -168,11 +212,21 @@ def make_object(kind: type) -> Any:
         ) from error
 
 
+PLAIN = frozenset({float, int, str, bool, NoneType})
+
+
 def plain_values(answer: Any) -> Any:
     """Return an answer as plain values: arrays and tensors as lists or as a number."""
+    if type(answer) in PLAIN:
+        return answer
+    if type(answer) is dict and PLAIN.issuperset(map(type, answer.values())):
+        if all(type(key) is str for key in answer):
+            return answer.copy()
     if isinstance(answer, Mapping):
         return {str(key): plain_values(value) for key, value in answer.items()}
     if isinstance(answer, list | tuple):
+        if PLAIN.issuperset(map(type, answer)):
+            return list(answer)
         return [plain_values(entry) for entry in answer]
     to_list: Callable[[], Any] | None = getattr(answer, "tolist", None)
     return to_list() if callable(to_list) else answer

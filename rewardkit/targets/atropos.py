@@ -7,14 +7,22 @@ which calls with the completions of one prompt (a list of one message each) and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.component import parameters
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, make_object
-from rewardkit.targets.columns import Row, batch_columns, fill, required_columns
+from rewardkit.targets.columns import (
+    Row,
+    answer_turns,
+    batch_columns,
+    fill,
+    required_columns,
+)
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -27,14 +35,25 @@ from rewardkit.targets.target import (
     require_installed,
 )
 
+OF_COMPLETIONS = ("completion", "rollout_id")
+"""Columns that differ between siblings."""
+
 
 def _group_arguments(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
     """Return the completions of a prompt as messages, and the prompt's columns."""
     turns = [[{"role": "assistant", "content": row.get("completion")}] for row in rows]
     item = dict(rows[0])
-    for name in ("completion", "rollout_id"):  # which differ between siblings
+    for name in OF_COMPLETIONS:
         item.pop(name, None)
     return turns, deepcopy(item)
+
+
+def _value_at(rows: RowColumns, name: str, place: int) -> Any:
+    return rows[name][place]
+
+
+def _no_value(place: int) -> None:
+    return None
 
 
 class Function(Adapter):
@@ -45,11 +64,26 @@ class Function(Adapter):
 
     together = "batch"
 
-    def arguments(self, rollout: Sequence[Row]) -> Arguments:
-        """Return a list of completions, columns by name, and all of them as `item`."""
-        turns, item = _group_arguments(rollout)
-        arguments = {"completions": turns, "item": item, "config": None}
-        return (), fill(self.called, item, arguments)
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the completions, a list of one message each."""
+        texts = rows.column("completion")
+        turns = MadeColumn(answer_turns, texts)
+        return (), fill(self.called, {}, {"completions": turns})
+
+    def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
+        """Return the prompt's columns by name, and all of them as `item`."""
+        item = rows.without(OF_COMPLETIONS)
+        columns: dict[str, Callable[[int], Any]] = {}
+        for name in item:
+            columns[name] = partial(_value_at, item, name)
+        arguments: dict[str, Callable[[int], Any]] = {
+            "completions": _no_value,
+            "item": lambda place: {name: item[name][place] for name in item},
+            "config": _no_value,
+        }
+        shared = fill(self.called, columns, arguments)
+        shared.pop("completions", None)
+        return shared
 
 
 def is_atropos(value: Any) -> bool:

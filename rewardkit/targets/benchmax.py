@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns
-from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
+from rewardkit.scoring.callers import Bound, MadeColumn, RowColumns
+from rewardkit.targets.adapter import Adapter, Arguments, cut, make_object, plain_values
 from rewardkit.targets.columns import (
     Row,
     column_of,
@@ -26,8 +27,9 @@ from rewardkit.targets.columns import (
     from_messages,
     required_columns,
     required_parameters,
+    rows_with_aliases,
     transcript,
-    with_aliases,
+    transcripts,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -124,26 +126,32 @@ class One(Adapter):
                 arguments[name] = name
         return arguments
 
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return what the hook takes of a completion."""
-        values = self.completion_values(rollout)
-        arguments = {name: values[argument] for name, argument in self.takes.items()}
-        return (), fill(self.called, rollout, arguments)
+        arguments = {}
+        for name, argument in self.takes.items():
+            arguments[name] = self.values_of(rows, argument)
+        return (), fill(self.called, rows, arguments)
 
-    def completion_values(self, row: Row, place: int = 0) -> dict[str, Any]:
-        """Return what benchmax hands over of a completion, by name."""
-        values = rollout_fields(row, place)
-        arguments = {
-            **values,
-            "completion": row.get("completion"),
-            "ground_truth": row.get("ground_truth"),
-            "task": values["example_args"],
-        }
-        if self.conversational:
-            arguments["completion"] = values["messages"][-1:]
-        if "rollout" in self.takes.values():
-            arguments["rollout"] = rollout_of(values)
-        return arguments
+    def values_of(self, rows: RowColumns, argument: str) -> Sequence[Any]:
+        """Return what benchmax hands over of each completion under this name."""
+        if argument == "completion" and self.conversational:
+            return MadeColumn(lambda turns: turns[-1:], transcripts(rows))
+        if argument in ("completion", "ground_truth"):
+            return rows.column(argument)
+        if argument == "messages":
+            return transcripts(rows)
+        if argument in ("task", "example_args"):
+            return tasks_of(rows)
+        if argument == "rollout_id" and argument in rows:
+            return MadeColumn(str, rows[argument])
+        places: Sequence[int] = [0] * rows.count
+        if self.together:
+            places = range(rows.count)
+        fields = MadeColumn(rollout_fields, rows.rows(), places)
+        if argument == "rollout":
+            return MadeColumn(rollout_of, fields)
+        return MadeColumn(itemgetter(argument), fields)
 
 
 class Group(One):
@@ -151,23 +159,27 @@ class Group(One):
 
     together = "group"
 
-    def arguments(self, rollout: Any) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return lists of what the hook takes of the completions."""
-        rows = [self.completion_values(row, place) for place, row in enumerate(rollout)]
         lists = {}
         for name, argument in self.takes.items():
-            lists[name] = [row[argument] for row in rows]
+            lists[name] = self.values_of(rows, argument)
         return (), fill(self.called, {}, lists)
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Bound:
+        """Return the calls, and for their results the rollouts of each."""
+        bound = super().bind_columns(rows, sizes)
+        ids = cut(self.values_of(rows, "rollout_id"), sizes)
+        return bound._replace(result_arguments=[ids])
+
+    def result(self, answer: Any, rollout_ids: Sequence[str] = ()) -> Any:
         """Return a dict for each row, in their order. ValueError: one has none."""
         if answer is None:
-            return [None] * len(rollout)
+            return [None] * len(rollout_ids)
         if not isinstance(answer, Mapping):
             return plain_values(list(answer))
         rewards, missing = [], []
-        for place, row in enumerate(rollout):
-            rollout_id = rollout_fields(row, place)["rollout_id"]
+        for rollout_id in rollout_ids:
             if rollout_id in answer:
                 rewards.append(plain_values(answer[rollout_id]))
             else:
@@ -245,9 +257,16 @@ functions = Rewards
 
 
 def task_of(row: Row) -> dict[str, Any]:
-    """Return the example of a completion: the row without what was generated."""
-    example = _without_generated(row)
-    return _without_generated(with_aliases(deepcopy(example)))
+    """Return the example of one completion, see `tasks_of`."""
+    return tasks_of(RowColumns.of([row]))[0]
+
+
+def tasks_of(rows: RowColumns) -> Sequence[dict[str, Any]]:
+    """Return the example of each completion: the row without what was generated."""
+    tasks = rows_with_aliases(rows.without(GENERATED))
+    if "extra_info" not in rows:
+        return tasks
+    return MadeColumn(_without_generated, tasks)
 
 
 def _without_generated(row: Row) -> dict[str, Any]:

@@ -7,15 +7,19 @@ import dis
 import inspect
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import CodeType
-from typing import Any
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType
+from typing import Any, TypeVar
 
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import ALIASES
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 
 Row = Mapping[str, Any]
 """One rollout: column -> value, under canonical names."""
+
+T = TypeVar("T")
 
 CANONICAL: dict[str, str] = {}
 """A parameter's name -> the canonical column that it asks for."""
@@ -108,7 +112,34 @@ def uses(function: Any, parameter: str) -> bool:
     code = getattr(function, "__code__", None)
     if code is None:
         code = getattr(type(function).__call__, "__code__", None)
-    if not isinstance(code, CodeType) or parameter not in code.co_varnames:
+    return not isinstance(code, CodeType) or _reads(code, parameter)
+
+
+def reads_keywords(function: Any) -> bool:
+    """Whether it has ``**kwargs`` and may read them: its own code does, or none shows.
+
+    >>> reads_keywords(lambda completion, **kwargs: len(completion))
+    False
+    """
+    name = keywords_name(function)
+    if name is None:
+        return False
+    if not isinstance(function, FunctionType | MethodType):
+        function = type(function).__call__
+    code = getattr(function, "__code__", None)
+    if hasattr(function, "__wrapped__") or not isinstance(code, CodeType):
+        return True
+    return not SEES_VARIABLES.isdisjoint(code.co_names) or _reads(code, name)
+
+
+SEES_VARIABLES = {"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"}
+"""Functions by which code sees its own variables."""
+
+
+@lru_cache
+def _reads(code: CodeType, parameter: str) -> bool:
+    """Whether code reads a parameter; true where it has none of this name."""
+    if parameter not in code.co_varnames:
         return True
     for instruction in dis.get_instructions(code):
         if instruction.opname.startswith(("STORE", "DELETE", "COPY_FREE", "MAKE_CELL")):
@@ -137,7 +168,7 @@ def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
     return canonical
 
 
-def source_of(parameter: inspect.Parameter, row: Row) -> str | None:
+def source_of(parameter: inspect.Parameter, row: Collection[str]) -> str | None:
     """Return the column of a row that fills a parameter, None for its default.
 
     One without a default takes the column of its name, else the canonical one that it
@@ -177,35 +208,60 @@ def with_aliases(row: Row) -> dict[str, Any]:
     return columns | dict(row)
 
 
+def rows_with_aliases(rows: RowColumns) -> Sequence[dict[str, Any]]:
+    """Return `with_aliases` of each row."""
+    if "extra_info" in rows:
+        return MadeColumn(with_aliases, rows.rows())
+    names = {alias: name for alias, name in CANONICAL.items() if name in rows}
+    names |= {name: name for name in rows}
+    return RowColumns(names, rows.count, lambda alias: rows[names[alias]]).rows()
+
+
+def columns_by_parameter(
+    function: Any, columns: Collection[str], trainer_arguments: Collection[str] = ()
+) -> dict[str, str]:
+    """Return for each parameter that a column fills, which one.
+
+    Those of `trainer_arguments` are left out. Each other parameter takes the column
+    that `source_of` says; ``**kwargs`` gets all columns, and the prompt and the truth
+    also under the names that functions look for.
+    """
+    named = named_parameters(function)
+    sources = {}
+    for name, parameter in named.items():
+        source = source_of(parameter, columns)
+        if source is not None:
+            sources[name] = source
+    if reads_keywords(function):
+        others = {}
+        for name in FAMILIAR:
+            if CANONICAL[name] in columns:
+                others[name] = CANONICAL[name]
+        for name in columns:
+            others[name] = name
+        sources |= {name: others[name] for name in others if name not in named}
+    return {name: sources[name] for name in sources if name not in trainer_arguments}
+
+
+def takes(function: Any, name: str) -> bool:
+    """Whether a function gets what a trainer calls so, in its ``**kwargs`` or not."""
+    return name in named_parameters(function) or reads_keywords(function)
+
+
 def fill(
-    function: Any, row: Row, trainer_arguments: Mapping[str, Any]
-) -> dict[str, Any]:
+    function: Any, row: Mapping[str, T], trainer_arguments: Mapping[str, T]
+) -> dict[str, T]:
     """Return keyword arguments for a function that asks for columns by name.
 
-    `trainer_arguments` are what the trainer hands over itself. Each other parameter
-    takes the column that `source_of` says; ``**kwargs`` gets all columns, and the
-    prompt and the truth also under the names that functions look for.
+    `row` is one row, or all as columns; `trainer_arguments` are what the trainer hands
+    over itself.
     """
-    named, everything = named_parameters(function), takes_all(function)
     arguments = {}
     for name, argument in trainer_arguments.items():
-        if everything or name in named:
+        if takes(function, name):
             arguments[name] = argument
-    for name, parameter in named.items():
-        source = source_of(parameter, row)
-        if source is not None and name not in trainer_arguments:
-            arguments[name] = row[source]
-    if not everything:
-        return arguments
-    columns = {}
-    for name in FAMILIAR:
-        if CANONICAL[name] in row:
-            columns[name] = row[CANONICAL[name]]
-    columns |= row
-    for name, column in columns.items():
-        if name not in named and name not in trainer_arguments:
-            arguments[name] = column
-    return arguments
+    sources = columns_by_parameter(function, row.keys(), trainer_arguments)
+    return arguments | {name: row[source] for name, source in sources.items()}
 
 
 def required_columns(
@@ -336,6 +392,38 @@ def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     turns, prompt = transcript(row), row.get("prompt")
     start = len(prompt) if isinstance(prompt, list) else _first_answer(turns)
     return turns[:start], turns[start:]
+
+
+def split_column(rows: RowColumns, name: str) -> Sequence[list[dict[str, Any]]]:
+    """Return the turns of each `prompt`, or those of each `completion`."""
+    prompts = rows.column("prompt")
+    are_texts = {str}.issuperset(map(type, prompts))
+    if name == "completion" and are_texts and "messages" not in rows:
+        return MadeColumn(answer_turns, rows.column(name))
+    others = set(rows) - {"prompt", "completion", "messages"}
+    place = 0 if name == "prompt" else 1
+    return MadeColumn(lambda row: split(row)[place], rows.without(others).rows())
+
+
+def answer_turns(text: Any) -> list[dict[str, Any]]:
+    """Return a completion as the assistant's one turn."""
+    return [{"role": "assistant", "content": text}]
+
+
+def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
+    """Return the `transcript` of each row."""
+    prompts = rows.column("prompt")
+    are_texts = {str}.issuperset(map(type, prompts))
+    if not are_texts or "messages" in rows:
+        return MadeColumn(transcript, rows.rows())
+    return MadeColumn(_two_turns, prompts, rows.column("completion"))
+
+
+def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "content": completion},
+    ]
 
 
 def generated_texts(row: Row) -> list[str]:

@@ -8,10 +8,10 @@ takes a list ("batch", the default) or one dict.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import Row, required_parameters
 from rewardkit.targets.exported import RewardHolder
@@ -25,28 +25,23 @@ from rewardkit.targets.target import (
 )
 
 RESPONSE_LENGTH = "response_length"
+NOT_LOGGED = object()
 
 
 class Function(Adapter):
     """A function of a dict with response, its length in tokens and truth."""
 
-    def arguments(self, rollout: Row) -> Arguments:
-        """Return the dict of one rollout."""
-        return [_input(rollout)], {}
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the dict of each rollout."""
+        return [_inputs(rows)], {}
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def result(self, answer: Any) -> Any:
         """Return the function's dict, in plain values.
 
         Raises:
             ValueError: it is no dict, or has no "overall", which EasyR1 pays.
         """
-        scores = plain_values(answer)
-        if not isinstance(scores, Mapping) or "overall" not in scores:
-            raise ValueError(
-                f"returned {scores!r} for a response; EasyR1 expects a dict with "
-                "'overall'"
-            )
-        return scores
+        return _checked_scores(answer)
 
 
 class Functions(Function):
@@ -54,24 +49,36 @@ class Functions(Function):
 
     together = "batch"
 
-    def arguments(self, rollout: Any) -> Arguments:
-        """Return the dicts of the rollouts."""
-        return [[_input(row) for row in rollout]], {}
-
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def result(self, answer: Any) -> Any:
         """Return the dicts. ValueError: it is no list of them."""
         if not isinstance(answer, list):
             raise ValueError(
                 f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'"
             )
-        return [super(Functions, self).result(scores, rollout) for scores in answer]
+        return list(map(_checked_scores, answer))
 
 
-def _input(row: Row) -> dict[str, Any]:
-    """Return what the function gets of a rollout; length in words if not logged."""
-    text, truth = row.get("completion"), row.get("ground_truth")
-    length = row.get(RESPONSE_LENGTH, len(str(text).split()))
-    return {"response": text, RESPONSE_LENGTH: length, "ground_truth": deepcopy(truth)}
+def _checked_scores(answer: Any) -> Any:
+    scores = plain_values(answer)
+    if type(scores) is not dict or "overall" not in scores:
+        raise ValueError(
+            f"returned {scores!r} for a response; EasyR1 expects a dict with 'overall'"
+        )
+    return scores
+
+
+def _inputs(rows: RowColumns) -> Sequence[dict[str, Any]]:
+    """Return what the function gets of rollouts; length in words if not logged."""
+    texts, truths = rows.column("completion"), rows.column("ground_truth")
+    if RESPONSE_LENGTH in rows:
+        return MadeColumn(_input, texts, truths, rows[RESPONSE_LENGTH])
+    return MadeColumn(_input, texts, truths)
+
+
+def _input(text: Any, truth: Any, length: Any = NOT_LOGGED) -> dict[str, Any]:
+    if length is NOT_LOGGED:
+        length = len(str(text).split())
+    return {"response": text, RESPONSE_LENGTH: length, "ground_truth": truth}
 
 
 REWARD_TYPES = {"batch": Functions, "sequential": Function}
@@ -133,7 +140,7 @@ functions = ComputeScore
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     """Call the file by the lines of `compute_reward_batch`, written again here."""
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
-    rewards = import_file(path).compute_score([_input(row) for row in rows])
+    rewards = import_file(path).compute_score(list(_inputs(RowColumns.of(rows))))
     return Called.of_dicts(caller, rewards, "overall")
 
 

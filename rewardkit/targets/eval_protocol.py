@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.component import parameters
+from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,
@@ -21,7 +21,7 @@ from rewardkit.targets.columns import (
     required_columns,
     required_parameters,
     takes_all,
-    transcript,
+    transcripts,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -39,13 +39,12 @@ from rewardkit.targets.target import (
 class Function(Adapter):
     """A function of a conversation."""
 
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the conversation, and the columns it asks for."""
-        row = deepcopy(dict(rollout))
-        row.pop("messages", None)
-        return (), fill(self.function, row, {"messages": deepcopy(transcript(rollout))})
+        messages = {"messages": transcripts(rows)}
+        return (), fill(self.function, rows.without({"messages"}), messages)
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def result(self, answer: Any) -> Any:
         """Return the score and the metrics, ``None`` where they are not valid.
 
         ValueError: it is no such result.

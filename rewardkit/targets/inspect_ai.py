@@ -19,6 +19,7 @@ from typing import Any
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
 from rewardkit.targets.columns import Row, from_messages, prompt_turns, transcript
 from rewardkit.targets.exported import RewardHolder
@@ -54,11 +55,12 @@ class Scorer(Adapter):
             return self.function
         return make_object(self.function)
 
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return state and target, Inspect's own where it is installed."""
-        return [state_of(rollout), target_of(rollout)], {}
+        dicts = rows.rows()
+        return [MadeColumn(state_of, dicts), MadeColumn(target_of, dicts)], {}
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def result(self, answer: Any) -> Any:
         """Return the value as a number, or a dict of them.
 
         ValueError: a text that stands for no number.

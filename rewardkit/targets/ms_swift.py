@@ -14,9 +14,10 @@ from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Arguments, make_object
-from rewardkit.targets.columns import Row, batch_columns, transcript
+from rewardkit.targets.columns import Row, batch_columns, transcript, transcripts
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -32,10 +33,9 @@ from rewardkit.targets.target import (
 class Function(trl.Function):
     """TRL's function of texts, with the whole conversation as its column `messages`."""
 
-    def arguments(self, rollout: Sequence[Row]) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the lists that TRL hands over, and the conversations."""
-        rows = [{**row, "messages": transcript(row)} for row in rollout]
-        return super().arguments(rows)
+        return super().arguments(rows.beside("messages", transcripts))
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

@@ -9,32 +9,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
-from rewardkit.targets.columns import Row, required_parameters, with_aliases
+from rewardkit.targets.columns import Row, required_parameters, rows_with_aliases
 from rewardkit.targets.target import Target, TrainerReading
 
 
 class Grader(Adapter):
     """A function of what was sampled and of the data set's row."""
 
-    def arguments(self, rollout: Row) -> Arguments:
-        """Return the sample, its text also as JSON, and the row under all its names."""
-        text = rollout.get("completion")
-        choices = [{"index": 0, "message": {"role": "assistant", "content": text}}]
-        sample = {
-            "output_text": text,
-            "output_json": _read_json(text),
-            "output_tools": [],
-            "choices": choices,
-        }
-        item = {
-            "reference_answer": rollout.get("ground_truth"),
-            **with_aliases(rollout),
-        }
-        return [sample, deepcopy(item)], {}
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the samples, and the rows under all their names."""
+        truths, items = rows.column("ground_truth"), rows_with_aliases(rows)
+        samples = MadeColumn(_sample, rows.column("completion"))
+        return [samples, MadeColumn(_item, truths, items)], {}
+
+
+def _item(truth: Any, row: dict[str, Any]) -> dict[str, Any]:
+    return {"reference_answer": truth, **row}
+
+
+def _sample(text: Any) -> dict[str, Any]:
+    """Return a completion as a sample, its text also as JSON."""
+    choices = [{"index": 0, "message": {"role": "assistant", "content": text}}]
+    return {
+        "output_text": text,
+        "output_json": _read_json(text),
+        "output_tools": [],
+        "choices": choices,
+    }
 
 
 def _read_json(text: Any) -> Any:

@@ -16,8 +16,14 @@ from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import Row, fill, prompt_turns, required_columns
+from rewardkit.targets.columns import (
+    Row,
+    columns_by_parameter,
+    prompt_turns,
+    required_columns,
+)
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     JUDGED,
@@ -55,46 +61,54 @@ PROMPT_OVERLAP = 32
 class Function(Adapter):
     """A function of lists with one query, prompt and label each."""
 
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the three by position, columns for what else it asks for."""
-        prompt = text_of(rollout)
-        query = f"{prompt}{rollout.get('completion')}"
-        arguments = {
-            "queries": [query],
-            "prompts": [prompt],
-            "labels": [rollout.get("ground_truth")],
-        }
-        columns = fill(self.function, rollout, arguments)
-        others = {name: [columns[name]] for name in columns if name not in arguments}
-        return tuple(arguments.values()), others
+        prompts = rows.column("prompt")
+        if not {str}.issuperset(map(type, prompts)):
+            prompts = MadeColumn(prompt_text, prompts)
+        queries = MadeColumn("{}{}".format, prompts, rows.column("completion"))
+        columns = [
+            MadeColumn(_in_list, column)
+            for column in (queries, prompts, rows.column("ground_truth"))
+        ]
+        others = {}
+        sources = columns_by_parameter(self.function, rows.keys(), OPENRLHF_ARGUMENTS)
+        for name, source in sources.items():
+            others[name] = MadeColumn(_in_list, rows[source])
+        return columns, others
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def result(self, answer: Any) -> Any:
         """Return a dict of the reward and what is shown beside it, or a bare reward."""
-        answer = plain_values(answer)
         if not isinstance(answer, Mapping):
             return _unnested(answer)
         values = {}
-        if "rewards" in answer:
-            values["rewards"] = answer["rewards"]
-        if "scores" in answer:
-            values["scores"] = answer["scores"]
-        values = {**values, **(answer.get("extra_logs") or {}), **values}
-        return {name: _unnested(value) for name, value in values.items()}
+        for name in ("rewards", "scores"):
+            if name in answer:
+                values[name] = _unnested(answer[name])
+        logs = answer.get("extra_logs")
+        for name, value in plain_values(logs or {}).items():
+            values.setdefault(name, _unnested(value))
+        return values
 
 
 def _unnested(value: Any) -> Any:
-    """Return the number in a list of one, however deep; everything else as it is."""
+    """Return the number in a list of one, however deep; all else as plain values."""
+    value = plain_values(value)
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value
 
 
-def text_of(row: Row) -> str:
-    """Return the prompt as text; a chat's texts one a line, without a template."""
-    prompt = row.get("prompt")
+def _in_list(value: Any) -> list[Any]:
+    return [value]
+
+
+def prompt_text(prompt: Any) -> str:
+    """Return a prompt as text; a chat's texts one a line, without a template."""
     if isinstance(prompt, str) or prompt is None:
         return prompt or ""
-    texts = [content_text(turn.get("content")) for turn in prompt_turns(row)]
+    turns = prompt_turns({"prompt": prompt})
+    texts = [content_text(turn.get("content")) for turn in turns]
     return "\n".join(texts) + "\n"
 
 
@@ -231,7 +245,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     executor = SingleTurnAgentExecutor(str(path.resolve()))
     prompts, queries, labels = [], [], []
     for row in rows:
-        prompts.append(text_of(row))
+        prompts.append(prompt_text(row.get("prompt")))
         queries.append(f"{prompts[-1]}{row['completion']}<|im_end|>")
         label: Any = row.get("ground_truth")
         if code.ours:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.rewards.component import parameters
+from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     OF_DATA,
@@ -29,9 +30,9 @@ class Function(Adapter):
 
     left: tuple[str, ...] = field(default=(), kw_only=True)
 
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns by the names that it asks for, or by position."""
-        columns = fill(self.function, rollout, {})
+        columns = fill(self.function, rows, {})
         positional = []
         for name, parameter in parameters(self.function).items():
             if parameter.kind is parameter.POSITIONAL_ONLY and name in columns:

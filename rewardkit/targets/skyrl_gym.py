@@ -14,7 +14,8 @@ from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.rewards.component import parameters
-from rewardkit.targets.adapter import Adapter
+from rewardkit.scoring.callers import RowColumns
+from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,
     from_messages,
@@ -53,7 +54,16 @@ def _extras(row: Row) -> dict[str, Any]:
 class Env(Adapter):
     """A class of environments; one steps through the turns of each rollout."""
 
-    def __call__(self, rollout: Row, *_: Any) -> float:
+    @property
+    def called(self) -> Any:
+        """Return what steps through the turns of a rollout."""
+        return self.step_through
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return each rollout as a dict."""
+        return [rows.rows()], {}
+
+    def step_through(self, rollout: Row) -> float:
         """Return the sum of the rewards of the steps. ValueError: a step gives none."""
         options = {"env_config": {}, "extras": _extras(rollout)}
         names = options.keys() & parameters(self.function)

@@ -18,17 +18,20 @@ from rewardkit.primitives.primitive import note
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.callers import RowColumns
 from rewardkit.scoring.calls import event_loop
-from rewardkit.targets.adapter import Adapter, Arguments, make_object
+from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
 from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.columns import (
     Row,
+    T,
     batch_columns,
     columns_asked,
     fill,
     required_columns,
     required_parameters,
-    split,
+    split_column,
+    takes,
     takes_anything,
 )
 from rewardkit.targets.exported import RewardHolder
@@ -61,49 +64,54 @@ class Function(Adapter):
     conversational: bool = field(default=False, kw_only=True)
     together = "batch"
 
-    def arguments(self, rollout: Sequence[Row]) -> Arguments:
-        """Return lists of prompts, completions and columns, and the trainer's state."""
-        step = rollout[0].get("step") if rollout else None
-        arguments: dict[str, Any] = {
-            **_texts_or_turns(rollout, conversational=self.conversational),
-            "trainer_state": SimpleNamespace(global_step=step or 0),
-            "log_extra": note,
-            "log_metric": note,
-        }
-        keywords = fill(self.function, {}, arguments)
-        return (), keywords | lists_of_columns([self.columns(row) for row in rollout])
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return prompts, completions and columns, as far as it asks for them."""
+        arguments = {}
+        for name in ("prompts", "completions"):
+            if takes(self.function, name):
+                arguments[name] = texts_or_turns(
+                    rows, name.removesuffix("s"), conversational=self.conversational
+                )
+        return (), arguments | self.columns(rows)
 
-    def columns(self, row: Row) -> dict[str, Any]:
+    def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
+        """Return the state of the trainer, and what takes notes."""
+        steps = rows.column("step")
+        shared: dict[str, Callable[[int], Any]] = {
+            "trainer_state": lambda place: SimpleNamespace(
+                global_step=steps[place] or 0
+            ),
+            "log_extra": lambda place: note,
+            "log_metric": lambda place: note,
+        }
+        return fill(self.function, {}, shared)
+
+    def columns(self, row: Mapping[str, T]) -> dict[str, T]:
         """Return the columns that it asks for, by its own names."""
         columns = fill(self.function, row, {})
         return {name: columns[name] for name in columns if name not in TRL_ARGUMENTS}
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def result(self, answer: Any) -> Any:
         """Return a list; a NaN in it is ``None``, as the trainer takes it."""
         if isinstance(answer, Iterator):  # a generator, which the trainer takes as well
             answer = list(answer)
-        scores = super().result(answer, rollout)
+        scores = plain_values(answer)
         if not isinstance(scores, list):
             return scores
-        for place, score in enumerate(scores):
-            if isinstance(score, float) and math.isnan(score):
-                scores[place] = None
-        return scores
+        if {float}.issuperset(map(type, scores)) and not math.isnan(sum(scores)):
+            return scores
+        return [None if _is_nan(score) else score for score in scores]
 
 
-def _texts_or_turns(
-    rows: Sequence[Row], *, conversational: bool
-) -> dict[str, list[Any]]:
-    """Return prompts and completions, as texts or as lists of messages."""
-    prompts: list[Any] = []
-    completions: list[Any] = []
-    for row in rows:
-        prompt, completion = row.get("prompt"), row.get("completion")
-        if conversational:
-            prompt, completion = split(row)
-        prompts.append(prompt)
-        completions.append(completion)
-    return {"prompts": prompts, "completions": completions}
+def _is_nan(score: Any) -> bool:
+    return isinstance(score, float) and math.isnan(score)
+
+
+def texts_or_turns(
+    rows: RowColumns, name: str, *, conversational: bool
+) -> Sequence[Any]:
+    """Return prompts or completions, as texts or as lists of messages."""
+    return split_column(rows, name) if conversational else rows.column(name)
 
 
 def _are_chats(rows: Sequence[Row]) -> bool:
@@ -245,7 +253,11 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     inputs = []
     for row in rows:
         inputs.append({name: row.get(name) for name in columns})
-    texts = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
+    texts = []
+    for name in ("prompt", "completion"):
+        texts.append(
+            texts_or_turns(RowColumns.of(rows), name, conversational=_are_chats(rows))
+        )
     token_ids = [[0] for _ in rows]
     scores = GRPOTrainer._calculate_rewards(trainer, inputs, *texts, token_ids)
     shown = ["reward"] if code.combined else names

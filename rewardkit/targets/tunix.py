@@ -21,6 +21,7 @@ from rewardkit.errors import CAUGHT, RewardError, describe_error, did_you_mean, 
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
@@ -28,7 +29,7 @@ from rewardkit.targets.columns import (
     columns_asked,
     fill,
     required_columns,
-    with_aliases,
+    rows_with_aliases,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -45,9 +46,10 @@ from rewardkit.targets.target import (
 class Function(Adapter):
     """A function of one response that asks for `metadata`, a dict of all columns."""
 
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns that it asks for, and all of them as `metadata`."""
-        return (), fill(self.function, rollout, {"metadata": with_aliases(rollout)})
+        metadata = {"metadata": rows_with_aliases(rows)}
+        return (), fill(self.function, rows, metadata)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

@@ -11,21 +11,22 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.primitives.messages import assistant_text, content_text
 from rewardkit.rewards.component import parameters
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,
     fill,
     required_parameters,
+    rows_with_aliases,
     split,
-    with_aliases,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -68,8 +69,8 @@ def parts(value: Any) -> list[RewardPart]:
 class Function(Adapter):
     """A function of `task` and `trace`, or a method of a class of tasks."""
 
-    def arguments(self, rollout: Row) -> Arguments:
-        """Return the task's data and a finished trace.
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the tasks' data and finished traces.
 
         ValueError: it asks for an agent's box.
         """
@@ -83,9 +84,15 @@ class Function(Adapter):
             task_name = self.function.__name__
             if hasattr(self.function, "data_type"):
                 kind = self.function.data_type()
-        data = data_of(rollout, kind)
-        arguments = {"task": data, "trace": trace_of(rollout, data, task_name)}
-        positional = (self.function(data),) if self.method else ()
+        dicts = rows.rows()
+        data = tasks_of(rows, kind)
+        traces = MadeColumn(stand_in_trace, dicts)
+        if self.method or _is_loaded():
+            data = list(data)  # one object for all who get it
+        if _is_loaded():
+            traces = MadeColumn(partial(trace_of, task=task_name), dicts, data)
+        arguments = {"task": data, "trace": traces}
+        positional = [MadeColumn(self.function, data)] if self.method else []
         return positional, fill(self.called, {}, arguments)
 
 
@@ -161,20 +168,29 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
 # row
 
 
-def data_of(row: Row, kind: Any = None) -> Any:
-    """Return the data of a task, of the class `kind` or of verifiers' loose one.
+def data_of(row: Row) -> Any:
+    """Return the data of one task, see `tasks_of`."""
+    return tasks_of(RowColumns.of([row]))[0]
+
+
+def tasks_of(rows: RowColumns, kind: Any = None) -> Sequence[Any]:
+    """Return the data of tasks, of the class `kind` or of verifiers' loose one.
 
     A stand-in where verifiers is not loaded. ValueError: a field of the class has no
     column, or one of the wrong type.
     """
-    columns = dict(row)
-    columns.pop("messages", None)
-    columns = deepcopy(with_aliases(columns))
     is_loose = kind is None and "verifiers.v1.task" in sys.modules
     if is_loose:
         kind = sys.modules["verifiers.v1.task"].WireTaskData
+    columns = rows_with_aliases(rows.without({"messages"}))
     if kind is None:
-        return SimpleNamespace(**columns)
+        return MadeColumn(lambda row: SimpleNamespace(**row), columns)
+    validated = partial(_validated, kind=kind, is_loose=is_loose)
+    return MadeColumn(validated, columns)
+
+
+def _validated(columns: Row, kind: Any, *, is_loose: bool) -> Any:
+    """Return the columns that are fields of a class of tasks, as its object."""
     fields = kind.model_fields
     values = {}
     for name, value in columns.items():
@@ -188,14 +204,15 @@ def data_of(row: Row, kind: Any = None) -> Any:
     return kind.model_validate(values)
 
 
+def _is_loaded() -> bool:
+    return "verifiers.v1.trace" in sys.modules
+
+
 def trace_of(row: Row, data: Any, task: str = "Task") -> Any:
     """Return a finished trace of the logged turns, or a stand-in."""
-    before, after = split(row)
-    turns = [*before, *after]
-    is_sampled = [False] * len(before)
-    is_sampled += [turn.get("role") == "assistant" for turn in after]
-    if "verifiers.v1.trace" not in sys.modules:
-        return _stand_in_trace(turns, is_sampled)
+    if not _is_loaded():
+        return stand_in_trace(row)
+    turns, is_sampled = _sampled_turns(row)
     traces = sys.modules["verifiers.v1.trace"]
     agents = sys.modules["verifiers.v1.configs.agent"]
     nodes: list[dict[str, Any]] = []
@@ -221,7 +238,17 @@ def trace_of(row: Row, data: Any, task: str = "Task") -> Any:
     )
 
 
-def _stand_in_trace(turns: list[dict[str, Any]], is_sampled: list[bool]) -> Any:
+def _sampled_turns(row: Row) -> tuple[list[dict[str, Any]], list[bool]]:
+    """Return the turns of a conversation, and which the model wrote."""
+    before, after = split(row)
+    is_sampled = [False] * len(before)
+    is_sampled += [turn.get("role") == "assistant" for turn in after]
+    return [*before, *after], is_sampled
+
+
+def stand_in_trace(row: Row) -> Any:
+    """Return what functions read of a trace, where verifiers is not loaded."""
+    turns, is_sampled = _sampled_turns(row)
     messages, replies, tool_messages, texts = [], [], [], []
     for turn, sampled in zip(turns, is_sampled, strict=True):
         message = SimpleNamespace(**{"content": None, "tool_calls": None} | turn)

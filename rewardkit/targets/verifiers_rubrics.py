@@ -6,20 +6,21 @@ what is written for verifiers are v1's functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
+from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import (
     Row,
     fill,
     required_parameters,
+    rows_with_aliases,
     split,
-    with_aliases,
 )
 from rewardkit.targets.target import RewardPart, Target, TrainerReading
 
@@ -76,13 +77,19 @@ class Function(Adapter):
     conversational: bool = field(default=True, kw_only=True)
     parser: Any = field(default=None, kw_only=True)
 
-    def arguments(self, rollout: Any) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return what it asks for by name; all there is for ``**kwargs``."""
-        return (), fill(self.function, {}, self.row_arguments(rollout))
+        return (), fill(self.function, {}, self.row_arguments(rows))
 
-    def row_arguments(self, rollout: Row) -> dict[str, Any]:
+    def row_arguments(self, rows: RowColumns) -> dict[str, list[Any]]:
+        """Return columns of all that it may ask for of a completion."""
+        arguments = []
+        for rollout, row in zip(rows.rows(), rows_with_aliases(rows), strict=True):
+            arguments.append(self._row_arguments(rollout, row))
+        return lists_of_columns(arguments)
+
+    def _row_arguments(self, rollout: Row, row: dict[str, Any]) -> dict[str, Any]:
         """Return all that it may ask for of a completion."""
-        row = deepcopy(with_aliases(rollout))
         prompt: Any = rollout.get("prompt")
         completion: Any = rollout.get("completion")
         if self.conversational:
@@ -111,13 +118,18 @@ class Grouped(Function):
 
     together = "group"
 
-    def arguments(self, rollout: Any) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return lists of what it asks for by name."""
-        rows = [self.row_arguments(row) for row in rollout]
-        lists = {f"{name}s": [row[name] for row in rows] for name in RUBRIC_ARGUMENTS}
-        return (), fill(self.function, {}, {**lists, "parser": rows[0]["parser"]})
+        columns = self.row_arguments(rows)
+        lists = {f"{name}s": columns[name] for name in RUBRIC_ARGUMENTS}
+        return (), fill(self.function, {}, lists)
 
-    def result(self, answer: Any, rollout: Any) -> Any:
+    def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
+        """Return the parser."""
+        parser = Parser() if self.parser is None else self.parser
+        return fill(self.function, {}, {"parser": lambda place: parser})
+
+    def result(self, answer: Any) -> Any:
         """Return a list."""
         return plain_values(list(answer))
 

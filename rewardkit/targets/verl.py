@@ -9,19 +9,20 @@ manager adds to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, LacksColumn
 from rewardkit.targets.columns import (
     Row,
     column_of,
-    fill,
+    reads_keywords,
     required_parameters,
+    takes,
     takes_anything,
     uses,
 )
@@ -43,8 +44,6 @@ VERL_ARGUMENTS = {
     "extra_info": "extra_info",
 }
 """An argument of the trainer -> the column that it is."""
-MANAGER_INFO: Mapping[str, Any] = {"num_turns": None, "rollout_reward_scores": {}}
-"""What the naive manager adds to extra_info where there are no turns and no tools."""
 
 
 class ManagerInfo(dict[str, Any]):
@@ -57,29 +56,18 @@ class ManagerInfo(dict[str, Any]):
 class Function(Adapter):
     """A function that is called by keyword, for one completion."""
 
-    @staticmethod
-    def trainer_arguments(rollout: Row) -> dict[str, Any]:
-        """Return what the trainer hands over; its additions are in extra_info."""
-        info: Any = rollout.get("extra_info")
-        if "extra_info" not in rollout:
-            info = ManagerInfo(MANAGER_INFO)
-        elif info is None:
-            info = dict(MANAGER_INFO)
-        elif isinstance(info, Mapping):
-            info = {**MANAGER_INFO, **info}
-        arguments = {
-            name: rollout.get(column) for name, column in VERL_ARGUMENTS.items()
-        }
-        return {**arguments, "extra_info": deepcopy(info)}
-
-    def arguments(self, rollout: Row) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the trainer's arguments, and columns for what else has no default."""
-        columns = {}
+        arguments = {}
+        for name, column in VERL_ARGUMENTS.items():
+            if takes(self.function, name):
+                is_read = uses(self.function, name) or reads_keywords(self.function)
+                arguments[name] = _trainer_column(rows, column, is_read=is_read)
         for name in required_parameters(self.function):
             if name not in VERL_ARGUMENTS:
-                columns[name] = rollout.get(column_of(name, [rollout]))
-        arguments = fill(self.function, {}, self.trainer_arguments(rollout))
-        return (), arguments | columns
+                column = name if name in rows else column_of(name)
+                arguments[name] = rows.column(column)
+        return (), arguments
 
 
 class BatchFunction(Adapter):
@@ -87,10 +75,38 @@ class BatchFunction(Adapter):
 
     together = "batch"
 
-    def arguments(self, rollout: Sequence[Row]) -> Arguments:
+    def arguments(self, rows: RowColumns) -> Arguments:
         """Return the four arguments as lists."""
-        rows = [Function.trainer_arguments(row) for row in rollout]
-        return (), {f"{name}s": [row[name] for row in rows] for name in VERL_ARGUMENTS}
+        arguments = {}
+        for name, column in VERL_ARGUMENTS.items():
+            arguments[f"{name}s"] = _trainer_column(rows, column)
+        return (), arguments
+
+
+def _trainer_column(
+    rows: RowColumns, name: str, *, is_read: bool = True
+) -> Sequence[Any]:
+    """Return what the trainer hands over; its additions are in extra_info."""
+    if name != "extra_info":
+        return rows.column(name)
+    if not is_read:
+        return [_no_info(0)] * rows.count
+    if name not in rows:
+        return MadeColumn(_no_info, range(rows.count))
+    return MadeColumn(_with_additions, rows[name])
+
+
+def _no_info(place: int) -> ManagerInfo:
+    return ManagerInfo(num_turns=None, rollout_reward_scores={})
+
+
+def _with_additions(info: Any) -> Any:
+    """Add what the naive manager adds where there are no turns and no tools."""
+    if info is None:
+        info = {}
+    if not isinstance(info, Mapping):
+        return info
+    return {"num_turns": None, "rollout_reward_scores": {}, **info}
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
@@ -111,7 +127,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
         if rows and column not in columns:
             mapping[name] = "no column (None)"
             if column == "extra_info":
-                mapping[name] = f"no column (only {', '.join(MANAGER_INFO)})"
+                mapping[name] = f"no column (only {', '.join(_no_info(0))})"
         if _is_needed(value, name) and column in columns | LOGGED_COLUMNS:
             needs.append(column)
     reason = "it takes any keyword"
