@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import pairwise
 from numbers import Real
 from typing import Any, Literal
 
@@ -298,16 +297,14 @@ def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -
 
 def _are_steps(steps: Any) -> bool:
     try:
-        pairs = [(error, credit) for error, credit in steps]
+        errors, credits = map(list, zip(*steps, strict=True))
     except (TypeError, ValueError):
         return False
-    for error, credit in pairs:
-        if not (is_amount(error) and is_amount(credit) and credit <= 1):
-            return False
-    for before, after in pairwise(pairs):
-        if before[0] >= after[0] or before[1] <= after[1]:
-            return False
-    return bool(pairs)
+    if not all(map(is_amount, errors + credits)):
+        return False
+    is_rising = errors == sorted(set(errors))
+    is_falling = credits == sorted(set(credits), reverse=True)
+    return is_rising and is_falling and credits[0] <= 1
 
 
 def check_tolerances(absolute: Any, relative: Any) -> None:

@@ -120,16 +120,15 @@ def math_equal(
         return alike(number, truth, absolute, relative)
     truths = _readings(ground_truth, decimal_comma)
     answers = _readings(prediction, decimal_comma) or [""]
-    verdict: Verdict = None
-    for place, pair in enumerate(product(answers, truths)):
-        other, reason = _judge(*pair, float(absolute), float(relative), is_strict)
-        if other or not place:
-            verdict = other
+    verdicts: list[Verdict] = []
+    for pair in product(answers, truths):
+        verdict, reason = _judge(*pair, float(absolute), float(relative), is_strict)
+        verdicts.append(verdict)
         if reason:
             note("math_equal", reason)
-        if other or reason:
+        if verdict or reason:
             break
-    return verdict
+    return True in verdicts or (verdicts[0] if verdicts else None)
 
 
 _PROSE = re.compile(

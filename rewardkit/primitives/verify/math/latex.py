@@ -34,13 +34,11 @@ MOST_UNITS = 5
 
 _BARE_LETTERS = r"(?<![A-Za-z\\])([A-Za-z]++)"
 _UNIT_POWER = r"(?:\^\s*(?:\{\s*-?\d\s*\}|-?\d))?"
-_UNIT_WORD = re.compile(f"{TEXT_COMMAND}|{_BARE_LETTERS}")
 _UNITS_BEHIND = re.compile(
     rf"""(?:(?<=[\d)}}!%])|(?<=\\pi)) (?:\s*\^\\circ)?
     (?:[\s/]*+(?:{TEXT_COMMAND}|{_BARE_LETTERS}){_UNIT_POWER})*+ \s*$""",
     re.VERBOSE,
 )
-_UNIT_AS_TEXT = re.compile(TEXT_COMMAND + _UNIT_POWER)
 _CLOSING = re.compile(r"[\s~$}]*(?:\\[)\]]\s*)?")
 _NUMBER_WORDS = {
     "dozen": r" \cdot 12",
@@ -90,20 +88,18 @@ def mark_unit(text: str) -> tuple[str, str]:
     behind = _UNITS_BEHIND.search(text)
     if behind is None or not re.search(r"\d|\\pi", text[: behind.start()]):
         return text, ""
-    words: list[tuple[str, bool]] = []  # each with whether it stands without \text
-    for set_as_text, bare in map(re.Match.groups, _UNIT_WORD.finditer(behind[0])):
-        for word in re.split(r"(?:[-\s/().,^{}\d]|\\cdot)+", bare or set_as_text):
-            if word:
-                words.append((word, bare is not None))
-    unit = SET_AS_TEXT.sub(r" \1 ", behind[0].replace(DEGREES, ""))
+    unit = behind[0].replace(DEGREES, "")
+    bare = re.findall(_BARE_LETTERS, SET_AS_TEXT.sub(" ", unit))
+    plain = SET_AS_TEXT.sub(r" \1 ", unit).replace(r"\cdot", " ")
+    words = re.findall(r"[^-\s/().,^{}\d]+", plain)
     factor = DEGREES if DEGREES in behind[0] else ""
-    while words and words[0][0].lower().removesuffix("s") in _NUMBER_WORDS:
-        word, _ = words.pop(0)
+    while words and words[0].lower().removesuffix("s") in _NUMBER_WORDS:
+        word = words.pop(0)
         factor += _NUMBER_WORDS[word.lower().removesuffix("s")]
         unit = unit.partition(word)[2]
-    is_named = any(len(word) > 1 and _is_unit(word, is_bare) for word, is_bare in words)
-    for word, is_bare in words:
-        if not _is_unit(word, is_bare and not is_named):
+    is_named = any(len(word) > 1 and _is_unit(word, word in bare) for word in words)
+    for word in words:
+        if not _is_unit(word, word in bare and not is_named):
             return text, ""
     if len(words) > MOST_UNITS:
         return text, ""
@@ -125,16 +121,9 @@ def unit_behind(text: str, end: int) -> str:
     start = closed.end() if closed else end
     if text.startswith(("%", r"\%"), start):
         return r"\%"
-    set_as_text = _UNIT_AS_TEXT.match(text, start)
-    if set_as_text and _is_known_unit(set_as_text[1]):
-        return set_as_text[0]
-    name, end = read_unit(text, start)
-    return rf"\text{{ {text[start:end]}}}" if name[:1].isdigit() else ""
-
-
-def _is_known_unit(text: str) -> bool:
-    name, end = read_unit(text)
-    return name[:1].isdigit() and end == len(text.rstrip())
+    name, stop = read_unit(text, start)
+    unit = SET_AS_TEXT.sub(r"\1", text[start:stop])
+    return rf"\text{{ {unit}}}" if name[:1].isdigit() else ""
 
 
 def _is_unit(word: str, is_bare: bool) -> bool:
@@ -293,7 +282,8 @@ def _pick_last(text: str) -> str:
     if _SECOND_ANSWER.match(text, spans[-1][1]):  # two answers are not one of them
         return text
     last = pieces[spans[-1]]
-    if _is_known_unit(last) and spans[0][0]:  # 20 $cm^2$
+    name, stop = read_unit(last)
+    if name[:1].isdigit() and stop == len(last) and spans[0][0]:  # 20 $cm^2$
         return text.replace(f"${last}$", rf"\text{{{last}}}")
     picked = ", ".join(dict.fromkeys(pieces[span] for span in spans))
     return picked + unit_behind(text, spans[-1][1])

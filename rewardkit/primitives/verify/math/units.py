@@ -90,10 +90,13 @@ def _read_table() -> dict[str, Parts]:
 
 _UNITS = _read_table()
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
+_SET_AS_TEXT = r"\\(?:text[a-z]{0,6}|mathrm|mbox)\s*\{"
 _UNIT = re.compile(
-    r"""(?: [\s(-] | \\cdot )* (?P<under> / | (?<![^\W\d_]) per (?![^\W\d_]) )? [\s(]*
+    rf"""(?: [\s(-] | \\cdot | {_SET_AS_TEXT} )*
+    (?P<under> / | (?<![^\W\d_]) per (?![^\W\d_]) )? (?: [\s(] | {_SET_AS_TEXT} )*
     (?: (?P<raised> (?i:square|sq|cubic|cu) ) (?![^\W\d_]) \.?\s* )?
-    (?P<word> [^\W\d_]+ ) (?: \s*\^\s*\{?\s* (?P<power> -?\d ) \s*\}? )?""",
+    (?P<word> [^\W\d_]+ ) (?: \s*\}} )?
+    (?: \s*\^\s*\{{?\s* (?P<power> -?\d ) \s*\}}? )? \}}?""",
     re.VERBOSE,
 )
 _PLURAL = re.compile(r"(?:(?<=[sxz])|(?<=[cs]h))es$|(?<=\w\w)s$")
