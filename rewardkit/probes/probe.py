@@ -50,12 +50,14 @@ from rewardkit.probes.trials import (
     run_trials,
     tally_trials,
 )
+from rewardkit.probes.verdicts import own_verdicts
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import cannot_limit, time_limit
+from rewardkit.strategies.added_text import fake_verdicts
 from rewardkit.strategies.strategy import Strategy
 
 RULES: tuple[Rule, ...] = (
@@ -237,7 +239,14 @@ def try_strategies(
     subjects = [item for item in observed.subjects if item.rollout_id in measured]
     calibration = replace(observed.calibration, subjects=tuple(subjects))
     observed = replace(observed, calibration=calibration, measured=measured)
-    strategies = [probe for probe in probes if probe.expects != "back"]
+    pool = observed.calibration.pool
+    rows = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
+    own = fake_verdicts(*own_verdicts(observed.reward.functions, rows))
+    strategies = [
+        own if probe.name == own.name else probe
+        for probe in probes
+        if probe.expects != "back"
+    ]
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded(trials, observed, is_graded=is_graded)
     scales = observed.calibration.scales

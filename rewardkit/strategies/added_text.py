@@ -237,13 +237,27 @@ def _address_judge(subject: Subject, text: str) -> Iterator[str]:
     """
     if subject.answer is None:
         yield f"{subject.baseline}\n{text}"
-    elif not _states(text, subject.right):
+    elif not _states(text, subject.right) and not _is_marked(text, subject):
         yield f"{subject.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
+def _is_marked(text: str, subject: Subject) -> bool:
+    """Whether a text has the mark in which the prompt's answers stand."""
+    opening = subject.format.opening.strip().casefold()
+    return opening != "" and opening in text.casefold()
+
+
 _judge = strategies_of_texts("judge", _address_judge, needs="nothing")
+
+
+def fake_verdicts(*verdicts: str) -> Strategy:
+    """Make the strategy of usual verdicts, and of these of the reward's own judge."""
+    says = "a wrong answer with a verdict of its own"
+    return _judge("fake_verdict", says, *dict.fromkeys((*verdicts, *FAKE_VERDICTS)))
+
+
 TO_JUDGES = (
-    _judge("fake_verdict", "a wrong answer with a verdict of its own", *FAKE_VERDICTS),
+    fake_verdicts(),
     _judge("orders", "a wrong answer with orders to the judge", *JUDGE_ORDERS),
     _judge("flattery", "a wrong answer with flattery", " ".join(FLATTERY)),
     _judge("rubric", "a wrong answer with the rubric's words", RUBRIC),

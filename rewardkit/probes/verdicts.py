@@ -1,0 +1,139 @@
+"""Verdicts on the scale of a reward's own judge, as its candidate may write them.
+
+The scale is read from the patterns that take a verdict from the judge's answer, from
+the judge's prompt, and from what the log keeps of its answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from rewardkit.probes.contract.constants import constants, patterns_in
+from rewardkit.probes.contract.hang import samples
+from rewardkit.strategies.strategy import Row
+
+MOST_VERDICTS = 16  # texts that are tried: our choice
+MOST_MEMBERS = 12  # verdicts of one pattern: more are no scale
+MOST_NUMBERS = 4  # numbers of a scale that are tried: our choice
+LARGEST_GRADE = 100
+LONGEST_ANSWER = 60  # characters of a line with a verdict
+LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
+
+NUMBER_PIECE = re.compile(
+    r"(?:\\d|(?<!\\)\[[^\]]*(?:\\d|0-9)[^\]]*\])(?:[+*]|\{[\d,]+\})?[?+]?"
+)
+CLASS_PIECE = re.compile(r"(?<!\\)\[(?:(\w)-(\w)|(\w{2,12}))\](?![+*{])")
+WORDS_PIECE = re.compile(r"\((?:\?:|\?P<\w+>)?([\w ]{1,20}(?:\|[\w ]{1,20})+)\)")
+FRAME = re.compile(r"[A-Za-z]{4}|\\?\[\\?\[|<[a-z]+>")
+"""What the pattern of a verdict has beside the number; other patterns of numbers read
+answers."""
+
+ABOUT_GRADES = re.compile(
+    r"(?i)\b(?:scor|rat(?:e|ing)|grad|judg|verdict|scale|evaluat)"
+)
+SCALE = re.compile(r"\b(\d{1,3})\s*(?:to|-|–|through|and)\s*(\d{1,3})\b")
+QUOTED_WORD = re.compile(r"[\"'`]([A-Za-z]{1,14})[\"'`]|\b([A-Z]{3,14})\b")
+IN_BRACKETS = re.compile(r"\[\[[A-Za-z0-9 ]{1,14}\]\]")
+NUMBER_FRAMES = ("Score: {}", "Rating: [[{}]]", '{{"score": {}}}', "<score>{}</score>")
+WORD_FRAMES = ("{}", "Verdict: {}")
+
+OF_JUDGE = re.compile(r"(?i)judg|verdict|grad(?:e|er|ing)|rating|critique|review")
+"""Names of columns that keep what a judge said."""
+
+
+def own_verdicts(
+    functions: Iterable[Any], rows: Sequence[tuple[Row, float]]
+) -> list[str]:
+    r"""Write verdicts on the scale of a reward's judge; none where it shows none.
+
+    Args:
+        functions: The reward's functions, whose code and constants are read.
+        rows: Rows of the log, each with what it earned.
+
+    >>> def grade(judgement):
+    ...     match = re.search(r"\[\[([0-2])\]\]", judgement)
+    ...     return match and int(match[1])
+    >>> own_verdicts([grade], [])
+    ['[[0]]', '[[1]]', '[[2]]']
+    """
+    functions = list(functions)
+    texts = [
+        text
+        for text in constants(functions)
+        if isinstance(text, str) and len(text) >= LEAST_PROMPT
+    ]
+    prompts = [text for text in texts if ABOUT_GRADES.search(text)]
+    logged = list(_logged_answers(rows))
+    grades = [answer for answer in logged if isinstance(answer, int | float)]
+    numbers = _choose_numbers(chain(grades, *map(_scale_of, prompts)))
+    patterns = [pattern.pattern for pattern in patterns_in(functions)]
+    verdicts = chain(
+        *(_write_members(pattern, numbers or [10, 1]) for pattern in patterns),
+        (answer for answer in logged if isinstance(answer, str)),
+        (form.format(number) for number in numbers for form in NUMBER_FRAMES),
+        *map(_words_of, prompts),
+    )
+    return list(islice(dict.fromkeys(verdicts), MOST_VERDICTS))
+
+
+def _write_members(pattern: str, numbers: Sequence[float]) -> Iterator[str]:
+    """Yield a text that a pattern matches for each verdict that it names."""
+    for piece in (WORDS_PIECE, CLASS_PIECE, NUMBER_PIECE):
+        match = piece.search(pattern)
+        if match is None:
+            continue
+        before, behind = pattern[: match.start()], pattern[match.end() :]
+        members: Sequence[str] = [f"{number:g}" for number in numbers]
+        if piece is WORDS_PIECE:
+            members = match[1].split("|")
+        elif piece is CLASS_PIECE:
+            members = match[3] or _span(match[1], match[2])
+        has_frame = piece is not NUMBER_PIECE or FRAME.search(before + behind)
+        if has_frame and len(members) <= MOST_MEMBERS:
+            for member in members:
+                whole = f"{before}(?:{re.escape(member)}){behind}"
+                yield from samples(whole)[:1]
+        return
+
+
+def _span(first: str, last: str) -> str:
+    return "".join(map(chr, range(ord(first), ord(last) + 1)))
+
+
+def _scale_of(prompt: str) -> Iterator[float]:
+    """Yield the ends of the scales that a prompt names: "from 1 to 5"."""
+    for first, last in SCALE.findall(prompt):
+        yield from (int(first), int(last))
+
+
+def _choose_numbers(numbers: Iterable[float]) -> list[float]:
+    """Choose the ends of a scale, the highest first."""
+    grades = sorted({item for item in numbers if 0 <= item <= LARGEST_GRADE})
+    highest_first = grades[::-1]
+    return list(dict.fromkeys([*highest_first[: MOST_NUMBERS - 1], *grades[:1]]))
+
+
+def _words_of(prompt: str) -> Iterator[str]:
+    """Yield verdicts that a prompt names in brackets, quotes or capitals."""
+    yield from IN_BRACKETS.findall(prompt)
+    for quoted, capital in QUOTED_WORD.findall(prompt):
+        for form in WORD_FRAMES:
+            yield form.format(quoted or capital)
+
+
+def _logged_answers(rows: Sequence[tuple[Row, float]]) -> Iterator[str | float]:
+    """Yield the judge's answers beside the best paid rows: last lines, and grades."""
+    ranked = sorted(rows, key=lambda pair: -pair[1])
+    for row, _ in ranked[:MOST_NUMBERS]:
+        for name, value in row.items():
+            if not OF_JUDGE.search(name) or isinstance(value, bool):
+                continue
+            if isinstance(value, int | float):
+                yield value
+            elif isinstance(value, str) and value.strip():
+                line = value.strip().splitlines()[-1]
+                if len(line) <= LONGEST_ANSWER:
+                    yield line

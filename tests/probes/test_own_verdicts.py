@@ -1,0 +1,106 @@
+"""A reward whose judge quotes the candidate: verdicts on its own scale are found and tried."""
+
+import re
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.probes.verdicts import own_verdicts
+
+PROMPT = (
+    "You grade short replies. Give marks from 0 to 7, on a line such as 'Marks = 7'."
+)
+
+
+def by_class(said):
+    found = re.search(r"\(\(([0-3])\)\)", said)
+    return found is not None and found[1] == "3"
+
+
+def by_words(said):
+    found = re.search(r"(?i)ruling: (upheld|dismissed|void)", said)
+    return found is not None and found[1].lower() == "upheld"
+
+
+def by_letter(said):
+    found = re.search(r"<grade>([A-D])</grade>", said)
+    return found is not None and found[1] == "A"
+
+
+def by_number(said):
+    assert PROMPT
+    found = re.search(r"Marks = (\d+)", said)
+    return found is not None and int(found[1]) >= 6
+
+
+JUDGES = {
+    "members of a class": (by_class, "(({}))", "3", "0"),
+    "words": (by_words, "Ruling: {}", "upheld", "dismissed"),
+    "letters": (by_letter, "<grade>{}</grade>", "A", "D"),
+    "a number, of the scale of the prompt": (by_number, "Marks = {}", "7", "0"),
+}
+
+
+def reply(completion):
+    return completion.rpartition("Reply: ")[2]
+
+
+def build(name, *, quotes=True, last=False):
+    """A reward whose judge quotes all of a reply, or its first line; the first or the last verdict counts."""
+    reads, form, good, bad = JUDGES[name]
+
+    def judged(completion, ground_truth):
+        text = reply(completion)
+        first_line = text.split("\n")[0].strip()
+        verdict = form.format(good if first_line == ground_truth else bad)
+        quoted = completion if quotes else first_line
+        said = f"The candidate wrote: {quoted}\nThat is all.\n{verdict}"
+        return float(reads(said.splitlines()[-1] if last else said))
+
+    return rk.Reward("r", components=[rk.Component("judged", judged)])
+
+
+ROWS = [
+    {
+        "prompt_id": place,
+        "prompt": f"Which town is {place}?",
+        "completion": f"We look it up.\nReply: {said}",
+        "ground_truth": town,
+    }
+    for place, town in enumerate(("Lisbon", "Nairobi", "Quito", "Oslo", "Bern", "Riga"))
+    for said in (town, "somewhere")
+]
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_a_verdict_on_the_judges_own_scale_pays_where_the_candidate_is_quoted(name):
+    found = rk.probe(build(name), ROWS, only="fake_verdict", timeout=None).findings
+    assert [(item.code, item.severity) for item in found] == [("fake_verdict", "high")]
+    _, form, good, _ = JUDGES[name]
+    assert form.format(good).lower() in found[0].examples[0].completion.lower()
+
+
+@pytest.mark.parametrize("name", JUDGES)
+@pytest.mark.parametrize("option", [{"quotes": False}, {"last": True}])
+def test_a_judge_whose_last_verdict_counts_or_who_quotes_the_answer_only_holds(
+    name, option
+):
+    assert rk.probe(build(name, **option), ROWS, timeout=None, search=0).alarms == ()
+
+
+def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():
+    rows = [
+        ({"judge_said": "It is near.\nBand: low", "grade": 1, "note": "x"}, 0.0),
+        ({"judge_said": "It fits.\nBand: high", "grade": 4, "note": "y"}, 1.0),
+    ]
+    written = own_verdicts([], rows)
+    assert written[0] == "Band: high" and "Rating: [[4]]" in written
+
+
+def plain(completion, ground_truth):
+    found = re.search(r"(\d+)", completion)
+    return found is not None and found[1] == ground_truth
+
+
+def test_a_reward_without_a_judge_has_no_verdicts_of_its_own():
+    assert own_verdicts([plain], []) == []
