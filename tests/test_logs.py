@@ -249,6 +249,22 @@ def test_a_log_that_lacks_a_column_of_its_form_is_not_taken_for_another_one(kind
             assert "are those of no log that is known" in str(error), name
 
 
+@pytest.mark.parametrize("kind", LOGS)
+@pytest.mark.parametrize(
+    "odd", ["x", 3, None, [], {}, [None], [[]], [{}], [["x", 3]]], ids=repr
+)
+def test_a_cell_of_another_kind_is_read_or_kept_out_and_never_stops_the_log(kind, odd):
+    rows = LOGS[kind][0]
+    for name in rows[0]:
+        for at in (0, -1):
+            changed = [dict(row) for row in rows]
+            changed[at][name] = odd
+            try:
+                assert len(rk.load_rollouts([*changed, rows[0]])) > 0
+            except rk.RolloutsError as error:
+                assert "\n" not in str(error)
+
+
 def test_the_components_of_nemo_gym_are_recorded_once_beside_the_reward():
     parts = {"right": 1.0, "brief": 0.25}
     rows = [gym(0, 1.25, reward_components=parts, right=1.0), gym(1, 0.0)]

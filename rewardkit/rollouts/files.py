@@ -22,6 +22,7 @@ from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALIASES, TEXTS, aliases_of
 from rewardkit.rollouts.folders import log_files, step_in_name
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
+from rewardkit.rollouts.logs.log import inner
 from rewardkit.rollouts.paths import resolve
 from rewardkit.rollouts.values import Place, SourceRows
 
@@ -62,9 +63,8 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
 
 def _with_truth(part: SourceRows) -> SourceRows:
     """Add the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
-    truths: list[Any] = []
-    for cell in part.columns.get("reward_model", []):
-        truths.append(cell.get("ground_truth") if isinstance(cell, Mapping) else None)
+    cells = part.columns.get("reward_model", [])
+    truths = [inner(cell, "ground_truth") for cell in cells]
     if "ground_truth" in part.columns or truths.count(None) == len(truths):
         return part
     return replace(part, columns={"ground_truth": truths, **part.columns})

@@ -61,8 +61,11 @@ def load_rollouts(
     wanted = dict(columns or {})
     kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
     mapping = {}
-    if log.rows.columns:
-        mapping = _map_columns(log.rows.columns, {**log.usual, **wanted})
+    if names := log.rows.columns:
+        usual = {
+            name: log.usual[name] for name in log.usual if log.usual[name] in names
+        }
+        mapping = _map_columns(names, {**usual, **wanted})
     rows = _check_rows(log.rows, mapping)
     rejected = tuple(rows.rejected)
     if len(rejected) == len(rows.places):

@@ -14,8 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
-from rewardkit.rollouts.logs.log import LOGGED, Form, ParsedLog, first, scored_table
+from rewardkit.rollouts.columns import Columns, lists_of_columns
+from rewardkit.rollouts.logs.log import (
+    LOGGED,
+    Form,
+    ParsedLog,
+    first,
+    inner,
+    scored_table,
+)
 from rewardkit.rollouts.values import Place, SourceRows
 
 INSPECT_GRADES = {
@@ -148,11 +155,8 @@ TASK = frozenset(
 )
 """What every task has (TaskData of verifiers 0.4.0); other keys become columns."""
 
-NO_METRIC = ALL_ALIASES.union(
-    (
-        "generation_ms scoring_ms total_ms is_completed is_truncated example_id id "
-        "reward"
-    ).split()
+NO_METRIC = frozenset(
+    "generation_ms scoring_ms total_ms is_completed is_truncated example_id id".split()
 )
 """Columns of results that are no metrics of a rubric, though they be numbers."""
 
@@ -213,7 +217,7 @@ def _trace_row(
 ) -> dict[str, Any]:
     task = trace.get("task") or episode["task"]
     data = task.get("data") or {}
-    group_id = _inner(episode, "group", "id")
+    group_id = inner(episode, "group", "id")
     messages = [node["message"] for node in path]
     sampled = [bool(node.get("sampled")) for node in path]
     calls = trace.get("calls") or ()
@@ -223,24 +227,16 @@ def _trace_row(
         "prompt": messages[: sampled.index(True)] or data.get("prompt"),
         "completion": trace.get("root_reply") or messages[-1].get("content") or "",
         "messages": messages,
-        "data_source": _inner(episode, "env", "id"),
+        "data_source": inner(episode, "env", "id"),
         "policy": first(call.get("model") or None for call in calls),
-        "step": first([_inner(episode, "run", "work", "step"), episode.get("step")]),
-        "agent": _inner(trace, "agent", "name"),
+        "step": first([inner(episode, "run", "work", "step"), episode.get("step")]),
+        "agent": inner(trace, "agent", "name"),
         "stop_condition": trace.get("stop_condition"),
     }
     for name, value in data.items():
         if name not in TASK:
             row[name] = value
     return {**_without_missing(row), **_scores(trace, weights)}
-
-
-def _inner(record: Mapping[str, Any], *names: str) -> Any:
-    """Return a value inside a record; empty records count as missing."""
-    value: Any = record
-    for name in names:
-        value = (value or {}).get(name)
-    return value
 
 
 def _scores(trace: Mapping[str, Any], weights: dict[str, float]) -> dict[str, Any]:
@@ -298,15 +294,12 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         is_chat = all(isinstance(turns, list) for turns in chat)
         chats.append(chat[0] + chat[1] if is_chat else None)
     columns = {"messages": chats, **columns}
-    usual = {"prompt_id": "example_id"}
-    if "task" in columns:
-        usual["data_source"] = "task"
     return scored_table(
         replace(rows, columns=columns),
         keep,
         total="reward",
         unpaid=NO_METRIC - by_name.keys(),
-        usual=usual,
+        usual={"prompt_id": "example_id", "data_source": "task"},
     )
 
 

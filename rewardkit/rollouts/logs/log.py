@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.rollouts.columns import Columns
+from rewardkit.rollouts.columns import ALL_ALIASES, Columns
 from rewardkit.rollouts.values import Place, SourceRows
 
 LOGGED = "logged/"
@@ -164,11 +164,13 @@ def scored_table(
 ) -> ParsedLog:
     """Read a table with a total: other columns of numbers are recorded beside it.
 
-    `unpaid` are columns that are no scores; `options` go into the `ParsedLog`.
+    `unpaid` are columns that are no scores, beside those of a rollout; `options` go
+    into the `ParsedLog`.
     """
     weights = {total: 1.0}
+    others = {total, *unpaid, *keep, *ALL_ALIASES}
     for name, cells in rows.columns.items():
-        if name not in {total, *unpaid, *keep} and numeric(cells):
+        if name not in others and numeric(cells):
             weights[name] = 0.0
     return ParsedLog(rows, weights, total=total, **options)
 
@@ -192,6 +194,17 @@ def numeric(values: Iterable[Any]) -> bool:
 def first(cells: Iterable[Any]) -> Any:
     """Return the first value of a column that is not missing, or None."""
     return next((cell for cell in cells if cell is not None), None)
+
+
+def inner(record: Any, *names: str) -> Any:
+    """Return a value inside objects in a record, None where there is none.
+
+    >>> inner({"run": {"work": None}}, "run", "work", "step") is None
+    True
+    """
+    for name in names:
+        record = record.get(name) if isinstance(record, Mapping) else None
+    return record
 
 
 def listed(names: Iterable[str]) -> str:

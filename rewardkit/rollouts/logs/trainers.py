@@ -25,11 +25,13 @@ from itertools import cycle, islice
 from typing import Any
 
 from rewardkit.primitives.messages import assistant_text, content_text
-from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
+from rewardkit.rollouts.columns import Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
     first,
+    inner,
+    numeric,
     scored_table,
     unrolled,
 )
@@ -38,7 +40,8 @@ from rewardkit.rollouts.values import SourceRows
 # --- verl and siiRL
 
 VERL_COLUMNS = frozenset(
-    "input output gts step global_step rank data_source uid request_id score".split()
+    "input output gts step global_step rank data_source uid request_id score "
+    "rollout_id prompt_id".split()
 )
 UID = re.compile(r"(.+)_\d+_\d+")
 """The key of a row in verl's trainer v1: the prompt's id and two numbers."""
@@ -56,18 +59,12 @@ def _is_siirl(columns: Columns) -> bool:
 def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
     beside = [name for name in columns if name not in VERL_COLUMNS.union(keep)]
-    prompt_ids = []
-    for uid in map(str, columns.get("uid", ())):
-        key = UID.fullmatch(uid)
-        if key is None:
-            break
-        prompt_ids.append(key[1])
-    if prompt_ids and len(prompt_ids) == len(columns["uid"]):
+    keys = [UID.fullmatch(str(uid)) for uid in columns.get("uid", ())]
+    if keys and all(keys):
         columns["rollout_id"] = list(map(str, columns.pop("uid")))
-        columns["prompt_id"] = prompt_ids
-        rows = replace(rows, columns=columns)
-    others = VERL_COLUMNS | {"rollout_id", "prompt_id"}
-    return scored_table(rows, keep, total="score", unpaid=others, beside=beside)
+        columns["prompt_id"] = [key[1] for key in keys if key]
+    rows = replace(rows, columns=columns)
+    return scored_table(rows, keep, total="score", unpaid=VERL_COLUMNS, beside=beside)
 
 
 # --- NeMo-RL
@@ -86,31 +83,35 @@ def _parse_nemo_rl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows, warnings = unrolled(rows, "content")
     columns = dict(rows.columns)
     contents = columns.pop("content")
-    lengths = [len(cell) for cell in contents if isinstance(cell, list)]
+    lengths = [len(cell) for cell in contents if isinstance(cell, list) and cell]
     # roles are not logged: the shortest rollout is its prompt and one answer
     turns = list(map(partial(_turns, before=min(lengths, default=2) - 1), contents))
     columns = {**lists_of_columns(turns), **columns}
-    others = NEMO_COLUMNS | columns.keys() & ALL_ALIASES
-    rows = replace(rows, columns=columns)
-    notes = {"unpaid": others, "warnings": tuple(warnings)}
-    return scored_table(rows, keep, total="rewards", **notes)
+    return scored_table(
+        replace(rows, columns=columns),
+        keep,
+        total="rewards",
+        unpaid=NEMO_COLUMNS,
+        warnings=tuple(warnings),
+    )
 
 
 def _turns(content: Any, before: int) -> dict[str, Any]:
-    """Return the prompt, the last answer, and the messages where there are more."""
+    """Return the prompt, the last answer, and the messages where there are more.
+
+    `before` is how many texts make up the prompt.
+    """
+    columns: dict[str, Any]
     if not isinstance(content, list) or not content:
         return {"completion": content or None}
     if isinstance(content[-1], Mapping):
-        roles = [turn.get("role") for turn in content]
+        roles = [inner(turn, "role") for turn in content]
         before = roles.index("assistant") if "assistant" in roles else len(roles)
-        completion = assistant_text(content)
-        return {
-            "prompt": content[:before],
-            "completion": completion,
-            "messages": content,
-        }
-    columns = {"prompt": "".join(content[:before]), "completion": content[-1]}
-    if len(content) == before + 1:
+        columns = {"prompt": content[:before], "completion": assistant_text(content)}
+        return {**columns, "messages": content}
+    prompt = "".join(map(str, content[:-1][:before]))
+    columns = {"prompt": prompt, "completion": content[-1]}
+    if len(content) <= before + 1:
         return columns
     answers = cycle(("assistant", "tool"))
     roles = [*["user"] * before, *islice(answers, len(content) - before)]
@@ -136,21 +137,20 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     responses = columns.pop("response")
     chats: Columns = {"prompt": [], "completion": [], "messages": []}
     for request, response in zip(requests, responses, strict=True):
-        before = _messages((request or {}).get("input"), "user")
-        answers = _messages((response or {}).get("output"), "assistant")
+        before = _messages(inner(request, "input"), "user")
+        answers = _messages(inner(response, "output"), "assistant")
         chats["prompt"].append(before or None)
         chats["completion"].append(assistant_text(answers))
         chats["messages"].append([*before, *answers] or None)
-    records = [cell or {} for cell in columns.pop("reward_components", ())]
-    components = lists_of_columns(records)
-    columns = {**chats, **columns, **components}
-    usual = {}
-    for name, column in (("prompt_id", "_ng_task_index"), ("ground_truth", "answer")):
-        if column in columns:
-            usual[name] = column
-    others = {*GYM_COLUMNS, *ALL_ALIASES} - {"reward"}
+    components = columns.pop("reward_components", ())
+    parts = [cell if isinstance(cell, Mapping) else {} for cell in components]
+    columns = {**chats, **columns, **lists_of_columns(parts)}
     return scored_table(
-        replace(rows, columns=columns), keep, total="reward", unpaid=others, usual=usual
+        replace(rows, columns=columns),
+        keep,
+        total="reward",
+        unpaid=GYM_COLUMNS,
+        usual={"prompt_id": "_ng_task_index", "ground_truth": "answer"},
     )
 
 
@@ -159,11 +159,11 @@ def _messages(items: Any, role: str) -> list[dict[str, Any]]:
     if isinstance(items, str):
         return [{"role": role, "content": items}]
     messages: list[dict[str, Any]] = []
-    for item in items or ():
-        kind = item.get("type") or "message"
+    for item in items if isinstance(items, list) else ():
+        kind = inner(item, "type") or "message"
         if kind == "message":
-            text = content_text(item.get("content"))
-            messages.append({"role": item.get("role") or role, "content": text})
+            text = content_text(inner(item, "content"))
+            messages.append({"role": inner(item, "role") or role, "content": text})
         elif kind == "function_call":
             call = {"name": item.get("name"), "arguments": item.get("arguments")}
             calls = [{"type": "function", "function": call}]
@@ -184,18 +184,15 @@ def _has(*names: str) -> Callable[[Columns], bool]:
 
 def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
-    # a reward a token where the generator gives one for each
     columns["score"] = [
-        sum(cell) if isinstance(cell, list) else cell for cell in columns["score"]
+        sum(cell) if isinstance(cell, list) and numeric(cell) else cell
+        for cell in columns["score"]  # a list has a reward a token
     ]
-    truths = []
-    for extras in columns.get("env_extras", ()):
-        truths.append(((extras or {}).get("reward_spec") or {}).get("ground_truth"))
-    if truths.count(None) < len(truths):
-        columns["ground_truth"] = truths
+    extras = columns.get("env_extras", [None] * len(rows.places))
+    truths = [inner(cell, "reward_spec", "ground_truth") for cell in extras]
     usual = {"prompt": "input_prompt", "completion": "output_response"}
-    rows = replace(rows, columns=columns)
-    return scored_table(rows, keep, total="score", unpaid=ALL_ALIASES, usual=usual)
+    rows = replace(rows, columns={"ground_truth": truths, **columns})
+    return scored_table(rows, keep, total="score", unpaid=(), usual=usual)
 
 
 AREAL_COLUMNS = frozenset(
@@ -204,9 +201,8 @@ AREAL_COLUMNS = frozenset(
 
 
 def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    others = AREAL_COLUMNS | ALL_ALIASES
     usual = {"step": "tail_version"}
-    return scored_table(rows, keep, total="reward", unpaid=others, usual=usual)
+    return scored_table(rows, keep, total="reward", unpaid=AREAL_COLUMNS, usual=usual)
 
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)

@@ -133,18 +133,19 @@ def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
     cells = rows.columns.get(name, [None] * len(rows.places))
     columns = {**rows.columns, name: list(map(_step, cells))}
     rows = replace(rows, columns=columns)
-    steps: dict[Any, list[Any]] = {}
-    for step, row in zip(columns[name], rows.rows(), strict=True):
+    keys = list(map(repr, columns[name]))
+    steps: dict[str, list[Any]] = {}
+    for step, row in zip(keys, rows.rows(), strict=True):
         steps.setdefault(step, []).append({**row, name: None, "rollout_id": None})
     repeats = [step for before, step in pairwise(steps) if steps[before] == steps[step]]
     if not repeats:
         return rows, []
-    shown = ", ".join(map(str, repeats[:3])) + (" ..." if len(repeats) > 3 else "")
+    shown = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
     warning = (
         f"{len(repeats)} of {len(steps)} steps left out that repeat the rows of the "
         f"one before, as a batch is logged at each step that trains on it ({shown})"
     )
-    return rows.keep([step not in repeats for step in columns[name]]), [warning]
+    return rows.keep([step not in repeats for step in keys]), [warning]
 
 
 def _is_swift(columns: Columns) -> bool:
@@ -170,8 +171,13 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         for name in _between(columns, "advantages"):
             if name not in keep and numeric(columns[name]):
                 rewards.append(name)
-    has_signal = len(rewards) > 1 and any(columns["advantages"])
-    if has_signal and not _count_rewards(columns, rewards, "advantages"):
+    advantages = columns.get("advantages", ())
+    has_signal = numeric(advantages) and any(advantages)
+    if (
+        len(rewards) > 1
+        and has_signal
+        and not _count_rewards(columns, rewards, "advantages")
+    ):
         warnings.append(
             f"The advantages do not follow the plain sum of {listed(rewards)}: set the "
             "reward_weights of the run with --log-weight."
