@@ -206,7 +206,8 @@ class Finding:
         if not self.family:
             who = f"Component {self.component!r}" if self.component else "The reward"
             measured = with_interval(self.evidence)
-            return {**self.evidence, "who": who, "measured": measured}
+            variables = {**self.evidence, "component": self.component}
+            return {**variables, "who": who, "measured": measured}
         trials = int(self.evidence.get("tried", self.n))
         hits = int(self.evidence.get("found", trials))
         many = f"All {trials:,}" if hits == trials else f"{hits:,} of {trials:,}"

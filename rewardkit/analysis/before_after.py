@@ -307,17 +307,28 @@ class BeforeAfter(HasPage):
             f"{signal['n']:,}; {signal['lost']:,} lost their gradient, "
             f"{signal['gained']:,} gained one"
         )
-        return [
+        lines = [
             f"Rewards: {moved}",
             f"Advantages ({self.a.training}): {signs['reason'] or turned}",
             f"Order of siblings: {ranks['reason'] or order}",
             f"Groups without a gradient: {signal['reason'] or dead}",
         ]
+        shares = [_share_where_none_is_right(side) for side in (self.a, self.b)]
+        if any(shares):
+            ends = " -> ".join(map(percent, shares))
+            lines.append(f"Squared advantage where nothing is right: {ends}")
+        return lines
 
     @property
     def finding_lines(self) -> list[str]:
-        """Return how many findings came and went, and the first new or worse ones."""
-        lines = [f"  new: {item.severity}: {item.sentence}" for item in self.new]
+        """Return how many findings came and went, and the first new or worse ones.
+
+        What is new for information is only counted.
+        """
+        lines = []
+        for item in self.new:
+            if item.severity != "info":
+                lines.append(f"  new: {item.severity}: {item.sentence}")
         for was, now in self.worse:
             lines.append(f"  {now.severity}: {now.sentence} (was {was.severity})")
         if len(lines) > MOST_CHANGES:
@@ -478,6 +489,19 @@ def _share_without_signal(side: Side) -> float:
     dead = sum(int(view.dead.sum()) for view in side.views)
     live = sum(int(view.live.sum()) for view in side.views)
     return dead / (dead + live) if dead + live else float("nan")
+
+
+def _share_where_none_is_right(side: Side) -> float:
+    """Return the share of the squared advantage in groups without a right completion.
+
+    0 where nothing says which completions are right.
+    """
+    above = below = 0.0
+    for view in side.views:
+        phantom, total = view.phantom_mass(view.advantages)
+        above += float(phantom.sum())
+        below += float(total.sum())
+    return above / below if below else 0.0
 
 
 def _findings_by_key(side: Side) -> dict[FindingKey, Finding]:

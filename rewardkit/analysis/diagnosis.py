@@ -14,6 +14,8 @@ import pandas as pd
 from rewardkit.analysis.findings import (
     components,
     groups,
+    length,
+    phantom,
     scored,
     shortcuts,
     sparsity,
@@ -80,9 +82,11 @@ VIEW_RULES: tuple[Rule, ...] = (
     components.gates,
     components.redundant,
     components.dominant,
+    phantom.phantom,
     shortcuts.label,
     shortcuts.wrong_above_right,
     shortcuts.order,
+    length.length_curve,
     shortcuts.truncated,
 )
 """Of a `View`, in their order: each rule gets the findings of those before it."""
@@ -143,7 +147,8 @@ class Diagnosis(HasPage):
 
         The slices are all rows, then each value of the columns that make a group and of
         those in `by`. The columns: groups, mean reward, mean of the primary component,
-        share of groups without a signal, share without a right completion.
+        share of groups without a signal, share with one of the task (their completions
+        differ in what the task asks), share without a right completion.
 
         ``top_decile`` is the share of the absolute advantage in the tenth of the groups
         that holds most, ``sample_size`` the effective sample size of the absolute

@@ -53,6 +53,7 @@ PROPOSAL_RULES: tuple[ProposalRule, ...] = (
 """In the order in which changes are listed where nothing ranks them."""
 LEAST_ADVANTAGE_MOVED = 1e-6
 """Share of the advantage; less is rounding."""
+SIDES = ("before", "after")
 MORE_GROUPS_TIED = 0.1
 """Share of the groups that a change may leave without a signal. Our choice."""
 
@@ -97,7 +98,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         findings = [item for item in diagnosis.findings if item.part == view.part]
         ranked, part_notes = _suggest_for_part(view, scores, findings)
         rows = normalizations(view)
-        answered = _answered_by_normalization(findings, rows)
+        answered = _answered_by_normalization(view, findings, rows)
         part_notes += answered or _notes_without_help(view, ranked)
         prefix = f"[{view.part}] " if view.part else ""
         notes += [f"{prefix}{note}" for note in part_notes]
@@ -157,10 +158,11 @@ def _measure_proposals(
         measured = effects(before, after, tests=tests, held_out=is_held_out)
         suggestion = _make_suggestion(view, proposal, before, after, measured, tests)
         answered = [item for item in findings if _answers(proposal, item)]
+        answered.sort(key=lambda item: item.code != "phantom")  # the cause of others
         if not answered:
             suggestions.append(suggestion)
             continue
-        outcome, is_worse = _compare_finding(before, after, answered[0], measured[0])
+        outcome, is_worse = _compare_finding(before, after, answered[0], measured)
         if is_worse:
             of = f" of {proposal.component!r}" if proposal.component else ""
             notes.append(
@@ -240,7 +242,7 @@ def _make_suggestion(
 
 
 def _compare_finding(
-    before: View, after: View, finding: Finding, signal: Effect
+    before: View, after: View, finding: Finding, measured: Sequence[Effect]
 ) -> tuple[str, bool]:
     """Say what becomes of a finding and of the groups' signal, and whether it is worse.
 
@@ -248,20 +250,26 @@ def _compare_finding(
         before: The view before the change.
         after: The view after it.
         finding: What the change answers.
-        signal: The effect on the groups without a signal.
+        measured: The effects, first that on the groups without a signal.
     """
+    figures = {effect.figure: effect for effect in measured}
+
     was, now = _find_again(before, finding), _find_again(after, finding)
     sentences = []
     is_worse = False
-    if was and not now:
+    if finding.code == "phantom":  # also where too little is left to be found
+        ends = [percent(getattr(figures["phantom"], side)) for side in SIDES]
+        sentences.append(f"phantom: {' -> '.join(ends)}")
+        is_worse = figures["phantom"].difference > 0
+    elif was and not now:
         sentences.append(f"{finding.code} is no longer found")
-    if was and now:
+    elif was and now:
         ends = [percent(item.evidence.get("value", np.nan)) for item in (was, now)]
         if ends[0] != ends[1]:  # a change that no percent shows is none
             sentences.append(f"{finding.code}: {' -> '.join(ends)}")
             is_worse = _badness(now) > _badness(was)
     if finding.code != "zero_std_groups":
-        shares = [percent(signal.before), percent(signal.after)]
+        shares = [percent(getattr(measured[0], side)) for side in SIDES]
         if shares[0] != shares[1]:
             sentences.append(f"groups without a signal: {' -> '.join(shares)}")
     has_same_rows = np.array_equal(np.isnan(before.rewards), np.isnan(after.rewards))
@@ -401,20 +409,29 @@ def _rank(
 
 
 def _answered_by_normalization(
-    findings: Sequence[Finding], rows: Sequence[Normalization]
+    view: View, findings: Sequence[Finding], rows: Sequence[Normalization]
 ) -> list[str]:
     """Return a note on each certain finding that a normalization answers."""
     working = {row.code: row for row in rows if row.works}
+    before = {row.part: row.phantom for row in rows if row.code == "as_is"}
     notes = []
     for item in findings:
         if item.evidence.get("inconclusive"):
             continue
         for code in item.suggestions:
-            if row := working.get(code):
-                notes.append(
-                    f"{item.code} is answered by: {row.what} "
-                    f"({row.line or 'no setting'}), which {row.effect}"
-                )
+            row = working.get(code)
+            if row is None:
+                continue
+            effect = row.effect
+            if item.code == "phantom":
+                ends = before[row.part], row.phantom
+                if ends[0] <= ends[1]:
+                    continue
+                effect = f"changes it from {' to '.join(map(percent, ends))}"
+            setting = row.line or f"{view.training.trainer} has no setting for it"
+            notes.append(
+                f"{item.code} is answered by: {row.what} ({setting}), which {effect}"
+            )
     return notes
 
 

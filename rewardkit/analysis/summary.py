@@ -130,10 +130,23 @@ def _signal(view: View) -> str:
     if view.several:
         live = percent(1 - int(view.dead.sum()) / view.several)
         verb = "has" if view.several == 1 else "have"
-        sentence = f"{live} of {counted(view.several, 'group')} {verb} a signal."
+        sentence = f"{live} of {counted(view.several, 'group')} {verb} a signal"
+        sentence += f"{_of_the_task(view)}."
     if view.part:
         return f"[{view.part}] {sentence}"
     return sentence
+
+
+def _of_the_task(view: View) -> str:
+    """Say in how many groups with a signal it is one of the task."""
+    verdicts = view.verdicts
+    if verdicts is None:
+        return "; whether one of the task is not known without a label"
+    if len(view.paid_names) == 1 and verdicts.is_component:
+        return ""  # the reward is the task
+    share = float(np.nanmean(view.has_task_signal))
+    by = "" if verdicts.is_component else f" ({one_line(verdicts.words)})"
+    return f", {percent(share)} one of the task{by}"
 
 
 def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
@@ -206,7 +219,14 @@ def signal_of(view: View, rows: Mask) -> dict[str, Any]:
     primary = view.scores[view.primary][rows]
     several = group_stats(rewards, groups).count > 1
     none_right = group_stats(primary, groups).high == view.span(view.primary)[0]
-    silent = pd.DataFrame({"zero_std": view.dead[kinds], "none_right": none_right})
+    has_task = view.has_task_signal[kinds]
+    silent = pd.DataFrame(
+        {
+            "zero_std": view.dead[kinds],
+            "task_signal": has_task,
+            "none_right": none_right,
+        }
+    )
     shares = silent[several].mean()
     columns = {name: view.scores[name][rows] for name in view.paid_names}
     mean_name = "mean_primary" if view.part else f"mean_{view.primary}"
@@ -215,6 +235,7 @@ def signal_of(view: View, rows: Mask) -> dict[str, Any]:
         "mean_reward": pd.Series(rewards).mean(),
         mean_name: pd.Series(primary).mean(),
         "zero_std": shares["zero_std"],
+        "task_signal": shares["task_signal"],
         "none_right": shares["none_right"],
         "top_decile": top_decile(advantages, groups),
         "sample_size": sample_size(advantages),

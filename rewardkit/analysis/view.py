@@ -28,6 +28,7 @@ from rewardkit.analysis.statistics import (
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import Correlations, correlations
 from rewardkit.analysis.totals import find_totals
+from rewardkit.analysis.verdicts import Verdicts, find_verdicts
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward
@@ -299,6 +300,50 @@ class View:
     def paid_by(self) -> Floats:
         """Return what orders siblings: their rewards, under GDPO their advantages."""
         return self.advantages if self.training.name == "gdpo" else self.rewards
+
+    @cached_property
+    def verdicts(self) -> Verdicts | None:
+        """Return what says which rows did the task, or None.
+
+        The primary component, where it is known and others are paid beside it.
+        """
+        if self.reward.task_is_known and len(self.paid_names) > 1:
+            name, low = self.primary, self.span(self.primary)[0]
+            return Verdicts(name, self.scores[name], low, is_component=True)
+        return find_verdicts(self.scores, self.paid_names, self.context, self.groups)
+
+    @cached_property
+    def has_task_signal(self) -> Floats:
+        """Return 1 for groups with an advantage whose verdicts differ, (groups,).
+
+        NaN where fewer than two of a group have a verdict or a reward.
+        """
+        signal = np.full(len(self.owner), np.nan)
+        if self.verdicts is not None:
+            stats = self.group_stats(self.verdicts.scores)
+            judged = (self.stats.count > 1) & (stats.count > 1)
+            signal[judged] = (stats.live & self.live)[judged]
+        return signal
+
+    def phantom_mass(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the squared advantages by group where nothing is right, and all.
+
+        Args:
+            values: advantages, (rows,).
+
+        Returns:
+            Two arrays, (groups,) each; 0 in groups without verdicts.
+        """
+        none = np.zeros(len(self.owner))
+        if self.verdicts is None:
+            return none, none
+        squares = none.copy()
+        np.add.at(squares, self.groups, np.nan_to_num(within(values, self.groups)) ** 2)
+        stats = self.group_stats(self.verdicts.scores)
+        judged = stats.count > 1
+        is_wrong = judged & (np.nan_to_num(stats.high, nan=np.inf) <= self.verdicts.low)
+        total = np.where(judged, squares, 0.0)
+        return np.where(is_wrong, total, 0.0), total
 
     @property
     def filtered_by(self) -> Floats:

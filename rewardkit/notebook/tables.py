@@ -29,6 +29,8 @@ LONGEST_QUOTE = 1000  # characters of a completion that is shown to be read
 GLOSSARIES = (
     {
         "zero_std": "share of the groups without a signal: all siblings earn the same",
+        "task_signal": "share of the groups with a signal of the task: some of their "
+        "completions did it and some did not",
         "none_right": "share of the groups in which no completion scores above the "
         "lowest score of the primary component",
         "top_decile": "share of the absolute advantage in the tenth of the groups that "

@@ -139,6 +139,7 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data(goo
     allowed = {
         ("sparse", "correct", ""),
         ("binary", "correct", ""),
+        ("phantom", "format", ""),  # likewise: it goes with the task
         ("zero_std_groups", None, "task=two-steps"),
         (
             "saturated",

@@ -438,6 +438,8 @@ def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
             scores_of({"a": task(), "b": noise()}, GROUPS), training=training
         )
         normalizations |= set(rk.suggest(diagnosis).table["code"])
+    hard = scores_of({"a": task(rate=0.2), "b": noise()}, GROUPS, weights={"b": 0.5})
+    normalizations |= set(rk.suggest(rk.diagnose(hard)).table["code"])
     easily_right = scores_of(
         {"a": (noise() > 0.02).astype(float), "b": noise()}, GROUPS
     )

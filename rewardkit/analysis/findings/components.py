@@ -219,7 +219,12 @@ def dominant(
         if effective - declared >= over_declared and beside_task:
             candidates.append(_dominant(view, name, over_declared, declared, evidence))
         other = _outweighed(view, name, names)
-        if other and effective - view.effective_weights[other] >= outweighs:
+        is_tied = other in spared and not beside_task  # then it is phantom signal
+        if (
+            other
+            and not is_tied
+            and effective - view.effective_weights[other] >= outweighs
+        ):
             evidence |= {"over": other, "over_value": view.effective_weights[other]}
             shares = view.group_shares[other]
             candidates.append(_dominant(view, name, outweighs, shares, evidence))

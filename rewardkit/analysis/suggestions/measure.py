@@ -34,6 +34,7 @@ EFFECT_NAMES = {
     "zero_std": "groups without a signal",
     "label_auc": "sibling pairs ordered as the label has it",
     "label_best": "label of the sibling that is put first",
+    "phantom": "squared advantage where nothing is right",
     "missing": "rows without a reward",
     "effective_weight": "effective weight",
 }
@@ -48,7 +49,8 @@ class Effect(PlainRecord):
     differs from 0), "label_auc" (share of the sibling pairs with different labels that
     the reward orders as the label does, ties half), "label_best" (mean label of the
     sibling that the reward puts first, ties averaged, which is the forecast of the best
-    of as many as there are), "missing" (share of the rows without a reward) or
+    of as many as there are), "phantom" (share of the squared advantage in groups in
+    which nothing is right), "missing" (share of the rows without a reward) or
     "effective_weight" of a `component`. The difference is paired: both sides are drawn
     from the same prompts; those of the label hold for all the changes that were tried
     together (Bonferroni). NaN where it cannot be computed. `prompts` is how many it was
@@ -108,6 +110,9 @@ def effects(
     paired = partial(_pair_ratios, before.bootstrap, held_out)
     ratios: list[Ratio] = [(side.dead, side.stats.count > 1) for side in sides]
     measured = [paired("zero_std", ratios, owner)]
+    masses = [side.phantom_mass(side.advantages) for side in sides]
+    if any(above.any() for above, _ in masses):
+        measured.append(paired("phantom", masses, owner))
     if before.context.label is not None:
         ratios = [_ordered(side, is_judged) for side in sides]
         measured.append(paired("label_auc", ratios, owner, tests))

@@ -57,6 +57,7 @@ NORMALIZATION_FIGURES = {
     "small_groups": "small-spread groups",
     "sample_size": "effective sample",
     "zero_std": "tied groups",
+    "phantom": "where nothing is right",
 }
 """What the figures of a normalization are called."""
 
@@ -67,6 +68,7 @@ FIGURE_MEANINGS = {
     "small_groups": "its share in groups that hardly vary",
     "sample_size": "effective sample size, as a share of the rows",
     "zero_std": "share of the groups without a signal",
+    "phantom": "share of the squared advantage in groups in which nothing is right",
 }
 """What these figures say."""
 
@@ -96,6 +98,7 @@ class Normalization(PlainRecord):
     small_groups: float
     sample_size: float
     zero_std: float
+    phantom: float
     part: str = ""
 
     @property
@@ -167,6 +170,20 @@ def _by_setting(view: View) -> Iterator[Normalization]:
             remark = f"; {view.training.trainer} has no setting for it"
         after = view.advantages_of(view.rewards, training)
         yield _measure(view, code, name, line, after, remark=remark)
+    verdicts = view.verdicts
+    has_phantom = view.phantom_mass(view.advantages)[0].any()
+    if verdicts is None or not verdicts.is_component or not has_phantom:
+        return
+    training = replace(view.training, filter_metric=verdicts.name)
+    line = ""
+    if view.training.trainer == "verl":
+        line = (
+            "algorithm.filter_groups.enable=True "
+            f"algorithm.filter_groups.metric={verdicts.name}"
+        )
+    after = view.advantages_of(view.rewards, training)
+    name = f"groups dropped in which {verdicts.name!r} does not vary (DAPO)"
+    yield _measure(view, "filter_task", name, line, after)
 
 
 def _settings_line(view: View, training: Training) -> str:
@@ -232,6 +249,7 @@ def _measure(
         _ratio(mass[is_small].sum(), mass.sum()),
         sample_size(after),
         _ratio(stats.dead.sum(), (stats.count > 1).sum()),
+        _ratio(*map(np.sum, view.phantom_mass(after))),
         view.part,
     )
     if code == "as_is":

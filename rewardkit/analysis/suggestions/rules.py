@@ -42,6 +42,11 @@ LEAST_NUMBERS = 0.9
 """Share of truths that must be numbers for closeness to be offered. Our choice."""
 WIDER = 2.0
 """Times the stretch over which a softer length penalty falls. Our choice."""
+PAYS_THERE = 0.05
+"""Share of the squared advantage, where nothing is right, that is worth a gate.
+
+Our choice.
+"""
 TIED_CODES = (
     "zero_std_groups",
     "clustered",
@@ -179,10 +184,16 @@ def gate_component(
     if not is_right.any() or high <= low:
         return result
     is_length_biased = has_finding(findings, "length_bias", None)
+    phantom_payers: set[str] = set()
+    for finding in findings:
+        if finding.code == "phantom" and finding.severity != "info":
+            shares = finding.evidence["by"].items()
+            phantom_payers |= {name for name, value in shares if value >= PAYS_THERE}
     for name, item in view.components.items():
         if name in view.task or item.weight <= 0 or item.gate is not None:
             continue
         is_blamed = has_finding(findings, "dominant", name)
+        is_blamed |= name in phantom_payers
         is_blamed |= is_length_biased and _follows_length(view, name)
         pays_wrong = (is_wrong & (np.nan_to_num(view.scores[name]) != 0)).any()
         if not is_blamed or not pays_wrong:

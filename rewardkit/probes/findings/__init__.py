@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding, Rule, rule, run_rules
-from rewardkit.probes.findings import causes, floor, logged
+from rewardkit.probes.findings import causes, floor, length, logged
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
@@ -269,6 +269,7 @@ PART_RULES: tuple[Rule, ...] = (
     floor.leaks,
     floor.flat_credit,
     causes.holes,
+    length.length_curve,
     causes.layouts,
     causes.notations,
     floor.not_told_apart,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 import rewardkit as rk
-from planted.faults import flipped, instead, run
+from planted.faults import cosine, flipped, instead, run
 from planted.tables import (
     FAILS,
     GROUPS,
@@ -20,6 +20,7 @@ from planted.tables import (
     outcomes,
     scored,
     some,
+    stated,
     table,
 )
 
@@ -187,6 +188,23 @@ def short_answers(g, *_):
     }
 
 
+def near_on_hard_prompts(g, *_):
+    """Credit for near misses, of a task that half of the prompts never see solved."""
+    correct, _ = outcomes(g, PROMPTS, SIBLINGS, 0.35, 0.4)
+    near = np.where(correct > 0, 1.0, g.beta(2, 3, ROWS))
+    return {"correct": correct, "near": near}
+
+
+def of_length(pay):
+    """A lone number of stated answers that `pay(right, letters)` gives."""
+    return table(lambda g, *_: stated(g, pay), drawn=False, ranges={"paid": None})
+
+
+def overlong(correct, letters):
+    """DAPO's penalty: one less for each answer, over the last 400 letters of 2,000."""
+    return correct - np.clip((letters - 1_600) / 400, 0, 1)
+
+
 WHY = {"weight": 1.0, "why": "this stage teaches to show the work"}
 LAYOUT = {
     "tidy": {"weight": 3.0, "why": "this stage teaches layout"},
@@ -210,6 +228,34 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
         lambda g, *_: {"tagged": (g.random(ROWS) < 0.8) * 1.0}, weights={"tagged": 0.1}
     ),
     "five functions, one the task": five_functions,
+    "near misses on hard prompts": table(
+        near_on_hard_prompts, drawn=False, weights={"near": 0.3}
+    ),
+    "a bonus that only right answers get, on hard prompts": table(
+        lambda g, *_: {
+            "correct": outcomes(g, PROMPTS, SIBLINGS, 0.5, 0.4)[0],
+            "brief": g.random(ROWS),
+        },
+        drawn=False,
+        components={"brief": {"gate": rk.gate("correct", at_least=1.0)}},
+    ),
+    "a cosine of length within its budget": of_length(cosine(2_100)),
+    "overlong answers lose": of_length(overlong),
+    "overlong answers lose, right or minus one": of_length(
+        lambda correct, letters: overlong(2 * correct - 1, letters)
+    ),
+    "right answers earn more if brief": of_length(
+        lambda correct, letters: correct * (1 - 0.3 * letters / 2_000)
+    ),
+    "right answers earn more by thought, up to a limit": of_length(
+        lambda correct, letters: correct * (0.5 + 0.5 * np.clip(letters / 800, 0, 1))
+    ),
+    "brevity within a group, wrong answers at most zero": of_length(
+        lambda correct, letters: np.where(
+            correct > 0, 1.5 - letters / 2_000, np.minimum(0, 0.5 - letters / 2_000)
+        )
+    ),
+    "letters that are paid nothing": of_length(lambda correct, letters: correct * 1.0),
     "unbalanced by design": table(components=LAYOUT),
     "as heavy by design, and varies more": table(
         lambda g, *_: {"effort": (g.random(ROWS) < 0.5) * 1.0},

@@ -21,6 +21,7 @@ from planted.tables import (
     outcomes,
     scored,
     some,
+    stated,
     table,
 )  # fmt: skip
 from rewardkit.targets.adapter import Key
@@ -159,6 +160,18 @@ def two_kinds(g, _, apart):
     return {"grade": np.clip(middle[GROUPS] + g.normal(0, 0.1, ROWS), 0, 1)}
 
 
+def brief_on_hard_prompts(g, _, strength):
+    """A bonus for brevity, of a task whose right answers take more words.
+
+    `strength` is the share of right answers, and how many letters more they have.
+    """
+    rate, more = strength
+    correct, _ = outcomes(g, PROMPTS, SIBLINGS, rate, 0.4)
+    letters = np.clip(g.normal(100 + more * correct, 25), 10, 200).round().astype(int)
+    texts = [f"{row} ".ljust(size, "x") for row, size in enumerate(letters.tolist())]
+    return {"correct": correct, "brief": 1 - letters / 200, "@completion": texts}
+
+
 # beside the task
 
 
@@ -186,6 +199,21 @@ def useless_label(_, parts, circular):
 def by_length(g, share, sign=1, rows=ROWS):
     """A score of which this share is the length."""
     return mixed(g, share, sign * lengths(rows) + g.random(rows))
+
+
+def cosine(budget):
+    """Half a cosine of length, for right and wrong answers, that goes on behind it."""
+
+    def pay(correct, letters):
+        falls = (1 + np.cos(np.pi * letters / budget)) / 2
+        return np.where(correct > 0, 0.5 + 0.5 * falls, -0.5 - 0.5 * falls)
+
+    return pay
+
+
+def longer_for_all(bonus):
+    """So much for 2,000 letters, whatever the answer is."""
+    return lambda correct, letters: correct + bonus * letters / 2_000
 
 
 def longer_in_a_source(g, _, share):
@@ -384,6 +412,15 @@ pays_for_shorter = table(
 paid_though_cut = table(cut_and_paid, keep="correct", weights={"effort": 1.0})
 log_of_others = table(lambda _, parts, name: {f"/{name}": parts["correct"]})
 endless_points = table(endless, **NO_RANGE)
+brief_hard = table(brief_on_hard_prompts, drawn=False, weights={"brief": 0.2})
+length_wraps = table(
+    lambda g, _, budget: stated(g, cosine(budget)), drawn=False, ranges={"paid": None}
+)
+length_outweighs = table(
+    lambda g, _, bonus: stated(g, longer_for_all(bonus)),
+    drawn=False,
+    ranges={"paid": None},
+)
 FAULTS: dict[str, Fault] = {
     # Prompts and siblings: a batch; a first look of 48 answers. One value on all of them is no accident.
     "constant component": Fault(
@@ -416,6 +453,11 @@ FAULTS: dict[str, Fault] = {
     ),
     # A level of the prompt; with the noise of a sum in other order.
     "dead": Fault(dead, 0.0, 1e-10, "dead", "level"),
+    # Paid for brevity where nothing is right, in a third of the groups; in a fifth, where the
+    # right answers are little longer.
+    "brevity on hard prompts": Fault(
+        brief_hard, (0.3, 60), (0.35, 30), "phantom", "brief"
+    ),
     # Points from 0 to 10 beside a task of 0 and 1: at half its weight; at a fifth (3 of 5 parts of all).
     "dominant by scale": Fault(dominant_by_scale, 0.5, 0.2, "dominant", "points"),
     # One weight each, and one of them on a scale of a twentieth (99.9 to .1 of the advantage); of a third.
@@ -489,6 +531,10 @@ FAULTS: dict[str, Fault] = {
     "paid by the call": Fault(
         paid_by_the_call, 0.25, 0.2, "wrong_above_right", "calls"
     ),
+    # A limit in tokens that is held against letters: all the way up again; a third of it.
+    "length wraps": Fault(length_wraps, 1_000, 1_450, "length_curve"),
+    # 2,000 letters are worth more than being right; half as much, right or wrong.
+    "length pays all answers": Fault(length_outweighs, 1.5, 0.5, "length_curve"),
     "pays for shorter": Fault(pays_for_shorter, 1.0, 0.5, "length_bias"),
     "a lone judge pays for longer": Fault(
         table(lone_judge, keep="", **LABEL), 1.0, 0.5, "length_bias"

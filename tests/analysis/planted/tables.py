@@ -202,6 +202,18 @@ def lengths(rows):
     return np.random.default_rng(rows).integers(20, 201, rows)
 
 
+def stated(generator, pay, longest=2_000):
+    """A lone number that `pay(right, letters)` gives, of answers that stand in tags."""
+    correct, _ = outcomes(generator, PROMPTS, SIBLINGS, 0.45)
+    letters = generator.integers(100, longest, ROWS)
+    other = generator.integers(0, 4, ROWS)
+    answers = np.where(correct > 0, 7, other)
+    texts = []
+    for size, answer in zip(letters.tolist(), answers.tolist(), strict=True):
+        texts.append(f"<answer>{answer}</answer>".rjust(size, "x"))
+    return {"paid": pay(correct, letters), "@completion": texts}
+
+
 def some(generator, rows, share):
     """Exactly this share of the rows (at least one), drawn at random."""
     chosen = np.zeros(rows, dtype=bool)

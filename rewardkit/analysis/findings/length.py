@@ -1,0 +1,199 @@
+"""The rule on how the reward of equal answers goes with their length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.findings import Findings, conclusive, finding
+from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
+from rewardkit.analysis.statistics.curves import (
+    Curve,
+    CurveFit,
+    fit_curve,
+    kind_of_curve,
+    round_length,
+)
+from rewardkit.analysis.statistics.distributions import two_piles
+from rewardkit.analysis.verdicts import rows_to_read
+from rewardkit.analysis.view import View
+from rewardkit.answers import ANSWER_END, LONGEST_COMPARED_ANSWER
+from rewardkit.answers.formats import find_likely_mark
+from rewardkit.findings import Finding, rule
+from rewardkit.primitives.texts import normal_text
+
+MOST_LEVELS = 10
+"""Values of a verdict up to which equal ones make rows alike. Our choice."""
+ONE_SIDE = 0.95
+"""Share of the rows that must lie on the side of their answer. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class AlikeRows:
+    """Rows that should earn the same but for their length.
+
+    `classes` are codes, -1 for rows that are like no other; `is_right` says which are
+    right, or paid better, None where nothing tells two kinds apart. `right`, `wrong`
+    are what the two are called.
+    """
+
+    classes: Codes
+    is_right: Mask | None
+    right: str
+    wrong: str = "wrong ones"
+
+
+@rule("length_curve")
+def length_curve(
+    view: View,
+    findings: Findings,
+    *,
+    length_explains: float = 0.5,  # of the differences among equal answers: our choice
+    length_high: float = 0.5,  # of what being right adds: our choice
+) -> Iterator[Finding]:
+    """Find that length moves what equal answers earn: where it turns, and how far.
+
+    A sum of components has other rules on length, so that only a turn is reported.
+    """
+    if not view.varies or conclusive(findings, "length_bias"):
+        return
+    alike = _alike_by_verdict(view) or _alike_by_answer(view)
+    if alike is None:
+        return
+    known = (alike.classes >= 0) & ~(
+        np.isnan(view.rewards) | np.isnan(view.context.lengths)
+    )
+    is_right = known if alike.is_right is None else known & alike.is_right
+    fit = _fit(view, alike, is_right)
+    if fit is None or fit.curve.explained < length_explains:
+        return
+    wrong: Curve | None = None
+    if alike.is_right is None:
+        levels = group_stats(view.rewards[known], alike.classes[known]).mean
+        span = 2 * float(np.nanstd(levels))
+    else:
+        is_wrong = known & ~alike.is_right
+        span = float(view.rewards[is_right].mean() - view.rewards[is_wrong].mean())
+        wrong_fit = _fit(view, alike, is_wrong)
+        if wrong_fit is not None:
+            wrong = wrong_fit.curve
+        elif is_wrong.any():  # they earn the same at each length
+            ends = np.full(len(fit.curve.lengths), view.rewards[is_wrong].mean())
+            wrong = Curve(fit.curve.lengths, ends)
+    curve = fit.curve
+    kind = kind_of_curve(curve, wrong, span)
+    places = [0, len(curve.values) - 1]
+    top = int(np.argmax(curve.values))
+    certain = [(top, int(np.argmin(curve.values)))]
+    if kind == "turns":
+        places = [*curve.valley]
+        certain = [(places[0], places[1]), (places[2], places[1])]
+    is_of_parts = len(view.paid_names) > 1 and kind != "turns"
+    if not kind or is_of_parts:
+        return
+    if not all(fit.is_certain(*pair, view.bootstrap) for pair in certain):
+        return
+    size = curve.depth if kind == "turns" else curve.height
+    worth = size / span if span > 0 else math.inf
+    severity = "info"
+    if kind != "mild":
+        severity = "high" if worth >= length_high and kind != "pays_wrong" else "warn"
+    yield finding(
+        view,
+        "length_curve",
+        n=int(is_right.sum()),
+        value=curve.explained,
+        limit=length_explains,
+        severity=severity,
+        reading=is_right & (view.context.lengths >= curve.lengths[places[-1]]),
+        cost=min(worth, 1.0),
+        kind=kind,
+        among=alike.right,
+        others=alike.wrong,
+        figures=curve.describe(places, view.context.length_unit),
+        wrong=_describe_wrong(wrong, view.context.length_unit),
+        turn=round_length(curve.lengths[places[1]]),
+        worth=worth,
+    )
+
+
+def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
+    if not rows.any():
+        return None
+    classes = np.unique(alike.classes[rows], return_inverse=True)[1]
+    lengths, prompts = view.context.lengths[rows], view.bootstrap.prompts[rows]
+    fit = fit_curve(lengths, view.rewards[rows], classes, prompts)
+    return fit
+
+
+def _describe_wrong(wrong: Curve | None, unit: str) -> str:
+    if wrong is None:
+        return ""
+    return wrong.describe([0, len(wrong.values) - 1], unit)
+
+
+def _alike_by_verdict(view: View) -> AlikeRows | None:
+    """Return siblings with the same verdict; None where the reward is the verdict."""
+    verdicts = view.verdicts
+    if verdicts is None or (verdicts.is_component and len(view.paid_names) == 1):
+        return None
+    levels, codes = np.unique(verdicts.scores, return_inverse=True)
+    levels = levels[~np.isnan(levels)]
+    if not 1 < len(levels) <= MOST_LEVELS:
+        return None
+    is_known = ~np.isnan(verdicts.scores)
+    classes = np.where(is_known, view.groups * (len(levels) + 1) + codes, -1)
+    is_right = np.asarray(verdicts.scores == levels[-1], dtype=bool)
+    if not is_right.any() or not (is_known & ~is_right).any():
+        return None
+    return AlikeRows(classes, is_right, "right answers")
+
+
+def _alike_by_answer(view: View) -> AlikeRows | None:
+    """Return siblings that state the same answer, and which answers are paid better."""
+    places = np.flatnonzero(rows_to_read(view.groups) & ~np.isnan(view.rewards))
+    answers = []
+    for completion in view.completions[places]:
+        marked = find_likely_mark(str(completion)[-ANSWER_END:])
+        answer = normal_text(marked.answer[: LONGEST_COMPARED_ANSWER + 1])
+        has_mark = (
+            marked.format.name != "bare" and len(answer) <= LONGEST_COMPARED_ANSWER
+        )
+        answers.append(answer if has_mark and answer else None)
+    stated, _ = pd.factorize(pd.Series(answers, dtype=object))
+    classes = np.full(len(view), -1)
+    has_answer = stated >= 0
+    if not has_answer.any():
+        return None
+    keys = view.groups[places] * (stated.max() + 1) + stated
+    _, codes = np.unique(keys[has_answer], return_inverse=True)
+    classes[places[has_answer]] = codes
+    is_better = _split_answers(view.rewards, classes)
+    if is_better is None:
+        return AlikeRows(classes, None, "answers that are equal")
+    return AlikeRows(classes, is_better, "the better paid answers", "the others")
+
+
+def _split_answers(rewards: Floats, classes: Codes) -> Mask | None:
+    """Return which rows state an answer that is paid better; None where none is.
+
+    Answers fall into two piles by their mean reward where nearly all rows lie on the
+    side of their answer.
+    """
+    known = classes >= 0
+    means = group_stats(rewards[known], classes[known]).mean
+    if len(means) < 2:
+        return None
+    low, high, _ = two_piles(means)
+    middle = (low + high) / 2
+    of_row = means[classes[known]] > middle
+    is_alone = min(of_row.mean(), 1 - of_row.mean()) == 0
+    if is_alone or ((rewards[known] > middle) == of_row).mean() < ONE_SIDE:
+        return None
+    is_better = np.zeros(len(rewards), dtype=bool)
+    is_better[known] = of_row
+    return is_better

@@ -1,0 +1,182 @@
+"""The rule on phantom signal: advantages in groups where no completion is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rewardkit.analysis.findings import (
+    NO_INTERVAL,
+    Findings,
+    Interval,
+    finding,
+    share,
+)
+from rewardkit.analysis.statistics import Floats, Mask, within
+from rewardkit.analysis.verdicts import Verdicts
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding, rule
+
+LEAST_BY_LENGTH = 0.5
+"""Correlation with the length from which a lone number is taken to pay for it there.
+
+Our choice.
+"""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How what is paid where nothing is right goes with the task elsewhere.
+
+    `correlation` is that of siblings in groups whose verdicts differ, NaN where it is
+    not known. `means` is the length where only that links the two, else "".
+    """
+
+    correlation: float = math.nan
+    interval: Interval = NO_INTERVAL
+    means: str = ""
+
+    @property
+    def side(self) -> str:
+        """Return "against", "with" or "beside" the task, "" where it is not known."""
+        low, high = self.interval
+        if math.isnan(self.correlation) or math.isnan(low):
+            return ""
+        if high < 0:
+            return "against"
+        return "with" if low > 0 else "beside"
+
+
+@rule("phantom")
+def phantom(
+    view: View,
+    findings: Findings,
+    *,
+    # Share of the squared advantage, and that times the correlation with the task. Our
+    # choice: few real runs were seen, with one model and one kind of task.
+    phantom: float = 0.1,
+    phantom_against: float = 0.1,
+    phantom_most: float = 0.5,  # half of what is learned from: our choice
+    phantom_beside: float = 0.2,  # a correlation that is hardly one: our choice
+) -> Iterator[Finding]:
+    """Find advantages in groups in which nothing is right, and what pays there.
+
+    Such groups teach nothing of the task; scaling by their standard deviation makes the
+    smallest difference a full advantage. How much there is says how exposed a training
+    is; whether it is harmful depends on whether what is paid there goes against the
+    task where completions can be right.
+    """
+    verdicts = view.verdicts
+    if verdicts is None or not view.varies:
+        return
+    mass, total = view.phantom_mass(view.advantages)
+    if not total.sum() or mass.sum() < phantom * total.sum():
+        return
+    measured = share(view, mass, total)
+    measured["n"] = int((view.live & (total > 0)).sum())
+    by = _shares(view, mass, total.sum())
+    payer = next(iter(by), None)
+    direction = _direction(view, verdicts, mass > 0)
+    severity = "info"
+    if direction.side == "against":
+        signed = measured["value"] * direction.correlation
+        severity = "high" if signed <= -phantom_against else "warn"
+    elif direction.side == "beside" and direction.interval[1] < phantom_beside:
+        severity = "warn" if measured["value"] >= phantom_most else "info"
+    yield finding(
+        view,
+        "phantom",
+        payer,
+        **measured,
+        limit=phantom,
+        severity=severity,
+        reading=(mass > 0)[view.groups] & (np.nan_to_num(view.advantages) > 0),
+        answers=None if severity != "info" else (),
+        task=verdicts.words,
+        by=by,
+        side=direction.side,
+        correlation=direction.correlation,
+        correlation_interval=direction.interval,
+        means=direction.means,
+        headroom=_headroom(view, verdicts),
+        mild=severity == "info",
+    )
+
+
+def _shares(view: View, mass: Floats, total: float) -> dict[str, float]:
+    """Return the share of the squared advantage that each component has there."""
+    shares = {}
+    for name, part in view.group_shares.items():
+        value = float((part * mass).sum() / total)
+        if len(view.paid_names) > 1 and value > 0:
+            shares[name] = value
+    return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+
+
+def _direction(view: View, verdicts: Verdicts, is_phantom: Mask) -> Direction:
+    """Return how what is paid there goes with the task where verdicts differ."""
+    varies = view.group_stats(verdicts.scores).live[view.groups]
+    if verdicts.is_component:
+        beside = _paid_beside(view, verdicts)
+        if beside is None:
+            return Direction()
+        return Direction(*_correlation(view, beside, verdicts.scores, varies))
+    lengths = view.context.lengths
+    there = is_phantom[view.groups]
+    of_length, _ = _correlation(view, view.paid_by, lengths, there)
+    if math.isnan(of_length) or abs(of_length) < LEAST_BY_LENGTH:
+        return Direction()
+    of_task, ends = _correlation(view, lengths, verdicts.scores, varies)
+    sign = math.copysign(1.0, of_length)
+    low, high = sorted(sign * end for end in ends)
+    unit = "longer" if of_length > 0 else "shorter"
+    return Direction(of_length * of_task, (low, high), unit)
+
+
+def _paid_beside(view: View, verdicts: Verdicts) -> Floats | None:
+    """Return what is paid beside the task, (rows,), or None where that is unknown."""
+    if not view.pieces:
+        return None
+    beside = np.zeros(len(view))
+    for name, piece in view.pieces.items():
+        if name != verdicts.name:
+            beside = beside + piece
+    return beside
+
+
+def _correlation(
+    view: View, first: Floats, second: Floats, rows: Mask
+) -> tuple[float, Interval]:
+    """Return the correlation of two values among siblings in some rows."""
+    known = rows & ~(np.isnan(first) | np.isnan(second))
+    centred = []
+    for values in (first, second):
+        inside = within(np.where(known, values, np.nan), view.groups)
+        centred.append(np.nan_to_num(inside))
+    a, b = centred
+    sums = [a * a, b * b, a * b]
+    squares = float(sums[0].sum() * sums[1].sum())
+    if squares <= 0:
+        return math.nan, NO_INTERVAL
+    value = float(sums[2].sum() / math.sqrt(squares))
+    return value, view.bootstrap.interval(
+        sums, view.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
+    )
+
+
+def _headroom(view: View, verdicts: Verdicts) -> float:
+    """Return the most that wrong rows get beside the task, less the mean of right ones.
+
+    NaN where the parts of the reward are not known, or none is right.
+    """
+    beside = _paid_beside(view, verdicts) if verdicts.is_component else None
+    if beside is None:
+        return math.nan
+    is_wrong = verdicts.scores <= verdicts.low
+    right = beside[verdicts.scores > verdicts.low]
+    if not is_wrong.any() or not len(right):
+        return math.nan
+    return float(np.nanmax(beside[is_wrong]) - np.nanmean(right))

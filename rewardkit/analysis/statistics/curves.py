@@ -1,0 +1,223 @@
+"""How a value goes with length: a curve among alike rows, its turns, its words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rewardkit.analysis.statistics import Codes, Floats, within
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+
+KNOTS = 9
+"""Lengths, evenly spread over the rows, between which it is straight. Our choice."""
+FEWEST_FREE_ROWS = 30
+"""Rows beyond one a class under which no curve is fitted. Our choice."""
+TURNS = 0.1
+"""Share of what being right adds by which a curve must turn. Our choice."""
+AT_ITS_TOP = 0.1
+"""Share of a curve's height that still counts as its top. Our choice."""
+FLAT = 0.5
+"""Share of the lengths at the top from which a curve is a limit, not a slope.
+
+Our choice: DAPO's overlong penalty begins where few completions are.
+"""
+AS_MUCH_FOR_WRONG = 0.8
+"""Share of its height for right answers at which wrong ones get as much. Our choice."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What rows of one kind earn at some lengths, shortest first.
+
+    `explained` is the share of the differences among alike rows that it explains.
+    """
+
+    lengths: Floats
+    values: Floats
+    explained: float = 1.0
+
+    @property
+    def height(self) -> float:
+        """Return by how much the reward moves."""
+        return float(self.values.max() - self.values.min())
+
+    @property
+    def rise(self) -> float:
+        """Return by how much the longest earn more than the shortest."""
+        return float(self.values[-1] - self.values[0])
+
+    @property
+    def is_limit(self) -> bool:
+        """Return whether most lengths earn about the most: only the others lose."""
+        is_top = self.values >= self.values.max() - AT_ITS_TOP * self.height
+        return bool(is_top.mean() >= FLAT)
+
+    @property
+    def valley(self) -> tuple[int, int, int]:
+        """Return the places of a dip: the top before it, it, the top behind it.
+
+        That of the shortest completions among those nearly as deep as the deepest. All
+        0 where the curve never falls and rises again.
+        """
+        dips = {}
+        for place in range(1, len(self.values) - 1):
+            tops = self.values[:place].max(), self.values[place + 1 :].max()
+            dips[place] = float(min(tops) - self.values[place])
+        deepest = max(dips.values(), default=0.0)
+        if deepest <= 0:
+            return 0, 0, 0
+        enough = (1 - AT_ITS_TOP) * deepest
+        place = next(place for place, depth in dips.items() if depth >= enough)
+        while dips.get(place + 1, 0.0) > dips[place]:
+            place += 1
+        before = int(np.argmax(self.values[:place]))
+        behind = self.values[place + 1 :]
+        is_top = behind >= behind.max() - AT_ITS_TOP * self.height
+        return before, place, place + 1 + int(np.argmax(is_top))
+
+    @property
+    def depth(self) -> float:
+        """Return by how much the deepest dip lies under the lower top beside it."""
+        before, place, behind = self.valley
+        tops = min(self.values[before], self.values[behind])
+        return float(tops - self.values[place])
+
+    def describe(self, places: Sequence[int], unit: str) -> str:
+        """Say what is earned at some places.
+
+        >>> curve = Curve(np.array([98.0, 1013, 2040]), np.array([0.988, 0.5, 1.0]))
+        >>> curve.describe([0, 1, 2], "characters")
+        '0.99 at 98 characters, 0.5 at 1,000 and 1 at 2,000'
+        """
+        points = []
+        for place in dict.fromkeys(places):
+            value = float(f"{self.values[place]:.2g}") + 0.0
+            points.append(f"{value:g} at {round_length(self.lengths[place])}")
+        points[0] += f" {unit}"
+        return " and ".join(filter(None, [", ".join(points[:-1]), points[-1]]))
+
+
+def round_length(length: float) -> str:
+    """Write a length with two digits: 1013 -> 1,000."""
+    return f"{float(f'{length:.2g}'):,.0f}"
+
+
+def kind_of_curve(right: Curve, wrong: Curve | None, span: float) -> str:
+    """Say what a curve does: "turns", "outweighs", "pays_wrong", "mild", or "".
+
+    A dip turns. Length outweighs being right where wrong answers of one length earn
+    more than right ones of another. A limit that few completions reach, a slope that
+    only right answers see, and one peak are mild.
+
+    Args:
+        right: of right answers, or of answers that are equal.
+        wrong: of wrong ones, where they are known.
+        span: what being right adds.
+    """
+    if span <= 0:
+        return "outweighs"
+    if right.depth >= TURNS * span:
+        return "turns"
+    if right.height < TURNS * span / 2:
+        return ""
+    if right.is_limit or right.height < TURNS * span:
+        return "mild"
+    if wrong is None:
+        return "outweighs" if right.height > span else "mild"
+    if wrong.values.max() - right.values.min() > TURNS * span:
+        if wrong.rise * right.rise > 0 or wrong.height < TURNS * span:
+            return "outweighs"
+    if wrong.rise * right.rise > 0 and not wrong.is_limit:
+        if wrong.height >= AS_MUCH_FOR_WRONG * right.height:
+            return "pays_wrong"
+    return "mild"
+
+
+@dataclass(frozen=True, eq=False)
+class CurveFit:
+    """A curve fitted among rows of the same class, and what its certainty comes from.
+
+    `sums` are the products of which the fit is made, (rows,) each.
+    """
+
+    curve: Curve
+    sums: list[Floats]
+    prompts: Codes
+
+    def is_certain(self, above: int, below: int, bootstrap: Bootstrap) -> bool:
+        """Return whether one place of the curve lies above another for certain."""
+
+        def difference(*sums: Floats) -> Floats:
+            slopes = _solve(np.column_stack(sums))
+            heights = np.concatenate([np.zeros((len(slopes), 1)), slopes], axis=1)
+            return np.asarray(heights[:, above] - heights[:, below], dtype=float)
+
+        low, _ = bootstrap.interval(self.sums, self.prompts, difference)
+        return low > 0
+
+
+def fit_curve(
+    lengths: Floats, values: Floats, classes: Codes, prompts: Codes
+) -> CurveFit | None:
+    """Fit how values go with length among rows of the same class.
+
+    Straight between `KNOTS` lengths, by least squares with a level of its own for each
+    class: what classes have in common by their length does not count. The curve lies
+    at the mean level of the rows. None for too few rows or lengths.
+
+    Args:
+        lengths: (rows,), as are all.
+        values: what the rows earn.
+        classes: codes of rows that should earn the same.
+        prompts: codes of prompts, for the certainty.
+    """
+    free = len(values) - len(np.unique(classes))
+    if free < FEWEST_FREE_ROWS:
+        return None
+    knots = np.unique(np.quantile(lengths, np.linspace(0.02, 0.98, KNOTS)))
+    if len(knots) < 3:
+        return None
+    columns = []
+    for place in range(1, len(knots)):
+        hat = np.interp(lengths, knots, np.eye(len(knots))[place])
+        columns.append(within(hat, classes))
+    centred = within(values, classes)
+    sums = [centred * centred]
+    for place, column in enumerate(columns):
+        sums += [column * other for other in columns[: place + 1]]
+        sums.append(column * centred)
+    totals = np.array([[column.sum() for column in sums]])
+    if totals[0, 0] <= 1e-12 * len(values) * max(1.0, float(np.abs(values).max())):
+        return None  # alike rows earn the same
+    slopes = _solve(totals)[0]
+    heights = np.concatenate([[0.0], slopes])
+    left = centred - np.column_stack(columns) @ slopes
+    explained = 1 - float(left @ left) / float(totals[0, 0])
+    level = float((values - np.interp(lengths, knots, heights)).mean())
+    curve = Curve(knots, level + heights, explained)
+    return CurveFit(curve, sums, prompts)
+
+
+def _solve(sums: Floats) -> Floats:
+    """Return the heights over the first knot, (resamples, knots - 1).
+
+    Args:
+        sums: of the products of `fit_curve`, (resamples, products).
+    """
+    size = round((math.sqrt(9 + 8 * (sums.shape[1] - 1)) - 3) / 2)
+    squares = np.zeros((len(sums), size, size))
+    right = np.zeros((len(sums), size))
+    at = 1
+    for place in range(size):
+        for other in range(place + 1):
+            squares[:, place, other] = squares[:, other, place] = sums[:, at]
+            at += 1
+        right[:, place] = sums[:, at]
+        at += 1
+    # so that a resample without rows between two knots has a solution, too
+    scale = 1e-9 * np.trace(squares, axis1=1, axis2=2)[:, None, None] + 1e-300
+    squares = squares + scale * np.eye(size)
+    return np.asarray(np.linalg.solve(squares, right[:, :, None])[:, :, 0], dtype=float)

@@ -1,0 +1,103 @@
+"""Verdicts: what says of each completion whether it did the task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.context import Context
+from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.answers import states_truth
+from rewardkit.rollouts.values import column_values
+
+VERDICT_NAME = re.compile(
+    r"(?:.*[/_])?(?:acc|accuracy|correct|correctness|exact_match|em|right|solved|"
+    r"success|pass|passed)(?:_reward|_score)?",
+    re.IGNORECASE,
+)
+"""Names of recorded scores, and of columns, that say which completions are right."""
+MOST_READ_ROWS = 4_000
+"""Rows whose answers are read, of whole groups. Our choice: it takes a second."""
+LEAST_JUDGED = 0.8
+"""Share of the rows read that need a verdict. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What says of each row whether the task was done.
+
+    `name` is the component, label or column, "" where stated answers were compared with
+    truths. `scores`, (rows,), are NaN where nothing is known; `low` is the score of a
+    completion that did nothing of the task.
+    """
+
+    name: str
+    scores: Floats
+    low: float
+    is_component: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return what it is called in a sentence."""
+        return repr(self.name) if self.name else "the stated answers"
+
+
+def find_verdicts(
+    scores: Mapping[str, Floats],
+    paid: Sequence[str],
+    context: Context,
+    groups: Codes,
+) -> Verdicts | None:
+    """Return what says which rows did the task where no component is known to be it.
+
+    A label; else the two values of a lone number, a recorded score or column of such a
+    name, or the stated answers. None where nothing says it.
+
+    Args:
+        scores: by component, (rows,) each.
+        paid: the components with a weight.
+        context: of the rows.
+        groups: of the rows.
+    """
+    if context.label is not None:
+        return Verdicts(context.label_name, context.label, 0.0)
+    if len(paid) == 1:
+        (name,) = paid
+        levels = _levels(scores[name])
+        if 0 < len(levels) <= 2:
+            return Verdicts(name, scores[name], float(levels[0]), is_component=True)
+    for name, values in {**scores, **context.columns}.items():
+        levels = _levels(values) if VERDICT_NAME.fullmatch(name) else values[:0]
+        if len(levels) == 2:
+            return Verdicts(name, values, float(levels[0]))
+    return _read_answers(context.table, groups)
+
+
+def _levels(values: Floats) -> Floats:
+    return np.unique(values[~np.isnan(values)])
+
+
+def rows_to_read(groups: Codes, most: int = MOST_READ_ROWS) -> Mask:
+    """Return which rows are read: whole groups, evenly spaced, about so many rows."""
+    step = max(1, -(-len(groups) // most))
+    return np.asarray(groups % step == 0, dtype=bool)
+
+
+def _read_answers(table: pd.DataFrame, groups: Codes) -> Verdicts | None:
+    """Compare stated answers with truths; None where most cannot be read."""
+    if "ground_truth" not in table:
+        return None
+    scores = np.full(len(table), np.nan)
+    places = np.flatnonzero(rows_to_read(groups))
+    rows = table.iloc[places]
+    completions, truths = map(column_values, (rows["completion"], rows["ground_truth"]))
+    for place, completion, truth in zip(places, completions, truths, strict=True):
+        scores[place] = states_truth(completion, truth)
+    judged = ~np.isnan(scores)
+    if judged.sum() < LEAST_JUDGED * len(places) or len(_levels(scores)) < 2:
+        return None
+    return Verdicts("", scores, 0.0)

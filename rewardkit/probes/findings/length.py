@@ -1,0 +1,143 @@
+"""The rule on length: what right and wrong answers of ever more characters earn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.statistics.curves import Curve, kind_of_curve, round_length
+from rewardkit.answers.formats import REASONING
+from rewardkit.findings import Example, Finding, rule
+from rewardkit.probes.findings.evidence import Observed, alarms_among
+from rewardkit.probes.runner import rewards_in
+from rewardkit.probes.trials import NOISY
+from rewardkit.strategies.added_text import filler
+from rewardkit.strategies.strategy import Subject
+
+Findings = Sequence[Finding]
+
+LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
+"""Characters around which a completion is written. Our choice: what policies write."""
+MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
+SHARE_OF_BUDGET = 0.1  # of what is left, for all of it: our choice
+LENGTH_HIGH = 0.5
+"""Share of what being right adds from which a curve is grave. Our choice."""
+
+
+@dataclass(frozen=True)
+class Lengthened:
+    """A subject's right and wrong answer at several lengths, and what they earned.
+
+    `texts` are those of the right answer, then of the wrong one.
+    """
+
+    subject: Subject
+    texts: tuple[tuple[str, ...], tuple[str, ...]]
+    right: Curve
+    wrong: Curve
+
+    @property
+    def span(self) -> float:
+        """Return what being right adds on average."""
+        return float((self.right.values - self.wrong.values).mean())
+
+    @property
+    def kind(self) -> str:
+        """Return what the curve does, as `kind_of_curve` does; "" where unknown."""
+        if self.span <= 0:
+            return ""
+        return kind_of_curve(self.right, self.wrong, self.span)
+
+
+@rule("length_curve")
+def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report that length moves what the same answer earns, and where it turns.
+
+    Of a sum of components only a turn: which of them pays for length other rules say.
+    """
+    if observed.noise > NOISY or observed.tries.is_over:
+        return
+    tried = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
+    curves = [item for item in tried if item is not None]
+    kinds = {item.kind for item in curves}
+    if len(kinds) != 1:
+        return  # no subject, or they differ
+    kind = curves[0].kind
+    is_told = any(item.family == "padding" for item in alarms_among(findings))
+    if not kind or (kind != "turns" and (is_told or len(observed.components) > 1)):
+        return
+    first = curves[0]
+    curve, size = first.right, first.right.height
+    places = [0, len(curve.values) - 1]
+    if kind == "turns":
+        places, size = [*curve.valley], curve.depth
+    worth = size / first.span
+    severity = "info"
+    if kind != "mild":
+        is_grave = worth >= LENGTH_HIGH and kind != "pays_wrong"
+        severity = "high" if is_grave else "warn"
+    example = _example(observed, first, places[1] if kind == "turns" else None)
+    yield observed.finding(
+        "length_curve",
+        len(curves),
+        len(curves),
+        severity=severity,
+        examples=[example],
+        kind=kind,
+        gain=min(worth, 1.0),
+        among="right answers",
+        others="wrong ones",
+        figures=curve.describe(places, "characters"),
+        wrong=first.wrong.describe([0, len(curve.values) - 1], "characters"),
+        turn=round_length(curve.lengths[places[1]]),
+    )
+
+
+def _example(observed: Observed, tried: Lengthened, dip: int | None) -> Example:
+    """Show the right answer at a dip, else the wrong answer that earns most."""
+    best = float(tried.right.values.max())
+    side, curve, place = 0, tried.right, dip
+    expected = best - 0.1 * tried.span, best
+    if place is None:
+        side, curve, place = 1, tried.wrong, int(np.argmax(tried.wrong.values))
+        lowest = float(curve.values.min())
+        expected = lowest, lowest + 0.1 * tried.span
+    text, reward = tried.texts[side][place], float(curve.values[place])
+    return observed.example(tried.subject, text, reward, expected, "length_curve")
+
+
+def _choose_subjects(observed: Observed) -> list[Subject]:
+    """Return subjects with a right answer, whose completions can be lengthened."""
+    subjects = [item for item in observed.subjects if item.answer is not None]
+    return subjects[:MOST_SUBJECTS_LENGTHENED]
+
+
+def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
+    """Score the right and the wrong answer at all lengths; None where one is lost.
+
+    The shorter ones are left out where the format itself is longer.
+    """
+    form = subject.format.neutralized()
+    if not form.neutral:
+        form = replace(form, lead=f"{REASONING}\n")
+    neutral = replace(subject, format=form)
+    shortest = len(neutral.write(subject.right, reasoning=""))
+    lengths = [length for length in LENGTHS if length > shortest]
+    texts: list[tuple[str, ...]] = []
+    for answer in (subject.right, subject.wrong[0]):
+        written = []
+        for length in lengths:
+            words = filler(length // 3)[: length - shortest]
+            written.append(neutral.write(answer, reasoning=words))
+        texts.append(tuple(written))
+    rows = [(subject, text, dict[str, Any]()) for text in (*texts[0], *texts[1])]
+    rewards = rewards_in(observed.tries.on(rows, share=SHARE_OF_BUDGET))
+    values = np.array(rewards).reshape(2, -1)
+    if values.shape[1] < 3 or np.isnan(values).any():
+        return None
+    at = np.array([len(text) for text in texts[0]], dtype=float)
+    right, wrong = (Curve(at, side) for side in values)
+    return Lengthened(subject, (texts[0], texts[1]), right, wrong)

@@ -1,0 +1,206 @@
+"""Phantom signal: how much there is, which way it goes, and what changes it. The curve of length."""
+
+import numpy as np
+import pytest
+from planted.tables import GROUPS, PROMPTS, ROWS, outcomes, scored, stated
+
+import rewardkit as rk
+from rewardkit.analysis.statistics.curves import Curve, fit_curve, kind_of_curve
+
+DRAW = np.random.default_rng(5)
+HARD = outcomes(DRAW, PROMPTS, 8, 0.3, 0.4)[0]
+NOISE = DRAW.random(ROWS)
+UNSCALED = {"scale_rewards": "none"}
+
+
+def paid_beside(bonus, right=HARD, **options):
+    return scored({"right": right, "bonus": bonus}, GROUPS, **options)
+
+
+AGAINST = np.clip(0.6 - 0.3 * HARD + 0.3 * NOISE, 0, 1)
+WITH = np.clip(0.3 * HARD + 0.3 * NOISE, 0, 1)
+
+
+def test_phantom_is_the_share_of_the_squared_advantage_in_groups_where_none_is_right():
+    scores = paid_beside(AGAINST)
+    view = rk.diagnose(scores).views[0]
+    squares = np.bincount(GROUPS, view.advantages**2)
+    none_right = np.bincount(GROUPS, HARD) == 0
+    by_hand = squares[none_right].sum() / squares.sum()
+    (item,) = rk.diagnose(scores)["phantom"]
+    assert item.evidence["value"] == pytest.approx(by_hand)
+    low, high = item.evidence["interval"]
+    assert low < by_hand < high
+    assert item.evidence["by"] == pytest.approx({"bonus": by_hand})
+    assert item.n == PROMPTS
+
+
+@pytest.mark.parametrize(
+    ("bonus", "severity", "side"),
+    [
+        (AGAINST, "high", "against"),
+        (WITH, "info", "with"),
+        (NOISE, "info", "beside"),
+    ],
+    ids=["against the task", "with the task", "beside the task"],
+)
+def test_its_severity_is_that_of_what_is_paid_there(bonus, severity, side):
+    (item,) = rk.diagnose(paid_beside(bonus))["phantom"]
+    assert (item.severity, item.evidence["side"]) == (severity, side)
+    assert bool(item.suggestions) == (severity == "high")
+
+
+@pytest.mark.parametrize(
+    ("scores", "options"),
+    [
+        (paid_beside(AGAINST, right=np.arange(ROWS) % 2 * 1.0), {}),
+        (
+            paid_beside(
+                AGAINST,
+                components={"bonus": {"gate": rk.gate("right", at_least=1.0)}},
+            ),
+            {},
+        ),
+        (paid_beside(AGAINST), {"training": {"filter_metric": "right"}}),
+        (scored({"right": HARD}, GROUPS), {}),
+    ],
+    ids=["always one right", "behind a gate", "filtered by the task", "task alone"],
+)
+def test_there_is_none(scores, options):
+    assert rk.diagnose(scores, **options)["phantom"] == []
+
+
+def test_dapos_filter_by_the_total_leaves_it():
+    training = {"filter_metric": "reward"}
+    assert rk.diagnose(paid_beside(AGAINST), training=training)["phantom"]
+
+
+def test_the_gate_the_filter_and_no_scaling_show_what_they_make_of_it():
+    advice = rk.suggest(rk.diagnose(paid_beside(AGAINST)))
+    gate = next(item for item in advice.changes if item.code == "gate_component")
+    assert gate.answers == "phantom"
+    before, after = gate.outcome.split(";")[0].removeprefix("phantom: ").split(" -> ")
+    assert (after, before != "0 %") == ("0 %", True)
+    table = advice.table.set_index("code")["phantom"]
+    assert table["filter_task"] == 0
+    assert table["no_std"] < table["as_is"] / 2
+    notes = [note for note in advice.notes if note.startswith("phantom is answered")]
+    assert len(notes) == 2 and f"from {before} to 0 %" in notes[0]
+
+
+def test_whatif_shows_what_becomes_of_it():
+    scores = paid_beside(AGAINST)
+    training = {"filter_metric": "right"}
+    lines = rk.whatif(scores, training=training).text()
+    assert "Squared advantage where nothing is right: " in lines
+    assert "-> 0 %" in lines
+
+
+VERDICT_COLUMNS = {"is_good": HARD, "ground_truth": ["7"] * ROWS}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({"is_good": HARD}, {"label": "is_good"}, "('is_good')"),
+        ({"acc": HARD}, {}, "('acc')"),
+        ({"ground_truth": ["7"] * ROWS}, {}, "(the stated answers)"),
+        ({}, {}, "not known without a label"),
+    ],
+    ids=["a label", "a verdict of the log", "stated answers", "nothing"],
+)
+def test_a_lone_number_takes_the_task_from_what_is_known_of_it(columns, options, words):
+    answers = np.where(HARD > 0, 7, GROUPS % 3)
+    texts = [f"<answer>{answer}</answer>" for answer in answers.tolist()]
+    scores = scored(
+        {"paid": HARD + NOISE},
+        GROUPS,
+        ranges={"paid": None},
+        columns={"completion": texts, **columns},
+    )
+    diagnosis = rk.diagnose(scores, **options)
+    assert words in " ".join(diagnosis.text().split())
+    if columns:
+        (item,) = diagnosis["phantom"]
+        assert item.evidence["side"] == "" and item.severity == "info"
+        several = diagnosis.group_signal["task_signal"]
+        mixed = np.bincount(GROUPS, HARD)
+        assert several[0] == pytest.approx(((mixed > 0) & (mixed < 8)).mean())
+
+
+def test_a_component_that_holds_all_only_where_the_task_is_tied_is_not_dominant():
+    right = np.where(GROUPS < 70, 0.0, HARD)
+    found = {item.code for item in rk.diagnose(paid_beside(NOISE, right)).findings}
+    assert "phantom" in found and "dominant" not in found
+
+
+# --- the curve of length
+
+AT = np.linspace(100, 2000, 9)
+
+
+def falls(values):
+    return Curve(AT, np.asarray(values, dtype=float))
+
+
+LIMIT = np.clip((AT - 1500) / 500, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "kind"),
+    [
+        (1 - AT / 4000, np.zeros(9), "mild"),
+        (1 - 0.02 * AT / 2000, np.zeros(9), ""),
+        (1 - LIMIT, -LIMIT, "mild"),
+        (1 - AT / 4000, -AT / 4000, "pays_wrong"),
+        (1 - AT / 4000, -1 + AT / 4000, "mild"),
+        (1 + AT / 1000, AT / 1000, "outweighs"),
+        (1 - AT / 1000, np.zeros(9), "outweighs"),
+        (0.75 + 0.25 * np.cos(AT / 320), np.zeros(9), "turns"),
+        (1 - np.abs(AT - 1000) / 2000, np.zeros(9), "mild"),
+    ],
+    ids=[
+        "brevity of right answers",
+        "a hundredth",
+        "a limit for all",
+        "brevity for all",
+        "a cosine within its budget",
+        "more for each word",
+        "long right answers under wrong ones",
+        "wraps",
+        "one best length",
+    ],
+)
+def test_a_curve_is_what_it_pays(right, wrong, kind):
+    span = float(np.mean(right) - np.mean(wrong))
+    assert kind_of_curve(falls(right), falls(wrong), span) == kind
+
+
+def test_a_curve_is_fitted_among_alike_rows_only():
+    """Classes of longer rows earn more: that is theirs, and not of the length."""
+    lengths = DRAW.uniform(100, 2000, 800)
+    classes = np.arange(800) // 8
+    level = DRAW.random(100)[classes] * 5
+    fit = fit_curve(lengths + 200 * level, level - lengths / 1000, classes, classes)
+    assert fit is not None and fit.curve.explained > 0.99
+    slope = fit.curve.rise / (fit.curve.lengths[-1] - fit.curve.lengths[0])
+    assert slope == pytest.approx(-1 / 1000, rel=0.05)
+
+
+def test_where_it_turns_is_said_with_figures():
+    made = stated(np.random.default_rng(0), wraps)
+    columns = {"completion": made["@completion"]}
+    scores = scored(
+        {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
+    )
+    (item,) = rk.diagnose(scores)["length_curve"]
+    assert item.sentence.startswith(
+        "Length moves the reward, and not one way: the better paid answers earn 0.9"
+    )
+    assert item.evidence["turn"] in ("970", "1,000", "1,100")
+    assert item.severity == "warn"
+
+
+def wraps(correct, letters):
+    falling = (1 + np.cos(np.pi * letters / 1000)) / 2
+    return np.where(correct > 0, 0.5 + 0.5 * falling, -0.5 - 0.5 * falling)
