@@ -41,6 +41,13 @@ def overlong(completion, ground_truth):
     )
 
 
+def likeness(completion, ground_truth):
+    """Words in common with the truth: more words are another answer."""
+    words = completion.split()
+    common = sum(word in ground_truth.split() for word in words)
+    return 2 * common / (len(words) + len(ground_truth.split()))
+
+
 def brief_if_right(completion, ground_truth):
     return right(completion, ground_truth) * (1 - 0.3 * min(len(completion) / 5000, 1))
 
@@ -65,6 +72,17 @@ def findings_on(function):
 def test_length_that_turns_is_a_warning_and_a_limit_is_none(function, kind, severity):
     found = [(item.evidence["kind"], item.severity) for item in findings_on(function)]
     assert found == ([] if kind is None else [(kind, severity)])
+
+
+def test_where_all_of_the_completion_is_the_answer_its_length_is_not_tried():
+    truths = ("the cat sat on a mat", "two dogs ran home", "we eat red apples")
+    rows = []
+    for place, truth in enumerate(truths):
+        for text in (truth, "nothing of that kind"):
+            row = {"prompt_id": place, "completion": text, "ground_truth": truth}
+            rows.append({**row, "prompt": f"Translate line {place}."})
+    result = probed(made(likeness), rows, only=["padding"], search=0)
+    assert not [item for item in result.findings if item.code == "length_curve"]
 
 
 def test_words_that_pay_for_any_answer_are_one_finding_of_padding():

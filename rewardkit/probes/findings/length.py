@@ -110,8 +110,15 @@ def _example(observed: Observed, tried: Lengthened, dip: int | None) -> Example:
 
 
 def _choose_subjects(observed: Observed) -> list[Subject]:
-    """Return subjects with a right answer, whose completions can be lengthened."""
-    subjects = [item for item in observed.subjects if item.answer is not None]
+    """Return subjects whose completions can be lengthened beside their right answer.
+
+    Where no mark opens the answer, all of the completion is compared: more text is
+    another answer then.
+    """
+    subjects = []
+    for item in observed.subjects:
+        if item.answer is not None and item.format.opening:
+            subjects.append(item)
     return subjects[:MOST_SUBJECTS_LENGTHENED]
 
 
