@@ -32,7 +32,7 @@ ANSWERS = {
     "loss": "equivalents right_unpaid",
     "contract": "contract hang",
     "floor": "calibration",
-    "signal": "phantom length_bias length_turn column_bias opposed dominant",
+    "signal": "phantom length_bias length_curve column_bias opposed dominant",
 }
 """Question of `labelled` -> the families and codes of findings that answer it; codes come first."""
 QUESTION_OF = {

@@ -265,7 +265,8 @@ def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_
         )
 
     result = probed(made(score, range=None), only="padding")
-    assert [(item.code, item.severity) for item in result.findings] == [
+    loud = [item for item in result.findings if item.severity != "info"]
+    assert [(item.code, item.severity) for item in loud] == [
         ("ever_longer", "high")
     ] * found
 
