@@ -364,7 +364,8 @@ def _split_name(text: str, same: Same) -> tuple[str, str]:
     except ValueError:
         return "", text
     first, *others = between(text, places)
-    if not others:
+    is_list_of_names = len(others) > 1 and len(_split_list(text)[1]) > 1
+    if not others or is_list_of_names:  # m = 3, p = 7
         return "", text
     result = others[-1]
     if _VALUE_NAME.fullmatch(first):

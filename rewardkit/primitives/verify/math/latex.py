@@ -35,7 +35,7 @@ MOST_UNITS = 5
 _BARE_LETTERS = r"(?<![A-Za-z\\])([A-Za-z]++)"
 _UNIT_POWER = r"(?:\^\s*(?:\{\s*-?\d\s*\}|-?\d))?"
 _UNITS_BEHIND = re.compile(
-    rf"""(?:(?<=[\d)}}!%])|(?<=\\pi)) (?:\s*\^\\circ)?
+    rf"""(?:(?<=[\d)}}!%π])|(?<=\\pi)) (?:\s*\^\\circ)?
     (?:[\s/]*+(?:{TEXT_COMMAND}|{_BARE_LETTERS}){_UNIT_POWER})*+ \s*$""",
     re.VERBOSE,
 )
