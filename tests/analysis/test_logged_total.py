@@ -66,6 +66,19 @@ def test_a_part_that_never_varies_does_not_make_the_other_one_dominant():
     assert loud(rk.diagnose(scores)) == {("constant", "form")}
 
 
+def test_a_penalty_that_is_the_same_on_every_row_says_that_it_punishes_none():
+    scores = scores_of(
+        {"right": RIGHT, "overlong": np.full(ROWS, -1.0)},
+        GROUPS,
+        ranges={"overlong": (-1.0, 0.0)},
+        weights={"overlong": 0.5},
+    )
+    (item,) = rk.diagnose(scores)["constant"]
+    assert "fires on every completion, so it punishes none in particular" in (
+        item.sentence
+    )
+
+
 def test_groups_in_which_the_components_cancel_are_counted_in_words():
     cancelled = GROUPS < 40
     neat = np.where(cancelled, 1 - RIGHT, NEAT)

@@ -23,7 +23,9 @@ FIRST_ROWS = 1 << 16
 """Rows that are looked at before all are."""
 
 
-@rule("constant", "dead", "sparse", "starved", "saturated", "binary")
+@rule(
+    "constant", "dead", "sparse", "starved", "saturated", "binary", "always_penalised"
+)
 def shape(
     view: View,
     findings: Findings,
@@ -34,6 +36,7 @@ def shape(
     sparse_groups_high: float = 0.5,  # half of the batch gives no gradient: our choice
     starved: float = 0.05,  # mean as a share of the range: our choice
     saturated: float = 0.95,  # likewise
+    all_penalised: float = 0.5,  # share of the rows that lose the most: our choice
 ) -> Iterator[Finding]:
     """Find components whose scores lie at an end of their range, or never vary."""
     limits = {
@@ -41,6 +44,7 @@ def shape(
         "sparse_groups_high": sparse_groups_high,
         "starved": starved,
         "saturated": saturated,
+        "all_penalised": all_penalised,
     }
     shapes = each(lambda name: list(_shape(view, name, limits)), view.names)
     yield from chain.from_iterable(shapes.values())
@@ -59,8 +63,42 @@ def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]
         yield _constant_component(view, name, float(lowest))
     elif is_flat:
         yield from _dead(view, name)
+    elif _penalises_all(view, name):
+        yield _always_penalised(view, name, limits["all_penalised"])
     elif component.weight >= 0:  # a penalty that rarely fires is what one hopes for
         yield from _ends_of_range(view, name, limits)
+
+
+def _penalises_all(view: View, name: str) -> bool:
+    """Return whether a component beside the task takes something from every row."""
+    if name in view.task or not view.components[name].weight:
+        return False
+    paid = view.components[name].weight * view.scores[name]
+    return bool(np.fmax.reduce(paid) < 0)
+
+
+def _always_penalised(view: View, name: str, limit: float) -> Finding:
+    """Return the finding that a penalty is active on all rows.
+
+    A cost of each token is so by design; a limit that most rows are far beyond is not.
+    """
+    scores = view.scores[name]
+    paid = view.components[name].weight * scores
+    at_most = paid <= np.fmin.reduce(paid) + ZERO_STD
+    scored = ~np.isnan(scores)
+    measured = share(view, at_most, scored, by_rows=True)
+    return finding(
+        view,
+        "always_penalised",
+        name,
+        **measured,
+        limit=limit,
+        severity="warn" if measured["value"] >= limit else "info",
+        reading=at_most,
+        cost=view.declared_weights[name],
+        least=float(np.fmax.reduce(paid)),
+        largest=float(np.fmin.reduce(paid)),
+    )
 
 
 def _dead(view: View, name: str) -> Iterator[Finding]:

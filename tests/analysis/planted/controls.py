@@ -281,6 +281,11 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "a penalty that rarely fires": table(
         lambda g, *_: {"loops": some(g, ROWS, 0.02) * 1.0}, weights={"loops": -0.5}
     ),
+    "a small cost of each letter": table(
+        lambda g, *_: {"cost": -g.uniform(0.2, 1, ROWS)},
+        ranges={"cost": (-1.0, 0.0)},
+        weights={"cost": 0.1},
+    ),
     "a penalty that never fires": table(
         lambda *_: {"unsafe": np.zeros(ROWS)}, weights={"unsafe": -1.0}
     ),

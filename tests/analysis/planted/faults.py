@@ -354,6 +354,12 @@ OF_SOURCE, LABEL, NO_RANGE = (
     {"ranges": {"points": None}},
 )
 TINY = table(tiny_groups, drawn=False)
+beyond_a_limit = table(
+    lambda g, _, share: {
+        "overlong": -np.where(some(g, ROWS, share), 1.0, g.uniform(0.3, 1, ROWS))
+    },
+    ranges={"overlong": (-1.0, 0.0)},
+)
 starved = table(lambda g, _, mean: {"tidy": g.beta(1, 1 / mean - 1, ROWS)})
 saturated = table(lambda g, _, mean: {"tidy": 1 - g.beta(1, 1 / (1 - mean) - 1, ROWS)})
 dead = table(
@@ -439,6 +445,11 @@ FAULTS: dict[str, Fault] = {
         "correct",
     ),
     "sparse bonus": Fault(rated("bonus"), 1 / 30, 1 / 7, "sparse", "bonus"),
+    # A limit that all completions are beyond, by so much that nine in ten lose all of it;
+    # seven in ten.
+    "a penalty on every row": Fault(
+        beyond_a_limit, 0.9, 0.7, "always_penalised", "overlong"
+    ),
     # Of the range a hundredth is earned; a thirtieth: next to nothing to tell anyone apart by.
     "starved": Fault(starved, 0.01, 1 / 30, "starved", "tidy"),
     "saturated": Fault(saturated, 0.99, 1 - 1 / 30, "saturated", "tidy"),
