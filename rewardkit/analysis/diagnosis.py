@@ -344,7 +344,12 @@ def diagnose(
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
     """Return all thresholds, with those that the caller replaces."""
-    for name in thresholds or {}:
+    for name, limit in (thresholds or {}).items():
+        if not isinstance(limit, int | float) or limit != limit:
+            raise InputError(
+                f"the threshold {name!r} is {limit!r}, not a number; give one, such as "
+                f"{THRESHOLDS.get(name, 0.1)}"
+            )
         if name not in THRESHOLDS:
             raise InputError(
                 f"there is no threshold {name!r}; there are "

@@ -32,6 +32,7 @@ from rewardkit.html.excerpts import (
     user_texts_are_hidden,
     wrap_line,
 )
+from rewardkit.html.has_page import HasPage as HasPage
 from rewardkit.html.markup import card, folded, html_of, part
 from rewardkit.reasons import HIDDEN, Reason
 
@@ -71,30 +72,6 @@ class More(Piece):
         if not self.caption or not body:
             return body
         return f"**{escape_markdown(self.caption)}**\n\n{body}"
-
-
-class HasPage:
-    """A record that shows itself: as HTML or Markdown in a notebook, as text elsewhere.
-
-    A record inherits this and composes its `page`; a dataclass needs ``repr=False``.
-    """
-
-    def page(self) -> Page:
-        """Return what the record says of itself."""
-        raise NotImplementedError
-
-    def text(self, *, verbose: bool = False) -> str:
-        """Return the record as plain text; `verbose` leaves nothing out."""
-        return "\n".join(self.page().lines(verbose))
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return self.page().html
-
-    def _repr_markdown_(self) -> str:
-        return self.page().markdown
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, did_you_mean, preview
-from rewardkit.html import cards
-from rewardkit.html.pages import HasPage, Page
+from rewardkit.html.has_page import HasPage
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import check_weights
 from rewardkit.rewards.component import Call, Component, check_name, read_gate
@@ -20,6 +19,7 @@ from rewardkit.rewards.fingerprint import describe, fingerprint, sources, source
 from rewardkit.rollouts.columns import ALIASES
 
 if TYPE_CHECKING:
+    from rewardkit.html.pages import Page
     from rewardkit.scoring.evaluate import RewardResult
 
 Rows = NDArray[np.intp]
@@ -342,6 +342,8 @@ class Reward(HasPage):
 
     def page(self) -> Page:
         """Return the definition: fields, components and options, by part of a route."""
+        from rewardkit.html import cards  # many scores are never shown
+
         branches = [branch.page() for branch in self.branches if branch is not self]
         return cards.reward_page(self.record(), branches)
 

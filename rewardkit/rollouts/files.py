@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALIASES, TEXTS, aliases_of
@@ -190,6 +189,8 @@ def _rows_of(row: Any) -> Iterator[Any]:
 
 
 def _read_parquet(path: Path) -> SourceRows:
+    import pyarrow.parquet as pq  # slow to import
+
     # read_table would make columns out of names of folders
     return SourceRows.of_columns(pq.ParquetFile(path).read().to_pydict())
 

@@ -9,18 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, did_you_mean
-from rewardkit.html import cards
-from rewardkit.html.pages import HasPage, Page
+from rewardkit.html.has_page import HasPage
 from rewardkit.rollouts.columns import Columns
 from rewardkit.rollouts.logs.log import LOGGED, Logged, numeric
 from rewardkit.rollouts.values import Place, as_column, column_values, present
+
+if TYPE_CHECKING:
+    from rewardkit.html.pages import Page
 
 REJECTED_EXAMPLES = 3
 ROWS_ON_PAGE = 5
@@ -254,6 +256,8 @@ class Rollouts(HasPage):
 
     def page(self) -> Page:
         """Return what was read and how, with the first rows."""
+        from rewardkit.html import cards  # many scores are never shown
+
         rows = [self[row] for row in range(min(ROWS_ON_PAGE, len(self)))]
         columns = list(map(str, self.table.columns))
         return cards.rollouts_page(self.summary(), columns, rows)

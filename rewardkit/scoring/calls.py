@@ -15,6 +15,7 @@ import threading
 import traceback
 from collections.abc import (
     Callable,
+    Coroutine,
     Iterable,
     Iterator,
     Mapping,
@@ -185,30 +186,24 @@ def _by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]
     return call, [*columns, *keywords.values()]
 
 
-def _call_of_row(calls: Calls) -> Callable[[int], Any]:
-    """Return what makes the call of a row; its result, or a coroutine that gives it."""
-    function, columns = _by_position(calls)
+def _call_of_row(
+    calls: Calls, function: Callable[..., Any], columns: Sequence[Sequence[Any]]
+) -> Callable[[int], Any]:
+    """Return what makes the call of a row and gives its result."""
 
     def call(row: int) -> Any:
-        return function(*[column[row] for column in columns])
+        answer = function(*[column[row] for column in columns])
+        if calls.result is None:
+            return answer
+        return calls.result(answer, *[column[row] for column in calls.result_arguments])
 
-    def call_for_result(row: int) -> Any:
-        others = [column[row] for column in calls.result_arguments]
-        return calls.result(call(row), *others)  # type: ignore[misc]
-
-    async def await_result(row: int) -> Any:
-        others = [column[row] for column in calls.result_arguments]
-        return calls.result(await call(row), *others)  # type: ignore[misc]
-
-    if calls.result is None:
-        return call
-    return await_result if calls.is_async else call_for_result
+    return call
 
 
 def _in_turn(calls: Calls) -> list[Any]:
     """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
     function, columns = _by_position(calls)
-    call, notes = _call_of_row(calls), calls.notes
+    call, notes = _call_of_row(calls, function, columns), calls.notes
 
     def call_and_note(row: int) -> Any:
         assert notes is not None
@@ -272,6 +267,27 @@ def _await_all(calls: Calls, seconds: float | None) -> list[Any]:
     return list(answers)
 
 
+def _awaited_call(
+    calls: Calls, function: Callable[..., Any], columns: Sequence[Sequence[Any]]
+) -> Callable[[int, Sequence[Any] | None], Coroutine[Any, Any, Any]]:
+    """Return what awaits the call of a row, with its arguments if they are at hand."""
+    result = calls.result
+
+    async def awaited(row: int, arguments: Sequence[Any] | None) -> Any:
+        try:
+            if arguments is None:
+                arguments = [column[row] for column in columns]
+            answer = await function(*arguments)
+            if result is None:
+                return answer
+            others = [column[row] for column in calls.result_arguments]
+            return result(answer, *others)
+        except BaseException as error:  # the main thread gets interrupts
+            return reason_of(error)
+
+    return awaited
+
+
 async def _share(
     rows: Iterator[int], calls: Calls, seconds: float | None, answers: list[Any]
 ) -> None:
@@ -280,26 +296,22 @@ async def _share(
     A call has a task of its own where that shows: it has a time limit, or an earlier
     one changed the context, or cancelled the task that it ran in.
     """
-    call, report = _call_of_row(calls), CALLED.get()
+    function, columns = _by_position(calls)
+    awaited = _awaited_call(calls, function, columns)
+    report = CALLED.get()
     are_apart = seconds is not None
     noted_by_row: dict[int, dict[str, Any]] = {}
 
-    async def awaited(row: int) -> Any:
-        try:
-            return await call(row)
-        except BaseException as error:  # the main thread gets interrupts
-            return reason_of(error)
-
-    async def awaited_and_noted(row: int) -> Any:
+    async def awaited_and_noted(row: int, arguments: Sequence[Any] | None) -> Any:
         with listen() as noted:
             noted_by_row[row] = noted
-            return await awaited(row)
+            return await awaited(row, arguments)
 
     make_call = awaited if calls.notes is None else awaited_and_noted
 
-    async def make_call_apart(row: int) -> Any:
+    async def make_call_apart(row: int, arguments: Sequence[Any] | None) -> Any:
         loop = asyncio.get_running_loop()
-        task = loop.create_task(make_call(row), context=context.copy())
+        task = loop.create_task(make_call(row, arguments), context=context.copy())
         await asyncio.wait({task}, timeout=seconds)
         if task.done():
             return task.result()
@@ -312,7 +324,8 @@ async def _share(
         task = asyncio.current_task()
         assert task is not None
         for row in rows:
-            answers[row] = await (make_call_apart if are_apart else make_call)(row)
+            make = make_call_apart if are_apart else make_call
+            answers[row] = await make(row, next(arguments, None))
             if calls.notes is not None:
                 calls.notes[row].update(noted_by_row.get(row, {}))
             if report:
@@ -324,10 +337,17 @@ async def _share(
             elif copy_context() != context:
                 are_apart = True
 
+    arguments = _rows_of_arguments(columns)
     with listen(False):
         context = copy_context()
         count = min(concurrency(calls.function), calls.count)
         await asyncio.gather(*[make_calls() for _ in range(count)])
+
+
+def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of each row, up to one that has some that cannot be made."""
+    with suppress(BaseException):
+        yield from zip(*columns, strict=True)
 
 
 def concurrency(function: Any) -> int:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.errors import preview
-from rewardkit.html import cards
-from rewardkit.html.pages import HasPage, Page
+from rewardkit.html.has_page import HasPage
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call, Component
@@ -43,6 +42,9 @@ from rewardkit.scoring.outcomes import (
     Outcomes,
 )
 from rewardkit.scoring.reuse import Earlier, Reuse
+
+if TYPE_CHECKING:
+    from rewardkit.html.pages import Page
 
 RETURNED_NONE = Reason(ReasonCode.RETURNED_NONE)
 
@@ -356,6 +358,8 @@ class RewardResult(HasPage):
 
     def page(self) -> Page:
         """Return the reward, a row a component, and what fields extracted."""
+        from rewardkit.html import cards  # many scores are never shown
+
         rows = []
         for name, score in self.scores.items():
             weight = f"{self.weights[name]:g}" if name in self.weights else "-"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.html import cards
 from rewardkit.html.blocks import Block, Quote
@@ -106,12 +108,13 @@ def explain(reward: Reward | Scores, rollout: Mapping[str, Any] | int) -> Explan
         RolloutsError: `rollout` is neither, or there is no such row.
     """
     if isinstance(reward, Scores):
-        if isinstance(rollout, Mapping) or not 0 <= rollout < len(reward):
+        is_number = isinstance(rollout, int | np.integer)
+        if not is_number or not 0 <= rollout < len(reward):  # type: ignore[operator]
             raise RolloutsError(
                 f"explain takes the position of one of {len(reward)} scored rows, "
                 f"not {preview(rollout)}"
             )
-        row = int(rollout)
+        row = int(rollout)  # type: ignore[arg-type]
         result = _result_of_row(reward, row)
         return _explain(reward.reward, reward.rollouts[row], result, f"row {row}")
     check_reward(reward, "explain")

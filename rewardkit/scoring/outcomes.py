@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.findings import counted
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.rewards.route import Plan
@@ -207,6 +206,8 @@ def verdicts_text(summary: Mapping[str, Any]) -> str:
     >>> verdicts_text({**summary, "not_judged": {"late": 1}})
     'put 12 rows to a model: 2 cached, 900 + 120 tokens, cost 0.25, 1 not judged (late)'
     """
+    from rewardkit.findings import counted  # few ask models
+
     question, answer = summary["tokens"]
     details = []
     if summary["cached"]:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
-from rewardkit.html import cards
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import HasPage, Page
+from rewardkit.html.has_page import HasPage
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Floats, Part, Reward
@@ -42,6 +41,9 @@ from rewardkit.scoring.outcomes import (
     summarize_verdicts,
     verdicts_text,
 )
+
+if TYPE_CHECKING:
+    from rewardkit.html.pages import Page
 
 OWN_COLUMNS = ("reward_raw", "reward")
 
@@ -244,7 +246,7 @@ class Scores(HasPage):
         with folder_for(folder) as place:
 
             def write(path: Path) -> None:
-                pq.write_table(table, path)
+                parquet().write_table(table, path)
                 write_whole(
                     place / "run.json",
                     lambda beside: beside.write_text(text, encoding="utf-8"),
@@ -255,6 +257,8 @@ class Scores(HasPage):
 
     def page(self) -> Page:
         """Return how rewards and scores are spread, and what models were asked."""
+        from rewardkit.html import cards  # many scores are never shown
+
         components = []
         for name, weight in self.reward.weights.items():
             counts, errors = self.counts[name], self._reasons_of(name, ERROR)
@@ -319,10 +323,21 @@ def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
 
 @cache
 def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
+    """Return the version of a package by its folder: importlib.metadata is slow."""
+    start = f"{name.replace('-', '_')}-"
+    for folder in sys.path:
+        with suppress(OSError):
+            for entry in os.listdir(folder or "."):
+                if entry.startswith(start) and entry.endswith(".dist-info"):
+                    return entry.removeprefix(start).removesuffix(".dist-info")
+    return "unknown"
+
+
+def parquet() -> Any:
+    """Return `pyarrow.parquet`, which is slow to import."""
+    from pyarrow import parquet
+
+    return parquet
 
 
 def versions() -> dict[str, str]:
@@ -395,7 +410,7 @@ def is_scored(path: str | Path) -> bool:
     if file.is_dir() or not file.exists():
         return not file.exists() or (file / "scores.parquet").is_file()
     try:
-        return b"rewardkit" in (pq.read_schema(file).metadata or {})
+        return b"rewardkit" in (parquet().read_schema(file).metadata or {})
     except (pa.ArrowInvalid, OSError):
         return False
 
@@ -416,7 +431,7 @@ def load_scores(path: str | Path) -> Scores:
             "'rewardkit score -o' wrote"
         )
     try:
-        arrow_table = pq.read_table(file)
+        arrow_table = parquet().read_table(file)
         stored = json.loads(arrow_table.schema.metadata[b"rewardkit"])
         record, json_columns = stored["record"], stored["json_columns"]
         about, reward = record["rollouts"], reward_from_record(record["reward"])

@@ -169,15 +169,16 @@ class Key(Made):
             ValueError: The result has no such key.
             TypeError: It is ``None``, which `none` says is an error.
         """
-        score = result
         if type(result) is float and self.main:
             return result
+        score = result
         if type(result) is dict or isinstance(result, Mapping):
             if self.judged and result.get(self.judged) == 0:
                 return None
             if self.key not in result:
                 raise ValueError(
-                    f"it returned the keys {list(result)}, without {self.key!r}"
+                    f"it returned the keys {list(result)}, without {self.key!r}, which "
+                    "other rows have; return the same keys for each completion"
                 )
             score = result[self.key]
         elif not self.main and result is not None:
@@ -213,6 +214,7 @@ def make_object(kind: type) -> Any:
 
 
 PLAIN = frozenset({float, int, str, bool, NoneType})
+TEXTS = frozenset({str})
 
 
 def plain_values(answer: Any) -> Any:
@@ -220,7 +222,7 @@ def plain_values(answer: Any) -> Any:
     if type(answer) in PLAIN:
         return answer
     if type(answer) is dict and PLAIN.issuperset(map(type, answer.values())):
-        if all(type(key) is str for key in answer):
+        if TEXTS.issuperset(map(type, answer)):
             return answer.copy()
     if isinstance(answer, Mapping):
         return {str(key): plain_values(value) for key, value in answer.items()}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 from rewardkit.rewards.component import parameters
@@ -79,6 +79,8 @@ GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"
 
 def parts(value: Any) -> list[RewardPart]:
     """Return the hooks that a class, or its object, defines beside benchmax's base."""
+    if _is_bare_hook(value):
+        return [RewardPart(value, value.__name__)]
     kind = value if isinstance(value, type) else type(value)
     hooks = []
     for name in ("compute_reward", *GROUP_HOOKS):
@@ -88,6 +90,18 @@ def parts(value: Any) -> list[RewardPart]:
                     hooks.append(RewardPart(value, name))
                 break
     return hooks
+
+
+def _is_bare_hook(value: Any) -> bool:
+    """Whether it is a method outside its class, as guides print it."""
+    if not isinstance(value, FunctionType):
+        return False
+    is_hook = value.__name__ in ("compute_reward", *GROUP_HOOKS)
+    return is_hook and required_parameters(value)[:1] == ["self"]
+
+
+class Environment:
+    """Stands for the object of a method that is given without its class."""
 
 
 def form_of(method: Callable[..., Any]) -> str:
@@ -110,6 +124,8 @@ class One(Adapter):
     def called(self) -> Any:
         """The method of the environment, of an object where it is a class."""
         owner = self.function
+        if _is_bare_hook(owner):
+            return MethodType(owner, Environment())
         if isinstance(owner, type):
             owner = make_object(owner)
         return getattr(owner, self.method)

@@ -394,11 +394,15 @@ def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return turns[:start], turns[start:]
 
 
+def are_of_two_texts(rows: RowColumns) -> bool:
+    """Whether each conversation is a prompt and a completion, which are texts."""
+    prompts = rows.column("prompt")
+    return "messages" not in rows and {str}.issuperset(map(type, prompts))
+
+
 def split_column(rows: RowColumns, name: str) -> Sequence[list[dict[str, Any]]]:
     """Return the turns of each `prompt`, or those of each `completion`."""
-    prompts = rows.column("prompt")
-    are_texts = {str}.issuperset(map(type, prompts))
-    if name == "completion" and are_texts and "messages" not in rows:
+    if name == "completion" and are_of_two_texts(rows):
         return MadeColumn(answer_turns, rows.column(name))
     others = set(rows) - {"prompt", "completion", "messages"}
     place = 0 if name == "prompt" else 1
@@ -412,11 +416,9 @@ def answer_turns(text: Any) -> list[dict[str, Any]]:
 
 def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
     """Return the `transcript` of each row."""
-    prompts = rows.column("prompt")
-    are_texts = {str}.issuperset(map(type, prompts))
-    if not are_texts or "messages" in rows:
+    if not are_of_two_texts(rows):
         return MadeColumn(transcript, rows.rows())
-    return MadeColumn(_two_turns, prompts, rows.column("completion"))
+    return MadeColumn(_two_turns, rows["prompt"], rows.column("completion"))
 
 
 def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:

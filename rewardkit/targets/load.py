@@ -336,14 +336,13 @@ def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:
         )
     if trial.says_judged:
         sentences.append(f"no {reading.main} where {JUDGED} is 0")
-    changing = []
     for key in trial.keys:
-        if any(key not in answer for answer in trial.dicts):
-            changing.append(key)
-    if changing:
-        sentences.append(
-            f"keys that are not always there: {', '.join(changing)} (a trainer may mix "
-            "rows up)"
-        )
+        lacking = [answer for answer in trial.dicts if key not in answer]
+        if lacking:
+            sentences.append(
+                f"{len(lacking)} of {len(trial.dicts)} rows that were tried lack the "
+                f"key {key!r} (the first has {list(lacking[0])}): return the same keys "
+                "for each completion, as a trainer may mix rows up"
+            )
     sources = [f"{name} from {column}" for name, column in reading.mapping.items()]
     return "; ".join([*sentences, ", ".join(sources)])

@@ -79,20 +79,23 @@ class Function(Adapter):
 
     def result(self, answer: Any) -> Any:
         """Return a dict of the reward and what is shown beside it, or a bare reward."""
-        if not isinstance(answer, Mapping):
+        if type(answer) is not dict and not isinstance(answer, Mapping):
             return _unnested(answer)
         values = {}
         for name in ("rewards", "scores"):
             if name in answer:
                 values[name] = _unnested(answer[name])
         logs = answer.get("extra_logs")
-        for name, value in plain_values(logs or {}).items():
-            values.setdefault(name, _unnested(value))
+        if logs:
+            for name, value in plain_values(logs).items():
+                values.setdefault(name, _unnested(value))
         return values
 
 
 def _unnested(value: Any) -> Any:
     """Return the number in a list of one, however deep; all else as plain values."""
+    if type(value) is list and len(value) == 1 and type(value[0]) is float:
+        return value[0]
     value = plain_values(value)
     while isinstance(value, list) and len(value) == 1:
         value = value[0]

@@ -93,7 +93,9 @@ class Function(Adapter):
 
     def result(self, answer: Any) -> Any:
         """Return a list; a NaN in it is ``None``, as the trainer takes it."""
-        if isinstance(answer, Iterator):  # a generator, which the trainer takes as well
+        if type(answer) is not list and isinstance(
+            answer, Iterator
+        ):  # a generator, which the trainer takes as well
             answer = list(answer)
         scores = plain_values(answer)
         if not isinstance(scores, list):

@@ -12,7 +12,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from itertools import compress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,
+    are_of_two_texts,
     fill,
     required_parameters,
     rows_with_aliases,
@@ -87,6 +89,8 @@ class Function(Adapter):
         dicts = rows.rows()
         data = tasks_of(rows, kind)
         traces = MadeColumn(stand_in_trace, dicts)
+        if are_of_two_texts(rows):
+            traces = MadeColumn(StandInTrace, dicts)
         if self.method or _is_loaded():
             data = list(data)  # one object for all who get it
         if _is_loaded():
@@ -246,28 +250,62 @@ def _sampled_turns(row: Row) -> tuple[list[dict[str, Any]], list[bool]]:
     return [*before, *after], is_sampled
 
 
-def stand_in_trace(row: Row) -> Any:
-    """Return what functions read of a trace, where verifiers is not loaded."""
-    turns, is_sampled = _sampled_turns(row)
-    messages, replies, tool_messages, texts = [], [], [], []
-    for turn, sampled in zip(turns, is_sampled, strict=True):
-        message = SimpleNamespace(**{"content": None, "tool_calls": None} | turn)
-        messages.append(message)
-        texts.append(f"[{message.role}]\n{content_text(message.content)}")
-        if sampled:
-            replies.append(message)
-        if message.role == "tool":
-            tool_messages.append(message)
-    return SimpleNamespace(
-        messages=messages,
-        assistant_messages=replies,
-        tool_messages=tool_messages,
-        last_message=messages[-1],
-        last_reply=content_text(replies[-1].content).strip() if replies else "",
-        root_reply=None,
-        num_turns=len(replies),
-        transcript="\n\n".join(texts),
-    )
+def stand_in_trace(row: Row) -> StandInTrace:
+    """Return the stand-in of a trace, once its messages can be read."""
+    trace = StandInTrace(row)
+    _ = trace.messages
+    return trace
+
+
+class StandInTrace:
+    """What functions read of a trace, where verifiers is not loaded."""
+
+    root_reply = None
+
+    def __init__(self, row: Row) -> None:
+        self._row = row
+
+    @cached_property
+    def messages(self) -> list[Any]:
+        """All turns."""
+        fields = {"content": None, "tool_calls": None}
+        turns, self._is_sampled = _sampled_turns(self._row)
+        return [SimpleNamespace(**{**fields, **turn}) for turn in turns]
+
+    @cached_property
+    def assistant_messages(self) -> list[Any]:
+        """The turns that the model wrote."""
+        messages = self.messages
+        return list(compress(messages, self._is_sampled))
+
+    @cached_property
+    def tool_messages(self) -> list[Any]:
+        """What tools said."""
+        return [message for message in self.messages if message.role == "tool"]
+
+    @cached_property
+    def last_message(self) -> Any:
+        """The last turn."""
+        return self.messages[-1]
+
+    @cached_property
+    def last_reply(self) -> str:
+        """The text of the last turn that the model wrote."""
+        replies = self.assistant_messages
+        return content_text(replies[-1].content).strip() if replies else ""
+
+    @cached_property
+    def num_turns(self) -> int:
+        """How many turns the model wrote."""
+        return len(self.assistant_messages)
+
+    @cached_property
+    def transcript(self) -> str:
+        """All turns as one text."""
+        texts = []
+        for message in self.messages:
+            texts.append(f"[{message.role}]\n{content_text(message.content)}")
+        return "\n\n".join(texts)
 
 
 def _verifiers_message(turn: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,3 +118,15 @@ def python(*arguments):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def test_a_method_as_guides_print_it_outside_a_class_is_read(tmp_path, rollouts):
+    path = tmp_path / "bare.py"
+    path.write_text(
+        "async def compute_reward(self, rollout_id, messages, task, **kwargs):\n"
+        "    return {'right': float(task['ground_truth'] in messages[-1]['content'])}\n"
+    )
+    reward = rk.load_reward(f"{path}:compute_reward", rollouts=rollouts)
+    assert "read as benchmax" in reward.origin and reward.names == ("right",)
+    expected = [row["ground_truth"] in row["completion"] for row in rollouts]
+    assert rk.score(reward, rollouts).score("right").tolist() == expected

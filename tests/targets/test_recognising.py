@@ -328,9 +328,9 @@ def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(
     reward = load(
         f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}"
     )
-    assert "keys that are not always there: length" in reward.origin
+    assert "lack the key 'length' (the first has ['score'])" in reward.origin
     (told,) = rk.score(reward, rollouts).table["error/length"].dropna()
-    assert "returned the keys ['score'], without 'length'" in told
+    assert "returned the keys ['score'], without 'length', which other rows" in told
 
 
 PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
