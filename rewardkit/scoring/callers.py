@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from itertools import chain
+from itertools import accumulate
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -169,8 +169,8 @@ class Bound(NamedTuple):
 class Caller:
     """Calls the functions of a reward for rows.
 
-    `values` are the columns, fields and scores so far, by name. What calls note goes
-    into `notes`, a dict a row, if there are any.
+    `values` are the fields, scores and columns that were asked for so far, by name.
+    What calls note goes into `notes`, a dict a row, if there are any.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Caller:
     ) -> None:
         self.reward, self.columns, self.groups = reward, columns, groups
         self.limit, self.notes = limit, notes
-        self.values: dict[str, Any] = dict(columns)
+        self.values: dict[str, Any] = {}
         self._immutable: dict[str, bool] = {}
 
     def column(self, name: str) -> Sequence[Any]:
@@ -193,10 +193,16 @@ class Caller:
             self.values[name] = [
                 dict(zip(self.columns, values, strict=True)) for values in rows
             ]
+        if name not in self.values:
+            self.values[name] = self.columns[name]
         column: Sequence[Any] = self.values[name]
         if isinstance(column, np.ndarray):
             column = self.values[name] = column.tolist()
         return column
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Return whether there are columns, fields or scores of all these names."""
+        return all(name in self.values or name in self.columns for name in names)
 
     def answers(
         self,
@@ -215,7 +221,7 @@ class Caller:
             raise cannot_call(self.reward)
         if together is Together.ROW:
             notes = self._new_notes(len(rows), verdicts)
-            calls = self._calls(call, [rows.tolist()], settle, notes, in_lists=False)
+            calls = self._calls(call, rows.tolist(), None, settle, notes)
             answers = answers_of(calls, self.limit)
             if notes:
                 for row, noted in zip(rows.tolist(), notes, strict=True):
@@ -223,30 +229,31 @@ class Caller:
             return answers
         if together is Together.GROUP and self.groups is None:
             return [NEEDS_SIBLINGS] * len(rows)
-        bundles = [rows.tolist()] if len(rows) else []
+        ordered, sizes = rows.tolist(), [len(rows)]
         if together is not Together.ALL and len(rows):
             codes = rows if self.groups is None else self.groups[rows]
             order = np.argsort(codes, kind="stable")
             ordered = rows[order].tolist()
-            ends = [*(np.flatnonzero(np.diff(codes[order])) + 1).tolist(), len(rows)]
-            starts = [0, *ends]
-            bundles = [ordered[a:b] for a, b in zip(starts, ends, strict=False)]
+            ends = np.flatnonzero(np.diff(codes[order])) + 1
+            sizes = np.diff([0, *ends, len(rows)]).tolist()
         by_row: dict[int, Any] = {}
-        while bundles:
-            notes = self._new_notes(len(bundles), verdicts)
+        while ordered:
+            notes = self._new_notes(len(sizes), verdicts)
             settle_list = SETTLE_LISTS[settle]
-            calls = self._calls(call, bundles, settle_list, notes, in_lists=True)
-            row_by_row: list[list[int]] = []
+            calls = self._calls(call, ordered, sizes, settle_list, notes)
+            row_by_row: list[int] = []
+            end = 0
             for place, answer in enumerate(answers_of(calls, self.limit)):
-                bundle = bundles[place]
+                start, end = end, end + sizes[place]
+                bundle = ordered[start:end]
                 has_failed = isinstance(answer, Reason)
                 if has_failed and together is Together.BATCH and len(bundle) > 1:
-                    row_by_row += [[row] for row in bundle]
+                    row_by_row += bundle
                     continue
                 if notes is not None:
                     self._keep_notes(notes[place], bundle, verdicts)
                 by_row.update(zip(bundle, _spread(answer, len(bundle)), strict=True))
-            bundles = row_by_row
+            ordered, sizes = row_by_row, [1] * len(row_by_row)
         return [by_row[row] for row in rows.tolist()]
 
     def _new_notes(
@@ -272,20 +279,19 @@ class Caller:
     def _calls(
         self,
         call: Call,
-        bundles: list[list[int]],
+        rows: list[int],
+        sizes: list[int] | None,
         settle: Callable[[Any], Any],
         notes: list[dict[str, Any]] | None,
-        *,
-        in_lists: bool,
     ) -> Calls:
-        """Return the calls for each row of one bundle, or for bundles as lists.
+        """Return the calls for each of these rows, or for so many of them as lists.
 
         What a trainer's adapter calls is bound to columns, but for a time limit or what
         it can only call by itself: there is a column called as the rows are, or the
         arguments of a row cannot be made.
         """
-        count = len(bundles) if in_lists else len(bundles[0])
-        bound = self._bind(call, bundles)
+        count = len(rows if sizes is None else sizes)
+        bound = self._bind(call, np.array(rows, dtype=np.intp), sizes)
         if bound is not None:
             return Calls(
                 bound.function,
@@ -298,22 +304,21 @@ class Caller:
                 bound.result,
                 bound.result_arguments,
             )
-        if in_lists:
-            column: Any = partial(self._lists, call, bundles)
+        if sizes is None:
+            column: Any = partial(self._arguments, call, np.array(rows, dtype=np.intp))
         else:
-            column = partial(self._arguments, call, np.array(bundles[0], dtype=np.intp))
+            column = partial(self._lists, call, rows, sizes)
         return Calls.of(call, column, count, settle, notes)
 
-    def _bind(self, call: Call, bundles: list[list[int]]) -> Bound | None:
+    def _bind(self, call: Call, rows: Rows, sizes: list[int] | None) -> Bound | None:
         adapter: Any = call.function
         bind = getattr(adapter, "bind_columns", None)
         if bind is None or self.limit or ROLLOUT in self.columns:
             return None
-        rows = np.array(list(chain.from_iterable(bundles)), dtype=np.intp)
         read = partial(self._arguments, call, rows)
         columns = RowColumns(self.columns, len(rows), read)
         try:
-            bound: Bound = bind(columns, list(map(len, bundles)))
+            bound: Bound = bind(columns, sizes or [])
         except CAUGHT:
             return None
         return bound
@@ -333,11 +338,12 @@ class Caller:
         return self._immutable[name]
 
     def _lists(
-        self, call: Call, bundles: list[list[int]], name: str
+        self, call: Call, rows: list[int], sizes: list[int], name: str
     ) -> list[Sequence[Any]]:
         """Return the values of a column for each bundle of rows, as new lists."""
-        arrays = [np.array(bundle, dtype=np.intp) for bundle in bundles]
-        return [list(self._arguments(call, rows, name)) for rows in arrays]
+        values = list(self._arguments(call, np.array(rows, dtype=np.intp), name))
+        ends = list(accumulate(sizes))
+        return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
 def _spread(answer: list[Any] | Reason, rows: int) -> list[Any]:

@@ -118,7 +118,7 @@ class _Evaluation:
         reward_gate = Outcome.blank(self.out.plan.rows)
         waiting = None if ignore_gates else self.reward.gate_call
         for item in self.reward.components:
-            if waiting and self.values.keys() >= set(waiting.asks_for):
+            if waiting and self.caller.has(waiting.asks_for):
                 reward_gate, waiting = self.decide(self.reward, self.every), None
             rows, outcome = self.every, self.out.components[item.name]
             outcome.mark(rows, SCORED)

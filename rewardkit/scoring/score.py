@@ -36,7 +36,7 @@ from rewardkit.rewards.route import Plan, bind
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.scoring.callers import at_rows
+from rewardkit.scoring.callers import RowColumns, at_rows
 from rewardkit.scoring.calls import CALLED, caught_prints, prepare
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import evaluate
@@ -160,17 +160,29 @@ def score(
     raise Interrupted(scores, len(rollouts))
 
 
-def read_columns(reward: Reward, rollouts: Rollouts) -> dict[str, list[Any]]:
-    """Return the columns that a reward asks for, by name.
+def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
+    """Return the columns that a reward may ask for, by name.
 
     Raises:
         RewardError: no such column, or one with the name of a field or component.
     """
     names = [str(name) for name in rollouts.table.columns]
     reward.check_columns(names)
-    if ROLLOUT in reward.needs and ROLLOUT not in names:
-        return rollouts.as_logged()
-    return {name: column_values(rollouts.table[name]) for name in reward.needs}
+    sources = dict.fromkeys(reward.needs, "")
+    if ROLLOUT in sources and ROLLOUT not in names:
+        sources = {}
+        for name, source in rollouts.mapping.items():
+            if name in names:
+                sources[source] = name
+        sources |= dict.fromkeys(names, "")
+
+    def read(name: str) -> Sequence[Any]:
+        if sources[name]:
+            return columns[sources[name]]
+        return column_values(rollouts.table.iloc[:, names.index(name)])
+
+    columns = RowColumns(sources, len(rollouts), read)
+    return columns
 
 
 def run_shards(
@@ -225,8 +237,10 @@ def run_shards(
         return order[start : np.searchsorted(codes, last, side="right")]
 
     def arguments_of(rows: Rows) -> tuple[Rows, Columns, Rows]:
-        some = {name: at_rows(values, rows) for name, values in columns.items()}
-        return rows, some, groups[rows]
+        def read(name: str) -> Sequence[Any]:
+            return at_rows(columns[name], rows)
+
+        return rows, RowColumns(columns, len(rows), read), groups[rows]
 
     evaluate_shard = partial(_evaluate_shard, plan, options)
     if workers is not None and timeout is None and not reward.is_async:
@@ -236,7 +250,9 @@ def run_shards(
         while start < count or not shards:
             shards.append(cut_shard(start, size))
             start += len(shards[-1])
-        arguments = [arguments_of(rows) for rows in shards]
+        arguments = []
+        for rows, some, codes_of_rows in map(arguments_of, shards):
+            arguments.append((rows, dict(some), codes_of_rows))
         for place, outcomes in _in_workers(evaluate_shard, arguments, workers):
             yield shards[place], outcomes
         return

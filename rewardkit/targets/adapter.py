@@ -125,8 +125,12 @@ def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
     values = column
     if not isinstance(column, list | MadeColumn):
         values = list(column)
+
+    def part(start: int, end: int) -> list[Any]:
+        return values[start:end]  # type: ignore[return-value]
+
     ends = list(accumulate(sizes))
-    return MadeColumn(values.__getitem__, list(map(slice, [0, *ends], ends)))
+    return MadeColumn(part, [0, *ends[:-1]], ends)
 
 
 class LacksColumn(KeyError):
