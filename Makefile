@@ -40,6 +40,7 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_forms.py
 	$(BIN)/python tests/bench_diagnosis.py
 	$(BIN)/python tests/bench_math.py
 	$(BIN)/python tests/bench_linear.py

@@ -146,7 +146,7 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
 
     if file == "scores.parquet":
         monkeypatch.setattr(
-            "rewardkit.scoring.scores.pq.write_table", lambda table, path: half(path)
+            "pyarrow.parquet.write_table", lambda table, path: half(path)
         )
     else:
         monkeypatch.setattr(
