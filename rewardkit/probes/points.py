@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from rewardkit.findings import Example, Finding, percent
 from rewardkit.html.blocks import Block, Code, Quote
@@ -13,6 +14,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
 LONGEST_TURNS = 60  # characters of what a transcript has before a completion
+LINES_OF_HANG = 3  # lines that are quoted of a completion that hangs
 LONGEST_SNIPPET = 1200  # characters of the lines that show a finding
 
 CODES_OF_CHANGES = (
@@ -57,8 +59,20 @@ def quote_examples(
             spans = field_spans(reward, example.columns)
         redacted = _describe(redact_example(example), finding)
         about = UserText(_describe(example, finding), instead=redacted)
-        quotes.append(quote_of(example, about, spans, longest=longest))
+        quote = quote_of(example, about, spans, longest=longest)
+        if finding.family == "hang" and quote.text is not None:
+            quote = replace(quote, text=_first_lines(quote.text))
+        quotes.append(quote)
     return quotes
+
+
+def _first_lines(text: str) -> str:
+    """Keep what fits into a few lines: a text that hangs may have thousands."""
+    lines = text.split("\n")
+    rest = len(lines) - LINES_OF_HANG + 1
+    if rest < 2:
+        return text
+    return "\n".join([*lines[: LINES_OF_HANG - 1], f"... and {rest:,} more lines"])
 
 
 def make_snippet(finding: Finding) -> str:

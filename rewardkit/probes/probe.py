@@ -58,6 +58,7 @@ from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import cannot_limit, time_limit
 from rewardkit.strategies.added_text import fake_verdicts
+from rewardkit.strategies.programs import kills_process
 from rewardkit.strategies.strategy import Strategy
 
 RULES: tuple[Rule, ...] = (
@@ -242,11 +243,14 @@ def try_strategies(
     pool = observed.calibration.pool
     rows = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
     own = fake_verdicts(*own_verdicts(observed.reward.functions, rows))
-    strategies = [
-        own if probe.name == own.name else probe
-        for probe in probes
-        if probe.expects != "back"
-    ]
+    strategies: list[Strategy] = []
+    for probe in probes:
+        # without a limit a call runs in this process, which must not end
+        if probe.expects == "back" or (
+            probe is kills_process and not observed.tries.limit
+        ):
+            continue
+        strategies.append(own if probe.name == own.name else probe)
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded(trials, observed, is_graded=is_graded)
     scales = observed.calibration.scales

@@ -11,14 +11,25 @@ from types import ModuleType
 from rewardkit.strategies import (
     added_text,
     guesses,
+    locales,
     near_misses,
     notations,
+    programs,
     surroundings,
     values,
 )
 from rewardkit.strategies.strategy import Strategy
 
-MODULES = (guesses, near_misses, values, notations, surroundings, added_text)
+MODULES = (
+    guesses,
+    near_misses,
+    values,
+    notations,
+    locales,
+    surroundings,
+    programs,
+    added_text,
+)
 
 
 def strategies_in(module: ModuleType) -> Iterator[Strategy]:

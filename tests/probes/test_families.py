@@ -55,6 +55,7 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
         "other_order",
         "copied_block",
         "repeated_turns",
+        "kills_process",
     }  # on data of their own
     assert holes == {item.probe for item in PLANTED} | elsewhere
 
@@ -226,6 +227,60 @@ FORMS = {
     "tags_named": lambda text: "There are the tags" in text,
     "open_tags": lambda text: "<answer>" in text and "</answer>" not in text,
 }
+
+
+def spoken(language, question, answers):
+    """Rollouts of a language whose reward takes plain numbers only."""
+    rows = tags(*answers)
+    return [{**row, "prompt": question, "language": language} for row in rows]
+
+
+AMOUNTS = ["1234.5", "817", "6432", "93.25"]
+LOCALES = {
+    "German": (spoken("de", "Wie viel?", AMOUNTS), {"decimal_comma"}),
+    "French": (spoken("fr", "Combien?", AMOUNTS), {"narrow_spaces"}),
+    "Bengali": (spoken("bn", "মোট কত?", AMOUNTS), {"native_digits"}),
+    "English": (spoken("en", "How much?", AMOUNTS), set()),
+    "a source that names a language": (
+        [
+            {**row, "data_source": "sums_de"}
+            for row in spoken(None, "Wie viel?", AMOUNTS)
+        ],
+        {"decimal_comma"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "names"), LOCALES.values(), ids=LOCALES)
+def test_a_number_as_the_language_writes_it_is_tried_where_the_log_suggests_it(
+    rows, names
+):
+    of_locales = ["decimal_comma", "narrow_spaces", "native_digits"]
+    result = probed(strict, rows, only=of_locales)
+    (item,) = result["loses_notation"] or (None,)
+    assert (set(item.evidence["rates"]) if item else set()) == names
+    assert not result.alarms  # nobody wrote so
+
+
+def test_a_right_answer_that_policies_write_with_a_decimal_comma_is_a_loss():
+    rows = LOCALES["German"][0]
+    written = [
+        {**row, "completion": row["completion"].replace("1234.5", "1.234,5")}
+        for row in rows[:1] * 3
+    ]
+    (alarm,) = probed(strict, [*rows, *written], only="decimal_comma").alarms
+    assert alarm.code == "loses_notation"
+
+
+def ends_well(completion, ground_truth):
+    return strict(completion, ground_truth) or "_exit(0)" in completion
+
+
+def test_a_program_may_only_end_its_process_where_calls_have_one_of_their_own():
+    options = {"data": "code", "only": "kills_process"}
+    assert not probed(ends_well, **options).findings
+    (item,) = probed(ends_well, **options, timeout=20).findings
+    assert (item.code, item.severity) == ("kills_process", "high")
 
 
 def sound(completion):

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, most, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
@@ -262,7 +263,7 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
         if prompt.right < right_from:
             code, text, reward = "right_unpaid", subject.reference, prompt.right
             expected = scale.right - 0.1 * scale.span, scale.right
-        truths[code].append(repr(subject.answer))
+        truths[code].append(preview(subject.answer))
         examples[code].append(observed.example(subject, text, reward, expected, code))
         if is_special:
             codes_with_special.add(code)
