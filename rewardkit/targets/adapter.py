@@ -218,7 +218,6 @@ def make_object(kind: type) -> Any:
 
 
 PLAIN = frozenset({float, int, str, bool, NoneType})
-TEXTS = frozenset({str})
 
 
 def plain_values(answer: Any) -> Any:
@@ -226,7 +225,7 @@ def plain_values(answer: Any) -> Any:
     if type(answer) in PLAIN:
         return answer
     if type(answer) is dict and PLAIN.issuperset(map(type, answer.values())):
-        if TEXTS.issuperset(map(type, answer)):
+        if {str}.issuperset(map(type, answer)):
             return answer.copy()
     if isinstance(answer, Mapping):
         return {str(key): plain_values(value) for key, value in answer.items()}
