@@ -137,6 +137,9 @@ def answers_truth(
         letter = read_choice(answer, OPTION_LETTERS)
         return None if letter is None else letter == read_choice(truth, OPTION_LETTERS)
     is_equal = normal_text(answer) == normal_text(truth)
+    if kind == "text" and len(truth.split()) <= 2:  # a number and its unit
+        number = _read_local(answer, decimal_comma=decimal_comma)
+        is_equal |= number is not None and number == _read_local(truth)
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
     return True if is_equal else None
@@ -156,7 +159,19 @@ def _agree(number: Number, right: Number) -> bool | None:
     return False
 
 
-def _read_local(answer: str, *, decimal_comma: bool) -> Number | None:
+def find_factor(answer: str, truth: str) -> str | None:
+    """Return what an answer divided by its truth is, to 6 digits; None without numbers.
+
+    >>> find_factor("250", "2.5 m"), find_factor("7", "7"), find_factor("x", "7")
+    ('100', '1', None)
+    """
+    number, right = _read_local(answer), _read_local(truth)
+    if number is None or not right:
+        return None
+    return f"{float(as_decimal(number)) / float(as_decimal(right)):.6g}"
+
+
+def _read_local(answer: str, *, decimal_comma: bool = False) -> Number | None:
     """Read the number of an answer, or the only number in it."""
     number = None if decimal_comma else read_number(answer)
     numbers = NUMBER.findall(answer)

@@ -21,6 +21,7 @@ from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
 from rewardkit.probes.findings import (
     ALWAYS_FAILING,
+    LOG_RULES,
     OVERALL_RULES,
     PART_RULES,
     WHOLE_RULES,
@@ -63,6 +64,7 @@ from rewardkit.strategies.strategy import Strategy
 
 RULES: tuple[Rule, ...] = (
     *OVERALL_RULES,
+    *LOG_RULES,
     *PART_RULES,
     *WHOLE_RULES,
     exploits,

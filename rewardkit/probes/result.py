@@ -38,7 +38,13 @@ ALARM_PLURALS = {
 JUDGES_NOTHING = ("always_errors", "always_abstains", "always_late")
 """Findings of a reward that judges no row."""
 
-SAYS_ALL = ("constant", "ignores_truth", "inverted", *JUDGES_NOTHING)
+LOSSES = ("right_unpaid", "prompt_left_out", "truth_unread", "other_scale")
+"""Findings of right answers that are lost, beside those of the equivalents."""
+
+SAYS_ALL = (
+    *("constant", "ignores_truth", "inverted", *JUDGES_NOTHING),
+    *("prompt_left_out", "truth_unread"),
+)
 """Findings behind which nothing else was tried, of all or of their part."""
 
 EARNING_NAMES = {
@@ -340,7 +346,7 @@ def kind_of_alarm(finding: Finding) -> str:
         return "broken contract"
     if finding.code in (*JUDGES_NOTHING, "raises"):
         return "broken contract"
-    if finding.family == "equivalents" or finding.code == "right_unpaid":
+    if finding.family == "equivalents" or finding.code in LOSSES:
         return "loss of right answers"
     if finding.evidence.get("kind") == "loses":
         return "loss of right answers"

@@ -143,6 +143,36 @@ def with_source(truth, place):
     return f"As read{source}.\n<answer>{truth if place else '5'}</answer>", bool(place)
 
 
+def opened(truths):
+    """Rows of prompts that end with <think>; one in three right completions opens it once more."""
+    rows = rows_of(padded, truths)
+    for place, row in enumerate(rows):
+        thought = f"<think>{FILLER}" if place % 4 == 0 else FILLER
+        answer = inside(row["completion"])
+        row["completion"] = f"{thought}</think>\n<answer>{answer}</answer>"
+        row["prompt"] += "\nassistant\n<think>\n"
+    return rows
+
+
+def opens_itself(completion, ground_truth):
+    return completion.startswith("<think>") and strict(completion, ground_truth)
+
+
+def behind_the_prompt(completion, ground_truth):
+    return strict(completion.partition("\nassistant\n")[2], ground_truth)
+
+
+def in_gsm8k(completion, ground_truth):
+    wanted = re.search(r"#### (\d+)", ground_truth)
+    return inside(completion) == (wanted and wanted[1])
+
+
+def in_percent(truth, place):
+    percents = round(100 * float(truth))
+    answer = percents if place < 3 else percents + 1.5
+    return f"<answer>{answer}</answer>", False
+
+
 CASES = {
     "a window at the end": Case(
         within_200,
@@ -182,6 +212,34 @@ CASES = {
         words="10 of 19 logged completions that do not state the right answer earned what right "
         "ones do, on 10 prompts; 10 of them mark no answer at all. All 10 have no tags",
     ),
+    "a tag that the prompt opens": Case(
+        opens_itself,
+        opened(NUMBERS),
+        code="prompt_left_out",
+        words="20 of 30 logged completions that state the right answer earned nothing; with <think>, "
+        "which their prompts have opened, before them, 8 of 8 earned more.",
+    ),
+    "prompt and completion as one text": Case(
+        behind_the_prompt,
+        opened(NUMBERS),
+        code="prompt_left_out",
+        words="with their prompts before them, 8 of 8 earned more.",
+    ),
+    "the truth is read as nothing": Case(
+        in_gsm8k,
+        rows_of(silent, NUMBERS),
+        code="truth_unread",
+        words="8 of 8 earned more. Instead 10 that state no answer earned full marks.",
+    ),
+    "the truth is in another unit": Case(
+        strict,
+        rows_of(in_percent, ["0.42", "0.17", "0.8", "0.35", "0.64", "0.9", "0.5"]),
+        code="other_scale",
+        words="21 of 28 logged answers are 100 times the value of 'ground_truth'",
+    ),
+    "the thought that the prompt opened is closed": Case(
+        strict, opened(NUMBERS), code=""
+    ),
     "sound": Case(strict, rows_of(padded, NUMBERS), code=""),
     "a strict form": Case(with_thought, rows_of(thoughtless, NUMBERS), code=""),
     "a mark is asked for": Case(strict, rows_of(never, NUMBERS), code=""),
@@ -195,5 +253,5 @@ def test_what_logged_completions_lose_or_gain_is_told_with_what_they_share(case)
     result = probed(case.score, case.rows, only="calibration", label=case.label)
     assert [item.code for item in result.alarms] == [case.code] * bool(case.code)
     for alarm in result.alarms:
-        assert alarm.evidence["trait"] == case.trait
+        assert alarm.evidence.get("trait", "") == case.trait
         assert case.words in alarm.sentence and alarm.examples

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding, Rule, rule, run_rules
-from rewardkit.probes.findings import causes, floor, length, logged
+from rewardkit.probes.findings import causes, floor, length, logged, misread
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
@@ -119,10 +119,20 @@ def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
     )
 
 
+@rule("prompt_left_out", "truth_unread")
+def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report why right and wrong answers earn the same, where that is known."""
+    modes = {*observed.calibration.modes.values()}
+    if modes and modes <= {"constant", "deaf"}:
+        yield from misread.misread_rows.find(observed, findings)
+
+
 @rule("constant")
 def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that is the same for all that was tried so far."""
     calibration, tries = observed.calibration, observed.tries
+    if findings:
+        return
     is_open = not {"slow", "unknown"}.isdisjoint(calibration.modes.values())
     if not calibration.rewards or is_open or _has_failures(calibration):
         return
@@ -250,11 +260,17 @@ def report_failures(
 
 OVERALL_RULES: tuple[Rule, ...] = (
     judges_nothing,
+    looks_elsewhere,
     always_the_same,
     misreads_truth,
 )
 """Of a reward for which nothing else needs to be tried."""
-LOG_RULES: tuple[Rule, ...] = (logged.logged_losses, logged.logged_gains)
+LOG_RULES: tuple[Rule, ...] = (
+    misread.misread_rows,
+    misread.other_scale,
+    logged.logged_losses,
+    logged.logged_gains,
+)
 """Of what the log itself shows."""
 OF_SAME_CAUSE = {
     "behind": ("loses_layout", "strict"),
@@ -262,6 +278,9 @@ OF_SAME_CAUSE = {
     "before": ("loses_layout", "strict"),
     "length": ("loses_layout", "strict"),
     "notation": ("loses_notation",),
+    "prompt_left_out": ("right_unpaid", "loses_layout", "strict"),
+    "truth_unread": ("right_unpaid",),
+    "other_scale": ("right_unpaid",),
 }
 """Trait of rows of the log that lose -> findings in parts that say the same."""
 PART_RULES: tuple[Rule, ...] = (
@@ -304,7 +323,7 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
         if not codes.isdisjoint(causes.PAYS_ANYTHING):  # the same cause
             in_part = [item for item in in_part if item.code != "flat_credit"]
         for finding in alarms_among(of_log):
-            told = OF_SAME_CAUSE.get(finding.evidence["trait"], ())
+            told = OF_SAME_CAUSE.get(finding.evidence.get("trait", finding.code), ())
             told = (finding.code, *told)
             in_part = [item for item in in_part if item.code not in told]
         findings += in_part
@@ -320,7 +339,7 @@ def _merge_silent(findings: Sequence[Finding]) -> list[Finding]:
     for finding in findings:
         if finding.evidence.get("silent", math.nan) == finding.evidence.get("found"):
             silent = finding.evidence["silent"]
-    shows = (*causes.PAYS_ANYTHING, causes.CONTAINMENT)
+    shows = (*causes.PAYS_ANYTHING, causes.CONTAINMENT, "truth_unread")
     if not silent or all(finding.code not in shows for finding in findings):
         return list(findings)
     merged: list[Finding] = []

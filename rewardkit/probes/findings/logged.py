@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
@@ -25,14 +26,15 @@ MARKED_SHARE = 0.5
 def logged_losses(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and earned nothing."""
     right = [answer for answer in observed.logged if answer.is_right]
+    right = [answer for answer in right if not math.isnan(answer.gain)]
     labels = observed.calibration.labels
     if not labels:  # not to accept another form at all is fine
         paid_marks = {answer.mark for answer in right if not answer.is_unpaid}
         right = [answer for answer in right if answer.mark in paid_marks]
     lost = [answer for answer in right if answer.is_unpaid]
     kept = [answer for answer in right if not answer.is_unpaid]
-    if not kept or not _are_many(lost, kept):
-        return
+    if findings or not kept or not _are_many(lost, kept):
+        return  # a finding before this one says why they earned nothing
     trait = find_trait(lost, kept, "are paid")
     is_certain = bool(labels) or (trait is not None and trait.kind != FORM)
     yield _report(
@@ -55,7 +57,7 @@ def logged_gains(observed: Observed, findings: Findings) -> Iterator[Finding]:
         return
     wrong = [answer for answer in logged if answer.is_right is False]
     if fmean(answer.is_marked for answer in logged) >= MARKED_SHARE:
-        wrong += [answer for answer in logged if _states_nothing(answer)]
+        wrong += [answer for answer in logged if answer.states_nothing]
     paid = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
     if _are_many(paid, unpaid):
@@ -67,15 +69,8 @@ def logged_gains(observed: Observed, findings: Findings) -> Iterator[Finding]:
             wrong,
             trait=trait.kind if trait else "",
             common=trait.says if trait else "",
-            silent=sum(map(_states_nothing, paid)),
+            silent=sum(answer.states_nothing for answer in paid),
         )
-
-
-def _states_nothing(answer: LoggedAnswer) -> bool:
-    """Whether a completion marks no answer, and does not mention the truth."""
-    if answer.truth is None or answer.is_marked:
-        return False
-    return not answer.mentions_truth
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

@@ -113,15 +113,17 @@ def find_trait(
     for kind, words, describe in TRAITS:
         values = list(map(describe, at_fault))
         values_of_others = list(map(describe, others))
-        for phrase, has, others_have in _split(values, values_of_others):
-            trait = _compare(kind, words.format(phrase), has, others_have, fate)
+        for suffix, phrase, has, others_have in _split(values, values_of_others):
+            says = words.format(phrase)
+            trait = _compare(kind + suffix, says, has, others_have, fate)
             if trait is not None:
                 traits.append(trait)
     return max(traits, key=lambda trait: trait.score, default=None)
 
 
-Split = tuple[str, list[bool], list[bool]]
-"""What is said of values, which rows at fault have them, and which other rows."""
+Split = tuple[str, str, list[bool], list[bool]]
+"""What its kind ends with, what is said of the values, which rows at fault have them,
+and which other rows."""
 
 
 def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator[Split]:
@@ -133,14 +135,15 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
         common.sort(key=lambda value: -counts[value])
         if common and "" not in common and len(common) <= MOST_VALUES:
             has = [value in common for value in values]
-            yield " or ".join(common), has, [value in common for value in others]
+            yield "", " or ".join(common), has, [value in common for value in others]
         return
-    for sign, more in ((1, "more"), (-1, "fewer")):
+    for sign, more, suffix in ((1, "more", ""), (-1, "fewer", "_below")):
         lengths = [sign * int(value) for value in values]
         lengths_of_others = [sign * int(value) for value in others]
         limit = _find_limit(lengths, lengths_of_others)
         if limit is not None:
             yield (
+                suffix,
                 f"{more} than {abs(limit):,}",
                 [length > limit for length in lengths],
                 [length > limit for length in lengths_of_others],

@@ -35,7 +35,8 @@ class LoggedAnswer:
     """A completion of the log: what it states, and what the task earned there.
 
     `truth` is None where the log has none, or several. `gain` is a share of what the
-    task can earn: 0 for the least of the log, 1 for the most. `is_right` is None where
+    task can earn: 0 for the least of the log, 1 for the most; NaN where all
+    earn the same. `is_right` is None where
     that is not certain.
     """
 
@@ -83,10 +84,11 @@ class LoggedAnswer:
         return self.gain <= UNPAID_TO
 
     @property
-    def mentions_truth(self) -> bool:
-        """Whether the truth stands anywhere in it."""
-        truth = normal_text(self.truth or "")
-        return truth in normal_text(self.completion)
+    def states_nothing(self) -> bool:
+        """Whether it marks no answer, and does not mention the truth."""
+        if self.truth is None or self.is_marked:
+            return False
+        return normal_text(self.truth) not in normal_text(self.completion)
 
 
 def read_log(
@@ -147,8 +149,7 @@ def _measure_gains(
 ) -> list[LoggedAnswer]:
     """Measure what rows earned between the least and the most that a reward gave.
 
-    Parts of a log that one reward pays on scales of their own are measured apart. Rows
-    are left out where all earn the same.
+    Parts of a log that one reward pays on scales of their own are measured apart.
     """
     rewards: dict[str, list[float]] = defaultdict(list)
     for answer in answers:
@@ -161,7 +162,8 @@ def _measure_gains(
             earned = everything
         if _span(earned) > 1e-9:
             gain = (answer.reward - min(earned)) / _span(earned)
-            measured.append(replace(answer, gain=gain))
+            answer = replace(answer, gain=gain)
+        measured.append(answer)
     return measured
 
 

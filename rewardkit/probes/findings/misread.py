@@ -1,0 +1,187 @@
+"""Rules of rewards that look for what the log writes otherwise: prompts, truths, units.
+
+Right completions of the log that earn nothing are tried once more: with what their
+prompt has opened before them, with the whole prompt, and with their truth in the forms
+that rewards often ask for. What makes them earn more is the cause.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.answers.stated import NUMBER, find_factor
+from rewardkit.findings import Finding, rule
+from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.findings.logged import LEAST_SHARE
+from rewardkit.probes.runner import rewards_in
+from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn, prompt_text
+from rewardkit.probes.subjects.logged_answers import UNPAID_TO, LoggedAnswer
+from rewardkit.probes.trials import severity_of
+from rewardkit.strategies.strategy import Row
+
+Findings = Sequence[Finding]
+
+MOST_RIGHT, MOST_WRONG = 8, 4  # rows that are tried once more: our choice
+RAISED_SHARE = 0.75
+"""Share of the right rows that have to earn more, where a quarter of the wrong ones may
+not. Our choice."""
+LEAST_RAISED = 2  # right rows that have to earn more
+LEAST_FACTORS = 4  # answers that are the same multiple of their truths
+FACTOR_SHARE = 0.3
+"""Share of all answers that are such a multiple. Our choice."""
+
+LEAST_RISE = 1e-9
+"""By how much a row has to earn more: what is put otherwise says the same."""
+SHARE_OF_MISREAD = 0.1  # share of the remaining budget for trying rows once more
+
+OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
+"""A tag that a prompt opens at its end, for the completion to go on."""
+TRUTH_FORMS = ("#### {}", r"\boxed{{{}}}", "<answer>{}</answer>")
+"""How data sets mark the answer of a truth."""
+
+
+@dataclass(frozen=True)
+class Rereading:
+    """Another way to put a row before the reward.
+
+    `code` is that of the finding if right rows earn more so, `form` tells it from other
+    ways; `says` is what was put otherwise.
+    """
+
+    code: str
+    form: str
+    says: str
+    completion: str
+    columns: dict[str, Any]
+
+
+def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
+    """Yield ways to put a row before the reward, the row as it is first."""
+    text = answer.completion
+    yield Rereading("", "", "", text, {})
+    prompt = prompt_text(answer.row.get("prompt"))
+    opened = OPENED.search(prompt)
+    if opened:
+        tag = opened[0]
+        says = f"{tag.strip()}, which their prompts have opened, before them"
+        yield Rereading("prompt_left_out", tag, says, tag + text, {})
+    says = "their prompts before them"
+    yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
+    truth = answer.row.get("ground_truth")
+    if not isinstance(truth, str | int | float):
+        return
+    forms = {form: form.format(answer.truth) for form in TRUTH_FORMS}
+    numbers = NUMBER.findall(str(truth))
+    if len(numbers) == 1 and numbers[0] != truth:
+        forms["the number alone"] = numbers[0]
+    for form, other in forms.items():
+        says = f"a truth such as {other!r} in place of {truth!r}"
+        yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
+
+
+@rule("prompt_left_out", "truth_unread")
+def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report what makes right completions that earned nothing earn more."""
+    lost: list[LoggedAnswer] = []
+    wrong: list[LoggedAnswer] = []
+    for answer in in_turn(observed.logged, lambda answer: answer.prompt):
+        if answer.is_right and not answer.gain > UNPAID_TO:  # NaN where all are alike
+            lost.append(answer)
+        elif answer.is_right is False:
+            wrong.append(answer)
+    n = sum(answer.is_right is True for answer in observed.logged)
+    if len(lost) < max(LEAST_RAISED, LEAST_SHARE * n):
+        return
+    raised = _count_raised(observed, lost[:MOST_RIGHT])
+    raised_wrong = _count_raised(observed, wrong[:MOST_WRONG])
+    tried = len(lost[:MOST_RIGHT])
+    for form, hits in raised.items():
+        is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * tried)
+        # what its prompt has opened may be all that a reward of form looks for
+        allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
+        if is_frequent and len(raised_wrong.get(form, ())) <= allowed:
+            reread, reward, row = hits[0]
+            yield observed.finding(
+                reread.code,
+                tried,
+                len(hits),
+                severity=severity_of(len(lost) / n),
+                examples=[
+                    row_example(
+                        row, reward, reread.code, "", observed.shown_columns(row)
+                    )
+                ],
+                gain=1.0,
+                lost=len(lost),
+                right=n,
+                what=reread.says,
+                in_log=sum(
+                    answer.states_nothing and answer.is_paid
+                    for answer in observed.logged
+                ),
+            )
+            return
+
+
+def _count_raised(
+    observed: Observed, answers: Sequence[LoggedAnswer]
+) -> dict[str, list[tuple[Rereading, float, Row]]]:
+    """Return the ways to put rows that made them earn more, with what they earned."""
+    tries = observed.tries
+    plans = [(answer, reread) for answer in answers for reread in _reread(answer)]
+    rows: list[Row] = []
+    for answer, reread in plans:
+        rows.append(tries.varied(answer.row, reread.completion, **reread.columns))
+    raised: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
+    before = math.nan
+    for (answer, reread), reward in zip(
+        plans, rewards_in(tries.outcomes(rows, share=SHARE_OF_MISREAD)), strict=True
+    ):
+        if not reread.code:
+            before = reward
+        elif reward > before + LEAST_RISE:
+            raised[reread.form].append((reread, before, answer.row))
+    return raised
+
+
+@rule("other_scale")
+def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report answers that are the same multiple of their truths and earned nothing."""
+    names = {"ground_truth", *observed.reward.needs} - NO_TRUTH_COLUMNS
+    unpaid: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
+    counts: Counter[str] = Counter()
+    for answer in observed.logged:
+        for name in sorted(names & answer.row.keys()):
+            factor = find_factor(answer.answer, str(answer.row[name]))
+            if factor is not None:
+                counts[name] += 1
+            if factor not in (None, "1") and not answer.gain > UNPAID_TO:
+                unpaid[name, str(factor)].append(answer)
+    for (name, factor), answers in unpaid.items():
+        prompts = {answer.prompt for answer in answers}
+        n = counts[name]
+        if len(prompts) >= LEAST_FACTORS and len(answers) >= FACTOR_SHARE * n:
+            yield observed.finding(
+                "other_scale",
+                n,
+                len(answers),
+                severity=severity_of(len(answers) / n),
+                examples=[
+                    row_example(
+                        answer.row,
+                        answer.reward,
+                        "other_scale",
+                        "",
+                        observed.shown_columns(answer.row),
+                    )
+                    for answer in sorted(answers, key=lambda item: len(item.completion))
+                ],
+                gain=1.0,
+                factor=factor,
+                column=name,
+            )
