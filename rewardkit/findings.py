@@ -240,8 +240,10 @@ class Finding:
         columns = ["do"]
         if self.component:
             columns.insert(0, "do_in_component")
+        answers = self.evidence.get("answers")
+        columns.insert(0, f"do_for_{answers}")
         columns.insert(0, f"do_for_{self.evidence.get('trait')}")
-        if self.evidence.get("answers") in ("list", "json"):
+        if answers in ("list", "json"):
             columns.insert(0, "do_for_lists")
         if not self.evidence.get("truth", True):
             columns.insert(0, "do_without_truth")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from planted_probes import inside, probed, strict
+from probed import finding
 
 FILLER = "Now the next step follows from what was said before. "
 
@@ -255,3 +256,19 @@ def test_what_logged_completions_lose_or_gain_is_told_with_what_they_share(case)
     for alarm in result.alarms:
         assert alarm.evidence.get("trait", "") == case.trait
         assert case.words in alarm.sentence and alarm.examples
+
+
+ADVICE = [
+    ("sign_flipped", "near_misses", "number", "numbers_equal"),
+    ("other_constant", "near_misses", "code", "Run it"),
+    ("one_value", "near_misses", "box", "intersection over union"),
+    ("loses_notation", "equivalents", "choice", "choice_equal"),
+    ("loses_notation", "equivalents", "prose", "what answers mean"),
+]
+
+
+@pytest.mark.parametrize(("code", "family", "kind", "words"), ADVICE)
+def test_what_to_do_fits_the_kind_of_the_answers(code, family, kind, words):
+    evidence = {"answers": kind, "lost": "", "unpaid": "", "rollouts": 0}
+    item = finding(code, family=family, evidence=evidence)
+    assert words in item.advice

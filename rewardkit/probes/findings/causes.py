@@ -9,6 +9,7 @@ from typing import Any
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule
+from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.trials import (
     LAYOUT_LOST,
@@ -20,6 +21,7 @@ from rewardkit.probes.trials import (
 )
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.notations import LAYOUT, NOTATION
+from rewardkit.strategies.strategy import Subject
 
 Findings = Sequence[Finding]
 
@@ -181,7 +183,7 @@ def _make_hole(
         says=probe.says,
         gain=tally.size,
         risk=risks[probe.name],
-        answers=subjects[0].kind,
+        answers=_kind_of_answers(subjects[0]),
         knows=probe.knows,
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
@@ -190,6 +192,23 @@ def _make_hole(
         takes_part=any(member.probe.name in PARTS_OF_TRUTH for member in members),
         takes_more=any(member.probe.name in MORE_THAN_TRUTH for member in members),
     )
+
+
+def _kind_of_answers(subject: Subject) -> str:
+    """Return the kind of a subject's answers, "box" where that is four numbers."""
+    if subject.kind == "json" and subject.answer is not None:
+        value = read_json(subject.answer)
+        if isinstance(value, dict):  # beside its label
+            value = next((item for item in value.values() if _is_box(item)), None)
+        if _is_box(value):
+            return "box"
+    return subject.kind
+
+
+def _is_box(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 4:
+        return False
+    return all(isinstance(number, int | float) for number in value)
 
 
 def _rank(risk: float) -> int:
@@ -321,6 +340,7 @@ def _make_loss(
         threshold=RIGHT_LOST,
         examples=map(observed.example_of, falls),
         rates={tally.probe.name: tally.rate for tally in tallies},
+        answers=_kind_of_answers(falls[0].trial.subject),
         **evidence,
     )
 
