@@ -272,3 +272,37 @@ def test_what_to_do_fits_the_kind_of_the_answers(code, family, kind, words):
     evidence = {"answers": kind, "lost": "", "unpaid": "", "rollouts": 0}
     item = finding(code, family=family, evidence=evidence)
     assert words in item.advice
+
+
+BREEDS = [
+    *("African wild dog", "Old English sheepdog", "Irish setter", "Basset hound"),
+    *("Afghan hound", "Shiba Inu", "Border collie", "Great Dane"),
+]
+
+
+def either_in_the_other(completion, ground_truth):
+    said, truth = (inside(completion) or "").strip().lower(), ground_truth.lower()
+    return said in truth or truth in said
+
+
+def breed(truth, place):
+    answer = [truth, truth.lower(), "Poodle", "Beagle"][place]
+    return f"So.\n<answer>{answer}</answer>", place < 2
+
+
+def test_containment_is_named_as_the_cause_of_all_that_it_pays():
+    result = probed(either_in_the_other, rows_of(breed, BREEDS), search=0)
+    (alarm,) = result.alarms
+    assert alarm.code == "containment" and "with == and not with `in`" in alarm.advice
+    assert "A part of the right answer pays, even an empty one, and so does a list" in (
+        alarm.sentence
+    )
+    assert {"too_much", "too_little", "every_sibling"} <= {*alarm.evidence["also"]}
+
+
+def same_in_any_case(completion, ground_truth):
+    return (inside(completion) or "").strip().lower() == ground_truth.lower()
+
+
+def test_a_comparison_of_whole_answers_has_no_containment():
+    assert not probed(same_in_any_case, rows_of(breed, BREEDS), search=0).alarms

@@ -23,7 +23,7 @@ ENTRIES = {entry.name: entry for entry in COLLECTION}
 HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause; rows of the log
     "equations_copied": ("copied_from_prompt", set(), range(32)),
     "knights_listed": ("every_sibling", {"other_item"}, range(32)),
-    "aliases_substring": ("every_sibling", {"several_answers"}, range(32)),
+    "aliases_substring": ("containment", {"several_answers"}, range(32)),
     "labels_recall": (
         "every_sibling",
         {"copied_from_prompt", "prompt_echo"},

@@ -320,7 +320,8 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
         limits = {"leakage": leakage}
         in_part = run_rules(PART_RULES, observed.of(part), thresholds=limits)
         codes = {finding.code for finding in alarms_among(in_part)}
-        if not codes.isdisjoint(causes.PAYS_ANYTHING):  # the same cause
+        pays_anything = {*causes.PAYS_ANYTHING, causes.CONTAINMENT}
+        if not codes.isdisjoint(pays_anything):  # the same cause
             in_part = [item for item in in_part if item.code != "flat_credit"]
         for finding in alarms_among(of_log):
             told = OF_SAME_CAUSE.get(finding.evidence.get("trait", finding.code), ())

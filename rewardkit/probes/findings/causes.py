@@ -53,7 +53,7 @@ CONTAINMENT = "containment"
 """
 PARTS_OF_TRUTH = (
     "too_little",
-    *("empty_answer", "empty_tags", "white_space", "usual_answer"),
+    *("empty", "empty_answer", "empty_tags", "white_space", "usual_answer"),
 )
 MORE_THAN_TRUTH = (
     "too_much",
