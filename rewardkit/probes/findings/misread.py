@@ -35,8 +35,8 @@ LEAST_FACTORS = 4  # answers that are the same multiple of their truths
 FACTOR_SHARE = 0.3
 """Share of all answers that are such a multiple. Our choice."""
 
-LEAST_RISE = 1e-9
-"""By how much a row has to earn more: what is put otherwise says the same."""
+LEAST_RISE = 0.5
+"""Share of the span of all rewards that a row has to earn more. Our choice."""
 SHARE_OF_MISREAD = 0.1  # share of the remaining budget for trying rows once more
 
 OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
@@ -89,22 +89,28 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what makes right completions that earned nothing earn more."""
     lost: list[LoggedAnswer] = []
     wrong: list[LoggedAnswer] = []
+    paid: list[LoggedAnswer] = []
     for answer in in_turn(observed.logged, lambda answer: answer.prompt):
         if answer.is_right and not answer.gain > UNPAID_TO:  # NaN where all are alike
             lost.append(answer)
         elif answer.is_right is False:
             wrong.append(answer)
+        elif answer.is_right and answer.is_paid:
+            paid.append(answer)
     n = sum(answer.is_right is True for answer in observed.logged)
     if len(lost) < max(LEAST_RAISED, LEAST_SHARE * n):
         return
-    raised = _count_raised(observed, lost[:MOST_RIGHT])
-    raised_wrong = _count_raised(observed, wrong[:MOST_WRONG])
+    raised = _count_raised(observed, lost[:MOST_RIGHT], 1)
+    raised_wrong = _count_raised(observed, wrong[:MOST_WRONG], 1)
+    # where others are paid as they are, the cause may not be a cause for them
+    lowered = _count_raised(observed, paid[:MOST_WRONG], -1)
     tried = len(lost[:MOST_RIGHT])
     for form, hits in raised.items():
         is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * tried)
         # what its prompt has opened may be all that a reward of form looks for
         allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
-        if is_frequent and len(raised_wrong.get(form, ())) <= allowed:
+        is_certain = len(raised_wrong.get(form, ())) <= allowed
+        if is_frequent and is_certain and form not in lowered:
             reread, reward, row = hits[0]
             yield observed.finding(
                 reread.code,
@@ -129,22 +135,27 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _count_raised(
-    observed: Observed, answers: Sequence[LoggedAnswer]
+    observed: Observed, answers: Sequence[LoggedAnswer], sign: int
 ) -> dict[str, list[tuple[Rereading, float, Row]]]:
-    """Return the ways to put rows that made them earn more, with what they earned."""
+    """Return the ways to put rows that made them earn more, with what they earned.
+
+    With `sign` -1 those that made them earn less.
+    """
     tries = observed.tries
     plans = [(answer, reread) for answer in answers for reread in _reread(answer)]
     rows: list[Row] = []
     for answer, reread in plans:
         rows.append(tries.varied(answer.row, reread.completion, **reread.columns))
     raised: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
+    rewards = observed.calibration.rewards
+    span = max(rewards) - min(rewards)
     before = math.nan
     for (answer, reread), reward in zip(
         plans, rewards_in(tries.outcomes(rows, share=SHARE_OF_MISREAD)), strict=True
     ):
         if not reread.code:
             before = reward
-        elif reward > before + LEAST_RISE:
+        elif sign * (reward - before) > max(1e-9, LEAST_RISE * span):
             raised[reread.form].append((reread, before, answer.row))
     return raised
 
