@@ -31,6 +31,7 @@ from rewardkit.probes.findings import (
     sort_findings,
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
+from rewardkit.probes.findings.log_scores import contradicts_log
 from rewardkit.probes.options import (
     BUDGET,
     CALL_TIMEOUT,
@@ -70,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     exploits,
     hangs,
     *CONTRACT_RULES,
+    contradicts_log,
 )
 """All rules; `probe` runs each at its step."""
 
@@ -206,6 +208,7 @@ def probe(
             findings += failures.find(observed, findings)
             notes = [*explain_parts(observed, findings), *notes]
             notes += explain_failed(observed)
+        findings += contradicts_log.find(observed, findings)
         tries.reach(1.0)
 
     trials = [*observed.trials, *hanging]
@@ -228,7 +231,8 @@ def observe(tries: Tries, rollouts: Rollouts, label: str | None, seed: int) -> O
     """Choose the prompts that can be probed, and measure what answers earn there."""
     calibration = calibrate(tries, rollouts, label=label, seed=seed)
     truths = rollouts.columns().get("ground_truth", [])
-    return Observed(tries, calibration, frozenset(map(special_truth, truths)))
+    special = frozenset(map(special_truth, truths))
+    return Observed(tries, calibration, special, logged_scores=rollouts.logged)
 
 
 def try_strategies(

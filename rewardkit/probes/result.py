@@ -33,6 +33,7 @@ ALARM_PLURALS = {
     "hole": "holes",
     "loss of right answers": "losses of right answers",
     "broken contract": "broken contracts",
+    "contradiction to the log": "contradictions to the log",
 }
 
 JUDGES_NOTHING = ("always_errors", "always_abstains", "always_late")
@@ -269,7 +270,9 @@ class ProbeResult(HasPage):
 
     def page(self) -> Page:
         """Show the verdict, the alarms, what is undecided, and what answers earn."""
-        readiness = READINESS[self.alarms[0].severity] if self.alarms else ""
+        severities = [alarm.severity for alarm in self.alarms]
+        worst = min(severities, key=SEVERITIES.index, default="")
+        readiness = READINESS.get(worst, "")
         title = f"{one_line(self.reward.name)}{readiness}"
         alarms = [probe_point(finding, self.reward) for finding in self.alarms]
         blocks: list[Block] = [*alarms[:MOST_POINTS]]
@@ -344,6 +347,8 @@ def kind_of_alarm(finding: Finding) -> str:
     """Say what an alarm is: one of `ALARM_PLURALS`."""
     if finding.family in ("contract", "hang"):
         return "broken contract"
+    if finding.code == "log_mismatch":
+        return "contradiction to the log"
     if finding.code in (*JUDGES_NOTHING, "raises"):
         return "broken contract"
     if finding.family == "equivalents" or finding.code in LOSSES:

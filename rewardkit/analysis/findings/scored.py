@@ -182,13 +182,27 @@ def _mismatch(
     """Return the finding that a logged column differs from what was computed."""
     values = column_values(scored.scores.rollouts.table[column])
     theirs = finite(np.array(values, dtype=float))  # NaN for None
+    evidence, rows = compare_with_log(ours, theirs)
+    if not len(rows):
+        return None
+    is_severe = len(rows) >= SEVERE_MISMATCH * (~np.isnan(theirs)).sum()
+    severity = "high" if is_severe else "warn"
+    evidence["column"] = column
+    n, ids = evidence["compared"], scored.ids(rows)
+    return Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)
+
+
+def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Codes]:
+    """Compare scores with those that the log has, each (rows,), NaN for none.
+
+    Returns:
+        What a finding says of it, and the rows that differ: the largest differences
+        first, then those that only the log has a score for.
+    """
     logged = ~np.isnan(theirs)
     both, missing = logged & ~np.isnan(ours), logged & np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
     differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
-    wrong = differs | missing
-    if not wrong.any():
-        return None
     compared = int(both.sum())
     share, mean_logged, mean_here = math.nan, None, None
     if compared:
@@ -198,18 +212,14 @@ def _mismatch(
         "value": share,
         "rows": int(differs.sum()),
         "compared": compared,
-        "largest": float(gap.max()),
+        "largest": float(gap.max(initial=0.0)),
         "mean_logged": mean_logged,
         "mean_here": mean_here,
         "missing": int(missing.sum()),
-        "column": column,
     }
-    is_severe = wrong.sum() >= SEVERE_MISMATCH * logged.sum()
-    severity = "high" if is_severe else "warn"
-    # the largest differences first, then what is missing
     rank = np.where(differs, -gap, np.where(missing, 0.0, np.inf))
-    ids = scored.ids(np.argsort(rank, kind="stable")[: wrong.sum()])
-    return Finding("log_mismatch", severity, component, evidence, compared, RTOL, ids)
+    order = np.argsort(rank, kind="stable")
+    return evidence, order[: (differs | missing).sum()]
 
 
 @rule("total_of_parts")

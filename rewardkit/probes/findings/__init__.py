@@ -356,13 +356,21 @@ def _merge_silent(findings: Sequence[Finding]) -> list[Finding]:
 def sort_findings(
     findings: Iterable[Finding], observed: Observed, families: frozenset[str]
 ) -> list[Finding]:
-    """Return one finding for each code and component, the worst first."""
+    """Return one finding for each code and component, the worst first.
+
+    Before all stands that the log says something else: then little else is sure.
+    """
     chosen = [finding for finding in findings if finding.family in families]
     if any(finding.code == "depends_on_siblings" for finding in chosen):
         # alone, all rows earn the same
         chosen = [finding for finding in chosen if finding.code != "constant"]
     merged = merge_parts(chosen, list(observed.calibration.modes))
-    return sorted(merged, key=lambda finding: finding.order)
+    worst_first = sorted(merged, key=lambda finding: finding.order)
+    return sorted(worst_first, key=lambda finding: not _contradicts_log(finding))
+
+
+def _contradicts_log(finding: Finding) -> bool:
+    return finding.code == "log_mismatch" and finding.severity != "info"
 
 
 def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:

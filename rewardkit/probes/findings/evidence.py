@@ -31,6 +31,8 @@ from rewardkit.probes.trials import (
 from rewardkit.reasons import Reason
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.table import NOT_LOGGED
 from rewardkit.strategies.strategy import Attempt, Row, Subject
 
 EXAMPLES_OF_A_FINDING = 3
@@ -103,6 +105,7 @@ class Observed:
         failed: Rows beside those of the trials and the log that failed.
         calls: The calls that these rows are of.
         part: The part of the log.
+        logged_scores: The scores that the log has.
     """
 
     tries: Tries
@@ -114,6 +117,7 @@ class Observed:
     failed: Sequence[tuple[Row, RowOutcome]] = ()
     calls: int = 0
     part: str = ""
+    logged_scores: Logged = NOT_LOGGED
 
     @property
     def reward(self) -> Reward:

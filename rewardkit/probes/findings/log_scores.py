@@ -1,0 +1,169 @@
+"""Where the log's own scores are not what the reward gives for its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings.scored import (
+    ATOL,
+    RTOL,
+    SEVERE_MISMATCH,
+    compare_with_log,
+)
+from rewardkit.analysis.statistics import Codes, Floats, finite
+from rewardkit.findings import Finding, rule
+from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.runner import RowOutcome, rewards_in
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.strategies.strategy import Row
+
+CHANGING = frozenset(
+    (
+        "differs_between_calls",
+        "hidden_state",
+        "depends_on_order",
+        "depends_on_siblings",
+        "always_errors",
+        "always_abstains",
+        "always_late",
+    )
+)
+"""Findings of rewards that earn no score, or not the same score each time."""
+
+MOST_RETRIED = 32
+"""Rows that differ that are tried in another form. Our choice."""
+
+ENOUGH_AGREE = 0.95
+"""Share of these rows that have to agree then. Our choice: a log may be cut off."""
+
+
+@rule("log_mismatch")
+def contradicts_log(
+    observed: Observed, findings: Sequence[Finding]
+) -> Iterator[Finding]:
+    """Report a reward that gives the log's rows other scores than the log has.
+
+    Nothing where it is not known which column has this reward's scores, or where the
+    same row may earn something else the next time.
+    """
+    reward = observed.reward
+    codes = {finding.code for finding in findings}
+    functions = [*reward.functions]
+    asks_model = any(getattr(function, "asks_model", False) for function in functions)
+    if is_recorded(reward) or asks_model or observed.tries.by_group or observed.noise:
+        return
+    if codes & CHANGING:
+        return
+    pool = [pair for pair in observed.calibration.pool if pair[1].is_judged]
+    for component, column in _columns_compared(observed):
+        ours = np.array([_score_of(outcome, component) for _, outcome in pool])
+        theirs = _logged_scores([row for row, _ in pool], column)
+        evidence, rows = compare_with_log(ours, theirs)
+        if not evidence["rows"]:
+            continue
+        rows = rows[: evidence["rows"]]
+        different = [pool[place] for place in rows]
+        if not _is_steady(observed, different):
+            return
+        evidence |= _explain(observed, different, component, theirs[rows])
+        is_blind = not observed.subjects or len(set(ours.tolist())) == 1
+        severity = "info"
+        if evidence["trait"] or (is_blind and np.nanstd(theirs) > 0):
+            severity = "high"
+        elif _is_of_run(observed) and len(rows) >= SEVERE_MISMATCH * len(pool):
+            severity = "warn"
+        examples = []
+        for (row, outcome), logged in zip(different[:3], theirs[rows], strict=False):
+            says = f"the log has {logged:.4g}"
+            score = _score_of(outcome, component)
+            examples.append(row_example(row, score, "rollout", says))
+        yield observed.finding(
+            "log_mismatch",
+            evidence.pop("compared"),
+            evidence.pop("rows"),
+            severity=severity,
+            component=component,
+            examples=examples,
+            column=column,
+            **evidence,
+        )
+        return
+
+
+def _columns_compared(observed: Observed) -> Iterator[tuple[str | None, str]]:
+    """Yield components with the columns that have their scores; None for the reward.
+
+    The total of a log is compared where no component has a column of its own: the
+    reward may be a part of what the trainer paid.
+    """
+    logged = observed.logged_scores
+    names = [name for name in observed.components if name in logged.components]
+    for name in names:
+        column = logged.components[name]
+        yield (None if column == logged.total else name), column
+    if not names and logged.total is not None:
+        yield None, logged.total
+
+
+def _is_of_run(observed: Observed) -> bool:
+    """Whether the reward is one that a trainer calls, or the log has its components."""
+    names = observed.logged_scores.components
+    return bool(observed.reward.origin) or not names.keys().isdisjoint(
+        observed.components
+    )
+
+
+def _score_of(outcome: RowOutcome, component: str | None) -> float:
+    if component is None:
+        return outcome.reward
+    return outcome.scores.get(component, math.nan)
+
+
+def _logged_scores(rows: Sequence[Row], column: str) -> Floats:
+    return finite(np.array([row.get(column) for row in rows], dtype=float))
+
+
+def _some(different: Sequence[tuple[Row, RowOutcome]]) -> Codes:
+    """Return the places of some of the rows, from all over them."""
+    places = np.linspace(0, len(different) - 1, MOST_RETRIED)
+    return np.unique(places.astype(np.intp))
+
+
+def _is_steady(observed: Observed, different: Sequence[tuple[Row, RowOutcome]]) -> bool:
+    """Whether rows earn the same once more."""
+    some = [different[place] for place in _some(different)]
+    again = rewards_in(observed.tries.outcomes([row for row, _ in some], share=0.3))
+    before = [outcome.reward for _, outcome in some]
+    is_same = np.isclose(again, before, rtol=RTOL, atol=ATOL) | np.isnan(again)
+    return bool(is_same.all())
+
+
+def _explain(
+    observed: Observed,
+    different: Sequence[tuple[Row, RowOutcome]],
+    component: str | None,
+    theirs: Floats,
+) -> dict[str, Any]:
+    """Say whether rows agree if prompt and completion are given as one text."""
+    tries = observed.tries
+    unknown = {"trait": "", "retried": 0, "agreeing": 0}
+    places = _some(different)
+    prompts = [different[place][0].get("prompt") for place in places]
+    if tries.unwritable or not all(isinstance(text, str) and text for text in prompts):
+        return unknown
+    rows = []
+    for place, prompt in zip(places, prompts, strict=True):
+        row = different[place][0]
+        rows.append(tries.varied(row, f"{prompt}{row['completion']}"))
+    outcomes = tries.outcomes(rows, share=0.3)
+    if None in outcomes:
+        return unknown
+    scores = [_score_of(out, component) for out in outcomes if out is not None]
+    agreeing = int(np.isclose(scores, theirs[places], rtol=RTOL, atol=ATOL).sum())
+    if agreeing < ENOUGH_AGREE * len(rows):
+        return unknown
+    return {"trait": "one_text", "retried": len(rows), "agreeing": agreeing}

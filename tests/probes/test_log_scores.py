@@ -1,0 +1,155 @@
+"""Where the reward, on the rows of the log, does not give the scores that the log has."""
+
+import random
+import re
+
+import pytest
+
+import rewardkit as rk
+
+TRUTHS = [str(number) for number in (42, 17, 83, 210, 64, 91, 128, 35, 77, 506)]
+
+
+def stated(text):
+    return (re.findall(r"<answer>(\d+)</answer>", text) or [None])[-1]
+
+
+def strict(solution_str, ground_truth):
+    return float(stated(solution_str) == ground_truth)
+
+
+def behind_the_turn(solution_str, ground_truth):
+    """Reads what stands behind the turn's name, which only the prompt has."""
+    _, turn, answer = solution_str.partition("Helper:")
+    return strict(answer, ground_truth) if turn else 0.0
+
+
+def of_even_truths(solution_str, ground_truth):
+    return 0.0 if int(ground_truth) % 2 else strict(solution_str, ground_truth)
+
+
+def first_number(completion, ground_truth):
+    return float((re.findall(r"\d+", completion) or [None])[0] == ground_truth)
+
+
+def at_random(solution_str, ground_truth):
+    return random.random() * strict(solution_str, ground_truth)
+
+
+def dump(score=strict, *, prompt="User: Exercise {}: how many?\nHelper:", **columns):
+    """A dump of verl: every second completion is right; `score` made its scores."""
+    rows = []
+    for place, truth in enumerate(TRUTHS):
+        for step in range(4):
+            answer = truth if step % 2 else "5"
+            output = f"We count {answer}. <answer>{answer}</answer>"
+            row = {
+                "input": prompt.format(place),
+                "output": output,
+                "gts": truth,
+                "score": score(output, truth),
+                "step": 1,
+            }
+            rows.append({**row, **{name: of(output) for name, of in columns.items()}})
+    return rows
+
+
+def table(**columns):
+    """The same without a total, with columns of scores under these names."""
+    rows = []
+    for row in dump(**columns):
+        row["completion"] = row.pop("output")
+        row["ground_truth"] = row.pop("gts")
+        row["prompt"] = row.pop("input")
+        del row["score"], row["step"]
+        rows.append(row)
+    return rows
+
+
+def probed(reward, rows):
+    """Probe a function of this file as it is loaded, or a Reward."""
+    rollouts = rk.load_rollouts(rows)
+    if not isinstance(reward, rk.Reward):
+        reward = rk.load_reward(f"{__file__}:{reward.__name__}", rollouts=rollouts)
+    return rk.probe(reward, rollouts, only="calibration")
+
+
+@pytest.mark.parametrize(
+    ("reward", "rows", "severity", "words"),
+    [
+        (
+            behind_the_turn,
+            dump(),
+            "high",
+            "20 of 40 logged rows earn something else here (mean 0 here, 0.5 in the log). "
+            "It wants prompt and completion as one text: given so, 20 of 20",
+        ),
+        (
+            behind_the_turn,
+            dump(prompt="Exercise {}: how many?"),
+            "high",
+            "20 of 40 logged rows earn something else here (mean 0 here, 0.5 in the log).",
+        ),
+        (
+            of_even_truths,
+            dump(),
+            "warn",
+            "10 of 40 logged rows earn something else here (mean 0.25 here, 0.5 in the log).",
+        ),
+        (
+            strict,
+            dump(lambda output, truth: 2 * strict(output, truth)),
+            "warn",
+            "'logged/score'. 20 of 40 logged rows",
+        ),
+    ],
+    ids=["one text", "no cause known", "another version", "another scale"],
+)
+def test_that_the_log_has_other_scores_is_the_first_finding(
+    reward, rows, severity, words
+):
+    result = probed(reward, rows)
+    first = result.findings[0]
+    assert (first.code, first.severity) == ("log_mismatch", severity)
+    assert words in first.sentence
+    assert ("one text" in first.sentence) == ("prompt + completion" in first.advice)
+    assert "1 contradiction to the log" in result.verdict
+
+
+@pytest.mark.parametrize(
+    ("reward", "rows"),
+    [
+        (strict, dump()),
+        (first_number, table(other_reward=lambda text: 0.0, length_reward=len)),
+        (at_random, dump()),
+        (strict, [{**row, "score": None} for row in dump()]),
+        (strict, dump(acc=lambda text: len(text) / 100)),
+    ],
+    ids=[
+        "the same scores",
+        "scores of other rewards",
+        "chance in the reward",
+        "no scores",
+        "another column beside the total",
+    ],
+)
+def test_a_log_that_agrees_or_has_no_scores_of_this_reward_is_silent(reward, rows):
+    result = probed(reward, rows)
+    assert "log_mismatch" not in [finding.code for finding in result.findings]
+
+
+def test_a_component_is_compared_with_its_own_column_and_a_new_reward_raises_no_alarm():
+    paid = rk.Component("paid", lambda completion: 0.5 * completion.count("We"))
+    right = rk.Component("right", strict, columns={"solution_str": "completion"})
+    reward = rk.Reward("mine", components=[right, paid])
+    rows = table(right_reward=lambda text: 0.0, paid=lambda text: 0.5)
+    agreeing = [{**row, "logged/paid": row["paid"]} for row in rows]
+    other = [{**row, "logged/paid": 0.25} for row in rows]
+    assert not probed(reward, agreeing)["log_mismatch"]
+    (finding,) = probed(reward, other)["log_mismatch"]
+    assert finding.component == "paid" and "'logged/paid'" in finding.sentence
+    (finding,) = probed(
+        rk.Reward("mine", components=[right]),
+        [{**row, "score": row["score"] / 2} for row in dump()],
+    )["log_mismatch"]
+    assert finding.severity == "info"
