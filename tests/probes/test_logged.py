@@ -306,3 +306,9 @@ def same_in_any_case(completion, ground_truth):
 
 def test_a_comparison_of_whole_answers_has_no_containment():
     assert not probed(same_in_any_case, rows_of(breed, BREEDS), search=0).alarms
+
+
+def test_every_row_of_a_log_is_compared_and_not_a_sample_of_it():
+    rows = rows_of(padded, [str(number) for number in range(101, 151)])
+    (alarm,) = probed(within_200, rows, only="calibration").alarms
+    assert (alarm.evidence["found"], alarm.evidence["tried"]) == (50, 150)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.answers.formats import find_likely_mark
-from rewardkit.probes.runner import Tries, are_equal, reward_for
+from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (
     best_format,
     drafts,
@@ -84,10 +84,7 @@ def calibrate(
     draw = np.random.default_rng(seed)
     for part in parts:
         part.score(draw, share=SCORING_SHARE / len(parts))
-    pool = tuple(
-        (rows[place], outcome) for place, outcome in everything.outcomes.items()
-    )
-    tries.find_unwritable(pool)
+    tries.find_unwritable(_pool(everything))
     count = max(4, MOST_SUBJECTS // len(parts))
     scales: dict[Any, Scale] = {}
     subjects: list[Subject] = []
@@ -113,7 +110,7 @@ def calibrate(
     return Calibration(
         tuple(subjects),
         scales,
-        pool,
+        _pool(everything),
         modes,
         why,
         tuple(left_out),
@@ -121,6 +118,12 @@ def calibrate(
         tuple(labelled),
         {row.get("rollout_id"): says for row, says in zip(rows, labels, strict=False)},
     )
+
+
+def _pool(part: ScoredPart) -> tuple[tuple[Row, RowOutcome], ...]:
+    """Return the rows that were scored so far, with what they got."""
+    outcomes = part.outcomes.items()
+    return tuple((part.rows[place], outcome) for place, outcome in outcomes)
 
 
 def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
