@@ -309,3 +309,85 @@ def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
         assert re.search(
             r"log_weights.{1,20}\{.*acc.*: 1.0", re.sub("<[^>]*>", "", page)
         )
+
+
+# numbers of a log that are no scores
+
+
+def swift_rows(**columns):
+    """A log of ms-swift, a row a completion: four prompts with two right of four completions."""
+    rows = []
+    for prompt, target in enumerate((34, 50, 12, 77)):
+        for place in range(4):
+            row = {
+                "step": "1",
+                "prompt": f"Reach {target} in exercise {prompt}.",
+                "completion": f"It is {target if place % 2 else 5}.",
+                **{name: of(target, place) for name, of in columns.items()},
+                "Reached": float(place % 2),
+                "advantages": 1.0 if place % 2 else -1.0,
+            }
+            rows.append(row)
+    return rows
+
+
+def reached(completions, target, **kwargs):
+    return [
+        float(f" {number:g}." in text)
+        for text, number in zip(completions, target, strict=True)
+    ]
+
+
+def on_budget(completion, budget):
+    return float(len(completion) < budget)
+
+
+@pytest.mark.parametrize(
+    ("columns", "scores"),
+    [
+        ({"target": lambda target, place: target}, ["Reached"]),
+        ({"level": lambda target, place: target % 5}, ["Reached"]),
+        ({"Tidy": lambda target, place: float(target > 40)}, ["Tidy", "Reached"]),
+        ({"Brief": lambda target, place: target + place}, ["Brief", "Reached"]),
+        ({"level_reward": lambda target, place: target}, ["level_reward", "Reached"]),
+    ],
+    ids=[
+        "the truth of a prompt",
+        "a level of a prompt",
+        "two values may be scores",
+        "it differs among siblings",
+        "it is called a reward",
+    ],
+)
+def test_numbers_that_a_prompt_has_once_are_data_and_no_scores(columns, scores):
+    rollouts = rk.load_rollouts(swift_rows(**columns))
+    assert [*rollouts.logged.components] == scores
+    is_told = any(
+        "for data of the prompts, no score" in note for note in rollouts.notes
+    )
+    assert is_told == (len(scores) == 1) == (rollouts.logged.total is not None)
+
+
+def test_a_column_is_a_score_where_the_log_has_no_other():
+    rows = swift_rows(target=lambda target, place: target)
+    alone = [{name: row[name] for name in row if name != "Reached"} for row in rows]
+    assert rk.load_rollouts(alone).logged.total == "logged/target"
+
+
+def test_a_reward_gets_a_number_of_the_log_that_it_asks_for_by_name():
+    rollouts = rk.load_rollouts(swift_rows(target=lambda target, place: target))
+    reward = rk.load_reward(f"{__file__}:reached", rollouts=rollouts)
+    assert rk.score(reward, rollouts).rewards.tolist() == [0.0, 1.0] * 8
+    rows = [{**row, "budget": 20 + at} for at, row in enumerate(dump())]
+    rollouts = rk.load_rollouts(rows)
+    assert "logged/budget" in rollouts.table
+    reward = rk.load_reward(f"{__file__}:on_budget", rollouts=rollouts)
+    assert "budget from logged/budget" in reward.origin
+    assert set(rk.score(reward, rollouts).rewards) == {1.0}
+
+
+def test_what_a_verl_dump_has_of_the_data_set_is_no_column_of_the_reward_function():
+    rows = [{**row, "extra_info": {"index": at}} for at, row in enumerate(dump())]
+    rollouts = rk.load_rollouts(rows)
+    assert rollouts[3]["extra_info"] == {"index": 3}
+    assert "logged/extra_info" not in rollouts.table

@@ -12,6 +12,13 @@ from rewardkit.errors import RolloutsError, did_you_mean
 
 Columns = dict[str, list[Any]]
 
+LOGGED = "logged/"
+"""Prefix of columns with scores of a log.
+
+No reward can have a component of such a name, and a scored table has no such column of
+its own.
+"""
+
 PART_PREFIXES = (
     "field/",
     "failed/",

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html.has_page import HasPage
-from rewardkit.rollouts.columns import Columns
-from rewardkit.rollouts.logs.log import LOGGED, Logged, numeric
+from rewardkit.rollouts.columns import LOGGED, Columns
+from rewardkit.rollouts.logs.log import Logged, numeric
 from rewardkit.rollouts.values import Place, as_column, column_values, present
 
 if TYPE_CHECKING:

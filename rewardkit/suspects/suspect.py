@@ -24,7 +24,8 @@ from rewardkit.errors import InputError, check_label, check_seed, names_of, prev
 from rewardkit.probes.options import BUDGET, check_arguments
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.logs.log import LOGGED, numeric
+from rewardkit.rollouts.columns import LOGGED
+from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.filters import Suspects, filter_suspects

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.component import parameters
-from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.columns import ALIASES, LOGGED
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 
 Row = Mapping[str, Any]
@@ -157,9 +157,14 @@ def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
     """Return the column that a parameter without a default takes.
 
     That is the canonical column that it is a name for. A column of the log's own under
-    the same name comes first, where it holds something else.
+    the same name comes first, where it holds something else; a score of the log of that
+    name comes last.
     """
     canonical = CANONICAL.get(parameter, parameter)
+    logged = LOGGED + parameter
+    if any(logged in row for row in rows):
+        if not any(parameter in row or canonical in row for row in rows):
+            return logged
     for row in rows:
         if parameter in row and (
             canonical not in row or row[canonical] is not row[parameter]
@@ -172,16 +177,15 @@ def source_of(parameter: inspect.Parameter, row: Collection[str]) -> str | None:
     """Return the column of a row that fills a parameter, None for its default.
 
     One without a default takes the column of its name, else the canonical one that it
-    is a name for. One with a default is filled by the column of its name, if that is no
-    column of the log alone; by a canonical one only where the default says that there
-    may be none: ``answer=""``, not ``target=100``.
+    is a name for, else the log's score of its name. One with a default is filled by the
+    column of its name, if that is no column of the log alone; by a canonical one only
+    where the default says that there may be none: ``answer=""``, not ``target=100``.
     """
     name, canonical = parameter.name, CANONICAL.get(parameter.name)
     is_canonical = canonical in row
     if parameter.default is parameter.empty:
-        if name in row:
-            return name
-        return canonical if is_canonical else None
+        sources = (name, canonical, LOGGED + name)
+        return next((source for source in sources if source in row), None)
     if name in row and canonical in (None, *OF_DATA):
         return name
     is_empty = parameter.default is None or (

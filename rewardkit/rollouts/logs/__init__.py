@@ -9,10 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import ALIASES, Columns
+from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
 from rewardkit.rollouts.logs.evaluations import INSPECT_LOG, RESULTS, TRACES
 from rewardkit.rollouts.logs.log import (
-    LOGGED,
     Form,
     Logged,
     ParsedLog,

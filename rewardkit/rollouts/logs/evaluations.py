@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import Columns, lists_of_columns
+from rewardkit.rollouts.columns import LOGGED, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
-    LOGGED,
     Form,
     ParsedLog,
     first,

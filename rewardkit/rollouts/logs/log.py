@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.rollouts.columns import ALL_ALIASES, Columns
+from rewardkit.rollouts.columns import ALL_ALIASES, LOGGED, Columns, map_columns
 from rewardkit.rollouts.values import Place, SourceRows
 
-LOGGED = "logged/"
-"""Prefix of columns with scores of a log.
+SCORE_NAME = re.compile(r"reward|score|acc", re.IGNORECASE)
+"""Names of columns that are scores, whatever they hold."""
 
-No reward can have a component of such a name, and a scored table has no such column of
-its own.
-"""
+FEWEST_VALUES = 3
+"""Values that data of prompts have. Our choice: two may be right and wrong."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +159,7 @@ def scored_table(
     *,
     total: str,
     unpaid: Collection[str],
+    beside: Collection[str] = (),
     **options: Any,
 ) -> ParsedLog:
     """Read a table with a total: other columns of numbers are recorded beside it.
@@ -167,12 +167,54 @@ def scored_table(
     `unpaid` are columns that are no scores, beside those of a rollout; `options` go
     into the `ParsedLog`.
     """
-    weights = {total: 1.0}
     others = {total, *unpaid, *keep, *ALL_ALIASES}
+    names = [total]
     for name, cells in rows.columns.items():
         if name not in others and numeric(cells):
-            weights[name] = 0.0
-    return ParsedLog(rows, weights, total=total, **options)
+            names.append(name)
+    scores, notes = split_scores(rows.columns, names)
+    weights = dict.fromkeys([total, *scores], 0.0) | {total: 1.0}
+    data = {*names} - {*weights}
+    beside = [name for name in beside if name not in data]
+    return ParsedLog(rows, weights, beside=beside, total=total, notes=notes, **options)
+
+
+def split_scores(
+    columns: Columns, names: Collection[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return which of these columns of numbers are scores, and notes on the others.
+
+    What is the same for all completions of each prompt says something of the prompt:
+    a target, a level. A score of few values may be so by chance, and all of them where
+    nothing else is scored.
+    """
+    mapping = map_columns(columns, {})
+    prompts = columns.get(mapping.get("prompt_id", mapping.get("prompt", "")), ())
+    data = [name for name in names if _is_of_prompt(name, columns[name], prompts)]
+    if not data or len(data) == len(names):
+        return list(names), ()
+    note = (
+        f"took {listed(data)} for data of the prompts, no score: all completions of a "
+        "prompt have the same"
+    )
+    return [name for name in names if name not in data], (note,)
+
+
+def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bool:
+    """Whether each prompt has one value, and there are enough to tell."""
+    if SCORE_NAME.search(name):
+        return False
+    values: dict[Any, Any] = {}
+    repeated = set()
+    for prompt, cell in zip(prompts, cells, strict=False):
+        key = prompt if isinstance(prompt, str | int) else repr(prompt)
+        if key not in values:
+            values[key] = cell
+        elif values[key] != cell:
+            return False
+        else:
+            repeated.add(key)
+    return len({values[key] for key in repeated}) >= FEWEST_VALUES
 
 
 def _free_name(name: str, names: Collection[str]) -> str:

@@ -41,7 +41,7 @@ from rewardkit.rollouts.values import SourceRows
 
 VERL_COLUMNS = frozenset(
     "input output gts step global_step rank data_source uid request_id score "
-    "rollout_id prompt_id".split()
+    "rollout_id prompt_id extra_info reward_model".split()
 )
 UID = re.compile(r"(.+)_\d+_\d+")
 """The key of a row in verl's trainer v1: the prompt's id and two numbers."""

@@ -27,6 +27,7 @@ from rewardkit.rollouts.logs.log import (
     first,
     listed,
     numeric,
+    split_scores,
     unrolled,
 )
 from rewardkit.rollouts.values import SourceRows
@@ -64,10 +65,13 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     count = _count_rewards(columns, candidates)
     rewards = candidates[:count]
     weights = dict.fromkeys(rewards, 1.0)
+    extra = []
     for name in between:
         is_extra = name not in reserved and name not in rewards
         if is_extra and numeric(columns[name]):
-            weights[name] = 0.0
+            extra.append(name)
+    scores, data_notes = split_scores(columns, [*rewards, *extra])
+    weights |= dict.fromkeys([name for name in extra if name in scores], 0.0)
     if len(rewards) > 1 and count is None:
         warnings.append(
             f"Cannot tell which of {listed(rewards)} are reward functions; counting "
@@ -78,7 +82,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         weights,
         total=rewards[0] if len(rewards) == 1 else None,
         on_missing="skip",  # nansum: a missing score is left out of the sum
-        notes=_note_on_weights("TRL", rewards),
+        notes=(*_note_on_weights("TRL", rewards), *data_notes),
         warnings=tuple(warnings),
     )
 
@@ -171,6 +175,7 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         for name in _between(columns, "advantages"):
             if name not in keep and numeric(columns[name]):
                 rewards.append(name)
+    rewards, data_notes = split_scores(columns, rewards)
     advantages = columns.get("advantages", ())
     has_signal = numeric(advantages) and any(advantages)
     if (
@@ -187,7 +192,7 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         dict.fromkeys(rewards, 1.0),
         total=rewards[0] if len(rewards) == 1 else None,
         on_missing="skip",  # nansum, as TRL
-        notes=_note_on_weights("ms-swift", rewards),
+        notes=(*_note_on_weights("ms-swift", rewards), *data_notes),
         warnings=(*warnings, *repeats),
     )
 
