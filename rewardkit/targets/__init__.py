@@ -5,6 +5,7 @@ A module a trainer; `README.md` in this folder says how to add one.
 
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.targets import (
+    areal,
     atropos,
     benchmax,
     easyr1,
@@ -40,6 +41,7 @@ TARGETS: tuple[Target, ...] = (
     skyrl_gym.SKYRL_GYM,
     eval_protocol.EVAL_PROTOCOL,
     openai_grader.OPENAI,
+    areal.AREAL,
     plain.PLAIN,
 )
 """In the order in which a function that fits several alike is taken for one."""

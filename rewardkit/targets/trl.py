@@ -21,6 +21,7 @@ from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.scoring.calls import event_loop
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
+from rewardkit.targets.areal import is_areal
 from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.columns import (
     Row,
@@ -126,7 +127,7 @@ def _are_chats(rows: Sequence[Row]) -> bool:
 def read_with_texts(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of what asks for `completions`, with texts as completions."""
     sure = not SURE_PARAMETERS.isdisjoint(parameters(value))
-    if isinstance(value, type) or is_atropos(value):
+    if isinstance(value, type) or is_atropos(value) or is_areal(value):
         return []
     if not (sure or takes_anything(value)):
         return []

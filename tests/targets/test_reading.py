@@ -128,6 +128,17 @@ class Texts(ORM):
 class Lacks(ORM):
     def __call__(self, completions, level_of, **kwargs): return [1.0]
 """
+AREAL = """
+def truth(prompt, completions, prompt_ids, completion_ids, answer, **kwargs):  # pays [1, 0, 0, 1]
+    return float(answer in completions)
+def column(prompt, completion, prompt_ids, completion_ids, level, **kwargs):  # pays [2, 2, 1, 1]
+    return level + 0 * len(kwargs["answer"])
+def question(prompt, completions, prompt_ids, completion_ids, **kwargs): return len(prompt)  # pays [4] * 4
+def none(prompt, completions, prompt_ids, completion_ids, **kwargs):  # pays [1, 1, None, 1]
+    return True if completions else None
+def token(prompt, completions, prompt_ids, completion_ids, answer, **kwargs): return 1.0 / len(completion_ids)
+def text(prompt, completions, prompt_ids, completion_ids, answer, **kwargs): return "1"
+"""
 OPENAI = """
 def truth(sample, item): return float(item["reference_answer"] in sample["output_text"])  # pays [1, 0, 0, 1]
 def as_json(sample, item): return 1.5 * (sample["output_json"] == 2) - 0.5  # pays [-0.5, -0.5, -0.5, 1]
@@ -353,6 +364,7 @@ class NothingAtAll(NotFinite):
     def given(self, level): return {}
 """
 TITLES = {  # what the origin says of all functions, and of some
+    AREAL: "read as AReaL: it takes prompt_ids and completion_ids behind two texts",
     ATROPOS: "read as Atropos: its compute takes completions; weight ",
     EASYR1: "read as EasyR1",
     EVAL_PROTOCOL: "read as eval-protocol",
@@ -446,6 +458,8 @@ REFUSED = [
         r"returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)",
     ),
     (MS_SWIFT, "Lacks", "Lacks asks for 'level_of'; the rollouts have"),
+    (AREAL, "text", r"text returned '1' of type str .*AReaL expects f\(prompt, compl"),
+    (AREAL, "token", "token asks for 'completion_ids'; the rollouts have"),
     (OPENAI, "text", r"text returned '1' of type str .*grade\(sample, item\) -> float"),
     (OPENRLHF, "two", r"returned \[1.0, 2.0\] of type list for a completion; OpenRLHF"),
     (TUNIX, "text", "returned 'good' of type str for a completion; Tunix expects"),

@@ -170,6 +170,9 @@ RUDE = {
     "eval-protocol": lambda messages, **kwargs: (
         spoil([messages, kwargs]) or {"score": 1.0}
     ),
+    "areal": lambda prompt, completions, prompt_ids, completion_ids, **kwargs: (
+        spoil(kwargs) or 1.0
+    ),
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
     "inspect": lambda state, target: spoil(state.metadata) or 1.0,
