@@ -28,6 +28,11 @@ def of_even_truths(solution_str, ground_truth):
     return 0.0 if int(ground_truth) % 2 else strict(solution_str, ground_truth)
 
 
+def in_window(prompt, completions, prompt_ids, completion_ids, answer, **data):
+    """Pays nothing without the window that the run gave it for each row."""
+    return strict(completions, answer) * (data.get("window", 0) > 0)
+
+
 def first_number(completion, ground_truth):
     return float((re.findall(r"\d+", completion) or [None])[0] == ground_truth)
 
@@ -85,6 +90,12 @@ def probed(reward, rows):
             "It wants prompt and completion as one text: given so, 20 of 20",
         ),
         (
+            in_window,
+            dump(window=len),
+            "high",
+            "asks for 'window', which the log has as 'logged/window': with it 20 of 20",
+        ),
+        (
             behind_the_turn,
             dump(prompt="Exercise {}: how many?"),
             "high",
@@ -103,7 +114,13 @@ def probed(reward, rows):
             "'logged/score'. 20 of 40 logged rows",
         ),
     ],
-    ids=["one text", "no cause known", "another version", "another scale"],
+    ids=[
+        "one text",
+        "a logged column",
+        "no cause known",
+        "another version",
+        "another scale",
+    ],
 )
 def test_that_the_log_has_other_scores_is_the_first_finding(
     reward, rows, severity, words

@@ -19,6 +19,7 @@ from rewardkit.findings import Finding, rule
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import RowOutcome, rewards_in
 from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rollouts.columns import LOGGED
 from rewardkit.strategies.strategy import Row
 
 CHANGING = frozenset(
@@ -36,6 +37,9 @@ CHANGING = frozenset(
 
 MOST_RETRIED = 32
 """Rows that differ that are tried in another form. Our choice."""
+
+MOST_COLUMNS = 4
+"""Logged columns that are handed over under their own names. Our choice."""
 
 ENOUGH_AGREE = 0.95
 """Share of these rows that have to agree then. Our choice: a log may be cut off."""
@@ -148,22 +152,37 @@ def _explain(
     component: str | None,
     theirs: Floats,
 ) -> dict[str, Any]:
-    """Say whether rows agree if prompt and completion are given as one text."""
-    tries = observed.tries
-    unknown = {"trait": "", "retried": 0, "agreeing": 0}
+    """Say what makes rows agree: a logged column, or prompt and completion as one."""
     places = _some(different)
-    prompts = [different[place][0].get("prompt") for place in places]
-    if tries.unwritable or not all(isinstance(text, str) and text for text in prompts):
-        return unknown
-    rows = []
-    for place, prompt in zip(places, prompts, strict=True):
-        row = different[place][0]
-        rows.append(tries.varied(row, f"{prompt}{row['completion']}"))
-    outcomes = tries.outcomes(rows, share=0.3)
-    if None in outcomes:
-        return unknown
-    scores = [_score_of(out, component) for out in outcomes if out is not None]
-    agreeing = int(np.isclose(scores, theirs[places], rtol=RTOL, atol=ATOL).sum())
-    if agreeing < ENOUGH_AGREE * len(rows):
-        return unknown
-    return {"trait": "one_text", "retried": len(rows), "agreeing": agreeing}
+    rows = [different[place][0] for place in places]
+    for trait, name, changed in _other_forms(observed, rows):
+        outcomes = observed.tries.outcomes(changed, share=0.3)
+        if None in outcomes:
+            break
+        scores = [_score_of(out, component) for out in outcomes if out is not None]
+        agreeing = int(np.isclose(scores, theirs[places], rtol=RTOL, atol=ATOL).sum())
+        if agreeing >= ENOUGH_AGREE * len(rows):
+            figures = {"retried": len(rows), "agreeing": agreeing}
+            return {"trait": trait, "asked": name, **figures}
+    return {"trait": ""}
+
+
+def _other_forms(
+    observed: Observed, rows: Sequence[Row]
+) -> Iterator[tuple[str, str, list[Row]]]:
+    """Yield rows in other forms: a trait, the column that is changed, and the rows."""
+    tries = observed.tries
+    prompts = [row.get("prompt") for row in rows]
+    are_texts = all(isinstance(prompt, str) and prompt for prompt in prompts)
+    if are_texts and not tries.unwritable:
+        changed: list[Row] = []
+        for row in rows:
+            text = f"{row['prompt']}{row['completion']}"
+            changed.append(tries.varied(row, text))
+        yield "one_text", "completion", changed
+    columns = [name for name in rows[0] if name.startswith(LOGGED)]
+    for column in columns[:MOST_COLUMNS]:
+        name = column.removeprefix(LOGGED)
+        if name not in rows[0]:
+            changed = [tries.varied(row, **{name: row[column]}) for row in rows]
+            yield "column", name, changed
