@@ -106,7 +106,8 @@ def test_a_log_with_two_totals_says_which_was_taken_where_they_differ(second, sa
     ("labels", "mapped", "why"),
     [
         (["12", "4"], "label", "texts are the truth"),
-        ([12, 4], "label", "numbers are the truth"),
+        ([12, 4], "label", "whole numbers are the truth"),
+        ([0.0, 2.0], None, "ratings are none"),
         ([1, 0], None, "verdicts are none"),
         (["correct", None], None, "nor are they in words"),
         ([["a", "b"], ["b"]], None, "sets of labels stay labels"),

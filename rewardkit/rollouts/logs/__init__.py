@@ -82,8 +82,8 @@ def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
         return {}
     for name in ("label", "labels"):
         cells = [cell for cell in columns.get(name, ()) if cell is not None]
-        # a list is a set of labels, which a reward takes as it is
-        is_plain = set(map(type, cells)) <= {str, int, float}
+        # a list is a set of labels, which a reward takes as it is; floats are ratings
+        is_plain = set(map(type, cells)) <= {str, int}
         if is_plain and {str(cell).lower() for cell in cells} - VERDICT_WORDS:
             return {"ground_truth": name}
     return {}
