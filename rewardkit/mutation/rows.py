@@ -21,6 +21,7 @@ from rewardkit.primitives.messages import assistant_text
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import ROLLOUT, Columns, Floats, Reward
 from rewardkit.rewards.route import bind
+from rewardkit.rollouts.columns import LOGGED
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.calls import Calls, answered, concurrency
 from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
@@ -320,7 +321,7 @@ def _select(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
 
 def _can_be_in_case(name: str) -> bool:
     """Whether a column can stand in a case, where some names are expectations."""
-    if name in OWN_KEYS:
+    if name in OWN_KEYS or name.startswith(LOGGED):
         return False
     try:
         load_cases([{"completion": "", "reward": 0.0, name: ""}])

@@ -188,7 +188,7 @@ class Caller:
 
     def column(self, name: str) -> Sequence[Any]:
         """Return a column, field or score by name, as Python values."""
-        if name == ROLLOUT and name not in self.values:
+        if name == ROLLOUT and name not in (*self.values, *self.columns):
             rows = zip(*self.columns.values(), strict=True)
             self.values[name] = [
                 dict(zip(self.columns, values, strict=True)) for values in rows
