@@ -24,7 +24,7 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.openrlhf import prompt_text
 from rewardkit.targets.target import Target, TrainerReading
 
-TOKENS = ("prompt_ids", "completion_ids")
+TOKEN_PARAMETERS = ("prompt_ids", "completion_ids")
 """Parameters behind those of the two texts, whatever these are called."""
 
 
@@ -38,7 +38,7 @@ class Function(Adapter):
         """
         prompts = MadeColumn(prompt_text, rows.column("prompt"))
         positional = [prompts, rows.column("completion")]
-        positional += [copy_column(rows.column(name)) for name in TOKENS]
+        positional += [copy_column(rows.column(name)) for name in TOKEN_PARAMETERS]
         own = _own_parameters(self.function)
         columns = fill(self.function, rows, {})
         return positional, {name: columns[name] for name in columns if name not in own}
@@ -46,12 +46,12 @@ class Function(Adapter):
 
 def _own_parameters(function: Any) -> list[str]:
     """Return the names of the parameters that AReaL fills by position."""
-    return list(named_parameters(function))[: 2 + len(TOKENS)]
+    return list(named_parameters(function))[: 2 + len(TOKEN_PARAMETERS)]
 
 
 def is_areal(function: Any) -> bool:
     """Whether its third and fourth parameter are tokens, called as AReaL does."""
-    return tuple(_own_parameters(function)[2:]) == TOKENS
+    return tuple(_own_parameters(function)[2:]) == TOKEN_PARAMETERS
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
@@ -62,9 +62,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     if isinstance(value, type) or not callable(value) or not is_areal(value):
         return []
     own = _own_parameters(value)
-    tokens = [name for name in TOKENS if uses(value, name)]
-    mapping = dict(zip(own, ("prompt", "completion", *TOKENS), strict=True))
-    for name in TOKENS:
+    tokens = [name for name in TOKEN_PARAMETERS if uses(value, name)]
+    mapping = dict(zip(own, ("prompt", "completion", *TOKEN_PARAMETERS), strict=True))
+    for name in TOKEN_PARAMETERS:
         if name not in tokens:
             mapping[name] = "nothing, as it is not read"
     needs = (*tokens, *required_columns(value, own, rows))

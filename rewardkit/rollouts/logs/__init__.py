@@ -20,7 +20,7 @@ from rewardkit.rollouts.logs.log import (
     take_scores,
 )
 from rewardkit.rollouts.logs.trainers import (
-    AREAL,
+    AREAL_LOG,
     NEMO_GYM,
     NEMO_RL,
     SIIRL_DUMP,
@@ -113,7 +113,7 @@ FORMS = (
     NEMO_RL,
     NEMO_GYM,
     SKYRL,
-    AREAL,
+    AREAL_LOG,
     TRACES,
     RESULTS,
 )

@@ -13,7 +13,7 @@ from rewardkit.rollouts.values import Place, SourceRows
 SCORE_NAME = re.compile(r"reward|score|acc", re.IGNORECASE)
 """Names of columns that are scores, whatever they hold."""
 
-FEWEST_VALUES = 3
+FEWEST_DATA_VALUES = 3
 """Values that data of prompts have. Our choice: two may be right and wrong."""
 
 
@@ -214,7 +214,7 @@ def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bo
             return False
         else:
             repeated.add(key)
-    return len({values[key] for key in repeated}) >= FEWEST_VALUES
+    return len({values[key] for key in repeated}) >= FEWEST_DATA_VALUES
 
 
 def _free_name(name: str, names: Collection[str]) -> str:

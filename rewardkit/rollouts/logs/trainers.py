@@ -212,7 +212,7 @@ NEMO_GYM = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
 SKYRL = Form(
     "SkyRL evaluation", _parse_skyrl, _has("input_prompt", "output_response", "score")
 )
-AREAL = Form(
+AREAL_LOG = Form(
     "AReaL rollouts",
     _parse_areal,
     _has("task_id", "sample_idx", "tail_version", "reward", "completion"),
