@@ -37,6 +37,9 @@ COSTS = {
     "loss of right answers": (
         "Right answers go unpaid, so training leads away from them."
     ),
+    "contradiction to the log": (
+        "The log was made by another reward, or this one is called otherwise there."
+    ),
     BROKEN: "The trainer gets another number than you expect, or none.",
 }
 """Kind of an alarm of the probes -> why it matters."""

@@ -24,7 +24,8 @@ def test_severities_are_told_by_shapes_and_information_is_folded(flawed):
     page = flawed._repr_html_()
     weighty = [item for item in flawed.findings if item.severity != "info"]
     assert page.count(SEVERITY_MARKS["warn"]) == len(weighty)
-    assert f"{len(weighty)} warnings" in page and "5 more warnings" in page
+    assert f"{len(weighty)} warnings" in page
+    assert f"{len(weighty) - 3} more warnings" in page
     folded = page[page.rindex("<details", 0, page.index("1 note<")) :].partition(
         "</details>"
     )[0]

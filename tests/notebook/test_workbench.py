@@ -1080,7 +1080,7 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
             expected.scores.reward.names
         )
         kinds.add(change.code)
-    assert {"remove_component", "graduate"} <= kinds
+    assert {"gate_component", "graduate"} <= kinds
 
 
 def can(tried):

@@ -136,7 +136,7 @@ def probe(function, rows=ROWS):
         (paid_by_ids, "longer"),
         (paid_by_count, "longer"),
         (paid_by_info, "longer"),
-        (paid_by_prediction, "empty"),
+        (paid_by_prediction, "containment"),
     ],
 )
 def test_a_hole_in_a_column_made_from_the_text_is_found(reward, code):

@@ -76,10 +76,13 @@ def contradicts_log(
         evidence |= _explain(observed, different, component, theirs[rows])
         is_blind = not observed.subjects or len(set(ours.tolist())) == 1
         severity = "info"
-        if evidence["trait"] or (is_blind and np.nanstd(theirs) > 0):
+        if evidence["trait"]:
             severity = "high"
-        elif _is_of_run(observed) and len(rows) >= SEVERE_MISMATCH * len(pool):
-            severity = "warn"
+        elif _is_of_run(observed):
+            if is_blind and np.nanstd(theirs) > 0:
+                severity = "high"
+            elif len(rows) >= SEVERE_MISMATCH * len(pool):
+                severity = "warn"
         examples = []
         for (row, outcome), logged in zip(different[:3], theirs[rows], strict=False):
             says = f"the log has {logged:.4g}"
