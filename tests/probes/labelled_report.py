@@ -2,7 +2,7 @@
 
 `python tests/probes/labelled_report.py [NAME ...]`, or `make probed`. With names only these, with the whole
 terminal page. Exit status 1 where a healthy reward of the half that probes are tuned on has an alarm, or a
-fault of it is missed and its entry does not say why.
+fault of it is missed, and neither its entry nor `KNOWN_ALARMS` says why.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from labelled import COLLECTION, HELD_BACK, Entry
 TIMEOUT = 1.5  # seconds a call
 PROCESSES = 2
 ANSWERS = {
-    "gaming": "nothing_there shotgun padding judge search ignores_truth inverted ignores_completion",
-    "near_miss": "near_misses special_values look_alikes wrong_paid",
-    "loss": "equivalents right_unpaid",
+    "gaming": "nothing_there shotgun padding judge programs search ignores_truth inverted ignores_completion",
+    "near_miss": "near_misses special_values look_alikes wrong_paid containment",
+    "loss": "equivalents right_unpaid prompt_left_out other_scale",
     "contract": "contract hang",
     "floor": "calibration",
     "signal": "phantom length_bias length_curve column_bias opposed dominant",
@@ -38,6 +38,13 @@ ANSWERS = {
 QUESTION_OF = {
     name: question for question, names in ANSWERS.items() for name in names.split()
 }
+
+KNOWN_ALARMS = {
+    "definitions_last_line": "A list of all definitions contains the right one, which "
+    "its judge forgives.",
+    "divisors_gated": "Brevity is paid behind a gate; `length_bias` still warns of it.",
+}
+"""Healthy reward of the half that probes are tuned on -> why it has an alarm today."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +98,9 @@ def probed(entry: Entry) -> Line:
     }
     hit = bool(questions & set(entry.fault.questions)) if entry.fault else not alarming
     alarms = tuple(item.sentence for item in alarming)
-    fault, missed = (
-        (entry.fault.sentence, entry.fault.missed) if entry.fault else ("", "")
-    )
+    fault, missed = "", KNOWN_ALARMS.get(entry.name, "")
+    if entry.fault:
+        fault, missed = entry.fault.sentence, entry.fault.missed
     seconds = time.perf_counter() - began
     return Line(
         entry.name, fault, hit, alarms, result.calls, seconds, repr(result), missed
