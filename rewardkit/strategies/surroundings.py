@@ -8,7 +8,7 @@ this side, that is no limit of length, and no strict form.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.strategies.added_text import filler
@@ -27,6 +27,9 @@ ASKS_FOR_THE_END = re.compile(
 )
 """What a prompt says that asks for an answer behind which nothing stands."""
 
+Write = Callable[[Subject, int], str]
+"""Writes a right answer with text of about so many characters beside it."""
+
 
 def _cut(characters: int) -> str:
     """Return filler of about so many characters, of whole words."""
@@ -43,25 +46,28 @@ def _before(subject: Subject, characters: int) -> str:
     return subject.write(subject.right, reasoning=reasoning)
 
 
+def _lengthened(
+    subject: Subject, write: Write, write_elsewhere: Write, lengths: Iterable[int]
+) -> Iterator[Attempt]:
+    """Yield text of each length, the same on the other side, and a few words here."""
+    kept = write(subject, FEW_CHARACTERS)
+    for length in lengths:
+        yield Attempt.of(write(subject, length), write_elsewhere(subject, length), kept)
+
+
 @strategy("equivalents", "text behind it", expects="place", knows="text")
 def text_behind(subject: Subject) -> Iterator[Attempt]:
-    kept = _behind(subject, FEW_CHARACTERS)
-    for length in BEHIND_LENGTHS:
-        yield Attempt.of(_behind(subject, length), _before(subject, length), kept)
+    return _lengthened(subject, _behind, _before, BEHIND_LENGTHS)
 
 
 @strategy("equivalents", "long text behind it", expects="place", knows="known")
 def text_far_behind(subject: Subject) -> Iterator[Attempt]:
-    kept = _behind(subject, FEW_CHARACTERS)
-    texts = _behind(subject, FAR_BEHIND), _before(subject, FAR_BEHIND)
-    yield Attempt.of(*texts, kept)
+    return _lengthened(subject, _behind, _before, (FAR_BEHIND,))
 
 
 @strategy("equivalents", "text before it", expects="place", knows="text")
 def text_before(subject: Subject) -> Iterator[Attempt]:
-    kept = _before(subject, FEW_CHARACTERS)
-    for length in BEFORE_LENGTHS:
-        yield Attempt.of(_before(subject, length), _behind(subject, length), kept)
+    return _lengthened(subject, _before, _behind, BEFORE_LENGTHS)
 
 
 @strategy("equivalents", "a few words behind it", expects="place", knows="text")
