@@ -107,15 +107,23 @@ class Forecast(HasPage):
         """Return the curves of figures that picking the best of the largest n changes.
 
         The 95 % interval of the change leaves out 0, and the change is more than a
-        tenth of a random sibling's value. Without "reward" and "characters".
+        tenth of a random sibling's value. Without "reward", "characters" and a score
+        that is the label.
         """
+        left_out = {"reward", "characters", *self._scores_of_label}
         curves = {}
         for name, curve in self.best_of.curves.items():
             is_sure = curve.change_low[-1] > 0 or curve.change_high[-1] < 0
             is_large = abs(curve.change[-1]) > LEAST_MOVE * abs(curve.random[-1])
-            if name not in ("reward", "characters") and is_sure and is_large:
+            if name not in left_out and is_sure and is_large:
                 curves[name] = curve
         return curves
+
+    @property
+    def _scores_of_label(self) -> list[str]:
+        """Return the scores that a log has in the column of the label."""
+        logged = self.scores.rollouts.logged.components
+        return [f"score/{name}" for name in logged if logged[name] == self.label]
 
     @property
     def verdict(self) -> str:
@@ -173,6 +181,8 @@ class Forecast(HasPage):
         first: list[list[str]] = []
         others = []
         for figure, curve in best.curves.items():
+            if figure in self._scores_of_label:
+                continue
             row = [self.called(figure), short_number(curve.random[-1])]
             row += [_describe_end(view.curves[figure]) for view in views.values()]
             rows.append(row)

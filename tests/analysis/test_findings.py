@@ -501,3 +501,23 @@ def test_a_component_that_its_gate_tells_apart_among_siblings_is_not_called_cons
         diagnosis = rk.diagnose(rk.score(rk.Reward("r", components=parts), rows))
         found = {one.code for one in diagnosis.findings if one.component == "bonus"}
         assert found & {"constant", "dead"} == expected
+
+
+@pytest.mark.parametrize(
+    ("truth", "wrong", "right"),
+    [
+        ("42", "Answer: 41", "Answer: 42"),
+        ("Action: maps\nInput: Rome", "Action: maps\nInput: Oslo", "So\n{}"),
+    ],
+)
+def test_a_task_that_pays_nobody_counts_who_states_the_truth(truth, wrong, right):
+    reward = rk.Reward("r", components=[rk.Component("right", lambda completion: 0.0)])
+    for stated, said in ((0, "to any advantage."), (7, "7 of 80 completions state")):
+        rows = []
+        for n in range(80):
+            text = right.format(truth) if n < stated else wrong
+            row = {"prompt_id": n // 8, "completion": text, "ground_truth": truth}
+            rows.append(row)
+        (item,) = rk.diagnose(rk.score(reward, rows)).findings
+        assert (item.code, said in item.sentence) == ("constant", True)
+        assert ("rk.explain" in item.advice) == bool(stated)

@@ -417,3 +417,15 @@ def test_very_large_groups_have_fewer_n_and_never_miss_the_largest(largest, show
         and found[-1:] == [largest][: len(found)]
     )
     assert len(found) == shown
+
+
+def test_a_score_of_the_log_that_is_the_label_is_shown_once(tmp_path):
+    rows = []
+    for n in range(80):
+        row = {"uid": str(n // 8), "input": "q", "output": "a", "gts": "4", "step": 1}
+        rows.append({**row, "score": n % 7 / 6, "acc": float(n % 7 > 3)})
+    file = tmp_path / "1.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    log = rk.load_rollouts(file)
+    page = str(rk.forecast(rk.score(rk.recorded(log), log), label="acc"))
+    assert "label 'logged/acc' from" in page and " acc" not in page

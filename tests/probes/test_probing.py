@@ -46,6 +46,17 @@ def slow(seconds):
     return score
 
 
+def overlap(completion, ground_truth):
+    score = float(inside(completion) == ground_truth)
+    if len(completion) > 10:  # a limit of another thing
+        return score > 20
+    return likeness(completion, ground_truth) > 10
+
+
+def likeness(completion, ground_truth):
+    return float(ground_truth in completion)
+
+
 def form(completion):
     return inside(completion) is not None
 
@@ -125,7 +136,13 @@ FOUND = {
         lambda completion, ground_truth: 0.3,
         {},
         "constant high",
-        "Always 0.3. All",
+        "whatever was written: it teaches nothing.",
+    ),
+    "a limit of another scale": (
+        overlap,
+        {},
+        "constant high",
+        "asks `score > 20`, but that score is on another scale",
     ),
     "reads no truth": (formed, {}, "ignores_truth high", "Ignores the ground t"),
     "the wrong way round": (made(distance, range=None), {}, "inverted high", ""),

@@ -16,11 +16,16 @@ from rewardkit.analysis.statistics import (
     each,
     group_stats,
 )
+from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
+from rewardkit.answers import states_truth
 from rewardkit.findings import Finding, rule
+from rewardkit.rollouts.values import column_values
 
 FIRST_ROWS = 1 << 16
 """Rows that are looked at before all are."""
+SHORTEST_TRUTH = 12
+"""Characters of a truth that no completion has by chance. Our choice."""
 
 
 @rule(
@@ -242,8 +247,11 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
             answers = ["stricter_reading"]
         else:
             answers = ["graduate", "looser_reading", "pay_component"]
+    evidence: dict[str, int] = {}
     if name == view.primary:
         severity = "high"
+        if value != high:
+            evidence = _count_right(view)
     return constant(
         view,
         name,
@@ -255,7 +263,23 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
         task=view.task == (name,),
         answers=answers,
         cost=view.declared_weights[name],
+        **evidence,
     )
+
+
+def _count_right(view: View) -> dict[str, int]:
+    """Count the rows that state their truth, as an answer or word for word."""
+    table = view.context.table
+    if "ground_truth" not in table:
+        return {}
+    rows = table[rows_to_read(view.groups)]
+    completions, truths = map(column_values, (rows["completion"], rows["ground_truth"]))
+    right = 0
+    for completion, truth in zip(completions, truths, strict=True):
+        is_long = isinstance(truth, str) and len(truth) >= SHORTEST_TRUTH
+        is_verbatim = is_long and truth in completion
+        right += is_verbatim or states_truth(completion, truth) == 1
+    return {"right": right, "rows_read": len(rows)}
 
 
 def _varies_by_its_gate(view: View, name: str) -> bool:

@@ -22,7 +22,8 @@ from rewardkit.probes.findings.evidence import (
     alarms_among,
     row_example,
 )
-from rewardkit.probes.runner import RowOutcome, are_equal
+from rewardkit.probes.findings.limits import find_limit
+from rewardkit.probes.runner import RowOutcome, are_equal, runs_users_code
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import HIGH_RISK, WILD, ProbeTrial, wilson
 from rewardkit.reasons import Reason, ReasonCode
@@ -138,12 +139,17 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
         return
     if are_equal(tries.rewards):
         count = len(tries.rewards)
+        limit = None
+        if runs_users_code(tries.reward):
+            limit = find_limit(tries.reward, [row for row, _ in calibration.pool])
         yield observed.finding(
             "constant",
             count,
             examples=[_first_example("constant", calibration)],
             value=calibration.rewards[0],
             unjudged=tries.calls - count,
+            trait="other_limit" if limit else "",
+            unreached=vars(limit) if limit else {},
         )
 
 
