@@ -6,6 +6,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from keyword import iskeyword
@@ -17,12 +18,17 @@ from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
 
 
-def parameters(function: Any) -> dict[str, inspect.Parameter]:
+def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a callable by name; {} where they cannot be read."""
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return {}
+    for read in (_read_signature, inspect.signature):  # some cannot be hashed
+        with suppress(TypeError, ValueError):
+            return read(function).parameters
+    return {}
+
+
+@functools.lru_cache(maxsize=64)  # adapters ask anew for every shard
+def _read_signature(function: Any) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,8 @@ def of_rewardkit(code: Any) -> bool:
 def user_code(function: Any) -> list[Any]:
     """Return the functions and classes behind a callable that are not rewardkit's own.
 
-    Tokenizers among what it holds count, which need not be callable.
+    Tokenizers among what it holds count, and objects of which an adapter calls a
+    method: neither need be callable.
     """
     code = function if hasattr(function, "__qualname__") else type(function)
     inner: list[Any] = []
@@ -204,6 +205,7 @@ def user_code(function: Any) -> list[Any]:
     parts = []
     for value in inner:
         is_tokenizer = hasattr(value, "encode") and not isinstance(value, str)
-        if callable(value) or is_tokenizer:
+        is_called = value is getattr(function, "function", None)
+        if callable(value) or is_tokenizer or is_called:
             parts += user_code(value)
     return parts

@@ -118,6 +118,9 @@ class RowColumns(Mapping[str, Sequence[Any]]):
             column = self._columns[name] = self._read(name)
         return column
 
+    def __contains__(self, name: object) -> bool:  # without reading the column
+        return name in self._columns
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
 
@@ -143,14 +146,14 @@ class RowColumns(Mapping[str, Sequence[Any]]):
 
         return RowColumns([*self, name], self.count, read)
 
-    def rows(self) -> Sequence[dict[str, Any]]:
+    def rows(self, kind: type[dict[str, Any]] = dict) -> Sequence[dict[str, Any]]:
         """Return each row as a dict of its own."""
         names = tuple(self)
 
-        def make_row(_: int, *values: Any) -> dict[str, Any]:
-            return dict(zip(names, values, strict=True))
+        def make_row(*values: Any) -> dict[str, Any]:
+            return kind(zip(names, values))  # noqa: B905 (a keyword takes 0.3 us a row)
 
-        return MadeColumn(make_row, range(self.count), *self.values())
+        return MadeColumn(make_row, *(self.values() if names else [range(self.count)]))
 
 
 class Bound(NamedTuple):

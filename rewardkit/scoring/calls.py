@@ -213,6 +213,11 @@ def _in_turn(calls: Calls) -> list[Any]:
             finally:
                 notes[row].update(noted)
 
+    of_column = getattr(calls.function, "of_column", None)
+    if of_column is not None and len(columns) == 1:
+        answers: list[Any] | None = of_column(columns[0])
+        if answers is not None:
+            return answers
     are_by_row = notes is not None or not columns or bool(calls.result_arguments)
     call_row = call if notes is None else call_and_note
     made: Iterator[Any] = map(call_row, range(calls.count))
@@ -271,7 +276,7 @@ def _awaited_call(
     calls: Calls, function: Callable[..., Any], columns: Sequence[Sequence[Any]]
 ) -> Callable[[int, Sequence[Any] | None], Coroutine[Any, Any, Any]]:
     """Return what awaits the call of a row, with its arguments if they are at hand."""
-    result = calls.result
+    result, others = calls.result, calls.result_arguments
 
     async def awaited(row: int, arguments: Sequence[Any] | None) -> Any:
         try:
@@ -280,8 +285,7 @@ def _awaited_call(
             answer = await function(*arguments)
             if result is None:
                 return answer
-            others = [column[row] for column in calls.result_arguments]
-            return result(answer, *others)
+            return result(answer, *[column[row] for column in others])
         except BaseException as error:  # the main thread gets interrupts
             return reason_of(error)
 

@@ -317,8 +317,10 @@ def reason_columns(
 
 def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
     """Return a status column from codes that index `STATUSES`."""
-    kinds: Any = pd.CategoricalDtype(list(STATUSES))
-    return pd.Categorical.from_codes(codes.astype(np.int8), dtype=kinds)
+    return pd.Categorical.from_codes(codes.astype(np.int8), dtype=STATUS_TYPE)
+
+
+STATUS_TYPE: Any = pd.CategoricalDtype(list(STATUSES))
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
+from operator import itemgetter
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -166,6 +167,19 @@ class Key(Made):
         """How a file writes it."""
         return "rk.targets.adapter.Key"
 
+    def of_column(self, results: Sequence[Any]) -> list[Any] | None:
+        """Return the numbers of usual results, None where one has to be looked at."""
+        types = set(map(type, results))
+        if types == {float} and self.main:
+            return list(results)
+        if types != {dict} or self.judged:
+            return None
+        try:
+            scores = list(map(itemgetter(self.key), results))
+        except KeyError:
+            return None
+        return None if None in scores else scores
+
     def __call__(self, result: Any) -> Any:
         """Return the number under the key.
 
@@ -173,10 +187,8 @@ class Key(Made):
             ValueError: The result has no such key.
             TypeError: It is ``None``, which `none` says is an error.
         """
-        if type(result) is float and self.main:
-            return result
         score = result
-        if type(result) is dict or isinstance(result, Mapping):
+        if isinstance(result, Mapping):
             if self.judged and result.get(self.judged) == 0:
                 return None
             if self.key not in result:
@@ -224,8 +236,11 @@ def plain_values(answer: Any) -> Any:
     """Return an answer as plain values: arrays and tensors as lists or as a number."""
     if type(answer) in PLAIN:
         return answer
-    if type(answer) is dict and PLAIN.issuperset(map(type, answer.values())):
-        if {str}.issuperset(map(type, answer)):
+    if type(answer) is dict:
+        for key, value in answer.items():  # a loop is quickest for a few keys
+            if type(key) is not str or type(value) not in PLAIN:
+                break
+        else:
             return answer.copy()
     if isinstance(answer, Mapping):
         return {str(key): plain_values(value) for key, value in answer.items()}

@@ -21,13 +21,13 @@ from rewardkit.rollouts.columns import ALIASES, lists_of_columns
 from rewardkit.scoring.callers import Bound, MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, cut, make_object, plain_values
 from rewardkit.targets.columns import (
+    AliasedRow,
     Row,
     column_of,
     fill,
     from_messages,
     required_columns,
     required_parameters,
-    rows_with_aliases,
     transcript,
     transcripts,
 )
@@ -279,14 +279,7 @@ def task_of(row: Row) -> dict[str, Any]:
 
 def tasks_of(rows: RowColumns) -> Sequence[dict[str, Any]]:
     """Return the example of each completion: the row without what was generated."""
-    tasks = rows_with_aliases(rows.without(GENERATED))
-    if "extra_info" not in rows:
-        return tasks
-    return MadeColumn(_without_generated, tasks)
-
-
-def _without_generated(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in row if name not in GENERATED}
+    return rows.without(GENERATED).rows(AliasedRow)
 
 
 def rollout_fields(row: Row, place: int = 0) -> dict[str, Any]:

@@ -194,31 +194,33 @@ def source_of(parameter: inspect.Parameter, row: Collection[str]) -> str | None:
     return canonical if is_empty and is_canonical and canonical in OF_DATA else None
 
 
-def with_aliases(row: Row) -> dict[str, Any]:
-    """Return the row with each column under its other names, too.
+class AliasedRow(dict[str, Any]):
+    """A row whose columns can also be read under their other names.
 
-    Beside them stands what its `extra_info` holds.
+    So can what its `extra_info` holds. Only its own names are listed.
 
-    >>> with_aliases({"ground_truth": "4"})["answer"]
+    >>> AliasedRow(ground_truth="4")["answer"]
     '4'
     """
-    columns: dict[str, Any] = {}
-    for alias, canonical in CANONICAL.items():
-        if canonical in row:
-            columns[alias] = row[canonical]
-    info = row.get("extra_info")
-    if isinstance(info, Mapping):
-        columns |= {str(name): info[name] for name in info}
-    return columns | dict(row)
 
+    def __missing__(self, name: str) -> Any:
+        info = dict.get(self, "extra_info")
+        if isinstance(info, Mapping) and name in info:
+            return info[name]
+        canonical = CANONICAL.get(name, name)
+        if canonical == name or not dict.__contains__(self, canonical):
+            raise KeyError(name)
+        return self[canonical]
 
-def rows_with_aliases(rows: RowColumns) -> Sequence[dict[str, Any]]:
-    """Return `with_aliases` of each row."""
-    if "extra_info" in rows:
-        return MadeColumn(with_aliases, rows.rows())
-    names = {alias: name for alias, name in CANONICAL.items() if name in rows}
-    names |= {name: name for name in rows}
-    return RowColumns(names, rows.count, lambda alias: rows[names[alias]]).rows()
+    def __contains__(self, name: object) -> bool:
+        return self.get(name, self) is not self
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Return the value of a name, or the default."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
 def columns_by_parameter(
@@ -261,9 +263,9 @@ def fill(
     over itself.
     """
     arguments = {}
-    for name, argument in trainer_arguments.items():
+    for name in trainer_arguments:
         if takes(function, name):
-            arguments[name] = argument
+            arguments[name] = trainer_arguments[name]
     sources = columns_by_parameter(function, row.keys(), trainer_arguments)
     return arguments | {name: row[source] for name, source in sources.items()}
 
@@ -398,6 +400,12 @@ def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return turns[:start], turns[start:]
 
 
+def conversations(rows: RowColumns) -> Sequence[dict[str, Any]]:
+    """Return what each row has of `prompt`, `completion` and `messages`."""
+    others = set(rows) - {"prompt", "completion", "messages"}
+    return rows.without(others).rows()
+
+
 def are_of_two_texts(rows: RowColumns) -> bool:
     """Whether each conversation is a prompt and a completion, which are texts."""
     prompts = rows.column("prompt")
@@ -406,11 +414,16 @@ def are_of_two_texts(rows: RowColumns) -> bool:
 
 def split_column(rows: RowColumns, name: str) -> Sequence[list[dict[str, Any]]]:
     """Return the turns of each `prompt`, or those of each `completion`."""
-    if name == "completion" and are_of_two_texts(rows):
-        return MadeColumn(answer_turns, rows.column(name))
-    others = set(rows) - {"prompt", "completion", "messages"}
+    if are_of_two_texts(rows):
+        turns = question_turns if name == "prompt" else answer_turns
+        return MadeColumn(turns, rows.column(name))
     place = 0 if name == "prompt" else 1
-    return MadeColumn(lambda row: split(row)[place], rows.without(others).rows())
+    return MadeColumn(lambda row: split(row)[place], conversations(rows))
+
+
+def question_turns(text: Any) -> list[dict[str, Any]]:
+    """Return a prompt as the user's one turn."""
+    return [{"role": "user", "content": text}]
 
 
 def answer_turns(text: Any) -> list[dict[str, Any]]:
@@ -421,7 +434,7 @@ def answer_turns(text: Any) -> list[dict[str, Any]]:
 def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
     """Return the `transcript` of each row."""
     if not are_of_two_texts(rows):
-        return MadeColumn(transcript, rows.rows())
+        return MadeColumn(transcript, conversations(rows))
     return MadeColumn(_two_turns, rows["prompt"], rows.column("completion"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
-from rewardkit.targets.columns import Row, required_parameters, rows_with_aliases
+from rewardkit.targets.columns import AliasedRow, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
 
 
@@ -22,13 +22,8 @@ class Grader(Adapter):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the samples, and the rows under all their names."""
-        truths, items = rows.column("ground_truth"), rows_with_aliases(rows)
         samples = MadeColumn(_sample, rows.column("completion"))
-        return [samples, MadeColumn(_item, truths, items)], {}
-
-
-def _item(truth: Any, row: dict[str, Any]) -> dict[str, Any]:
-    return {"reference_answer": truth, **row}
+        return [samples, rows.rows(AliasedRow)], {}
 
 
 def _sample(text: Any) -> dict[str, Any]:

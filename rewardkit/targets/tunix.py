@@ -25,11 +25,11 @@ from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
+    AliasedRow,
     Row,
     columns_asked,
     fill,
     required_columns,
-    rows_with_aliases,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -48,7 +48,7 @@ class Function(Adapter):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns that it asks for, and all of them as `metadata`."""
-        metadata = {"metadata": rows_with_aliases(rows)}
+        metadata = {"metadata": rows.rows(AliasedRow)}
         return (), fill(self.function, rows, metadata)
 
 

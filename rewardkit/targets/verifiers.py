@@ -23,11 +23,13 @@ from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
+    CANONICAL,
+    AliasedRow,
     Row,
     are_of_two_texts,
+    conversations,
     fill,
     required_parameters,
-    rows_with_aliases,
     split,
 )
 from rewardkit.targets.exported import RewardHolder
@@ -86,15 +88,16 @@ class Function(Adapter):
             task_name = self.function.__name__
             if hasattr(self.function, "data_type"):
                 kind = self.function.data_type()
-        dicts = rows.rows()
         data = tasks_of(rows, kind)
-        traces = MadeColumn(stand_in_trace, dicts)
-        if are_of_two_texts(rows):
-            traces = MadeColumn(StandInTrace, dicts)
         if self.method or _is_loaded():
             data = list(data)  # one object for all who get it
         if _is_loaded():
-            traces = MadeColumn(partial(trace_of, task=task_name), dicts, data)
+            traces = MadeColumn(partial(trace_of, task=task_name), rows.rows(), data)
+        elif are_of_two_texts(rows):
+            texts = (rows["prompt"], rows.column("completion"))
+            traces = MadeColumn(StandInTrace, *texts)
+        else:
+            traces = MadeColumn(stand_in_trace, conversations(rows))
         arguments = {"task": data, "trace": traces}
         positional = [MadeColumn(self.function, data)] if self.method else []
         return positional, fill(self.called, {}, arguments)
@@ -186,24 +189,42 @@ def tasks_of(rows: RowColumns, kind: Any = None) -> Sequence[Any]:
     is_loose = kind is None and "verifiers.v1.task" in sys.modules
     if is_loose:
         kind = sys.modules["verifiers.v1.task"].WireTaskData
-    columns = rows_with_aliases(rows.without({"messages"}))
+    own = rows.without({"messages"})
     if kind is None:
-        return MadeColumn(lambda row: SimpleNamespace(**row), columns)
+        return MadeColumn(StandInTask, own.rows())
     validated = partial(_validated, kind=kind, is_loose=is_loose)
-    return MadeColumn(validated, columns)
+    return MadeColumn(validated, own.rows(AliasedRow))
 
 
-def _validated(columns: Row, kind: Any, *, is_loose: bool) -> Any:
-    """Return the columns that are fields of a class of tasks, as its object."""
+class StandInTask:
+    """The data of a task, where verifiers is not loaded: its columns as attributes."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.__dict__ = row
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return AliasedRow(vars(self))[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def _validated(row: AliasedRow, kind: Any, *, is_loose: bool) -> Any:
+    """Return the columns that are fields of a class of tasks, as its object.
+
+    A loose class takes all columns, each also under its other names.
+    """
     fields = kind.model_fields
+    names = [name for name in fields if name in row]
+    if is_loose:
+        info = row.get("extra_info")
+        others = {*CANONICAL, *row, *(info if isinstance(info, Mapping) else ())}
+        names = [name for name in others - set(fields) if name in row]
+        names += [name for name in ("prompt", "system_prompt") if name in row]
     values = {}
-    for name, value in columns.items():
-        is_field = name in fields
-        if is_loose and is_field and name not in ("prompt", "system_prompt"):
-            continue
-        if not is_loose and not is_field:
-            continue
-        if value is not None or not is_field or fields[name].is_required():
+    for name in names:
+        value = row[name]
+        if value is not None or name not in fields or fields[name].is_required():
             values[name] = value
     return kind.model_validate(values)
 
@@ -252,7 +273,7 @@ def _sampled_turns(row: Row) -> tuple[list[dict[str, Any]], list[bool]]:
 
 def stand_in_trace(row: Row) -> StandInTrace:
     """Return the stand-in of a trace, once its messages can be read."""
-    trace = StandInTrace(row)
+    trace = StandInTrace(row.get("prompt"), row.get("completion"), row.get("messages"))
     _ = trace.messages
     return trace
 
@@ -262,14 +283,15 @@ class StandInTrace:
 
     root_reply = None
 
-    def __init__(self, row: Row) -> None:
-        self._row = row
+    def __init__(self, prompt: Any, completion: Any, messages: Any = None) -> None:
+        self._texts = (prompt, completion, messages)
 
     @cached_property
     def messages(self) -> list[Any]:
         """All turns."""
         fields = {"content": None, "tool_calls": None}
-        turns, self._is_sampled = _sampled_turns(self._row)
+        row = dict(zip(("prompt", "completion", "messages"), self._texts, strict=True))
+        turns, self._is_sampled = _sampled_turns(row)
         return [SimpleNamespace(**{**fields, **turn}) for turn in turns]
 
     @cached_property
@@ -288,9 +310,12 @@ class StandInTrace:
         """The last turn."""
         return self.messages[-1]
 
-    @cached_property
+    @property
     def last_reply(self) -> str:
         """The text of the last turn that the model wrote."""
+        _, completion, messages = self._texts
+        if not messages:
+            return content_text(completion).strip()
         replies = self.assistant_messages
         return content_text(replies[-1].content).strip() if replies else ""
 

@@ -6,21 +6,20 @@ what is written for verifiers are v1's functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
-from rewardkit.rollouts.columns import lists_of_columns
-from rewardkit.scoring.callers import RowColumns
+from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import (
+    AliasedRow,
     Row,
     fill,
     required_parameters,
-    rows_with_aliases,
-    split,
+    split_column,
 )
 from rewardkit.targets.target import RewardPart, Target, TrainerReading
 
@@ -81,36 +80,43 @@ class Function(Adapter):
         """Return what it asks for by name; all there is for ``**kwargs``."""
         return (), fill(self.function, {}, self.row_arguments(rows))
 
-    def row_arguments(self, rows: RowColumns) -> dict[str, list[Any]]:
+    def row_arguments(self, rows: RowColumns) -> dict[str, Sequence[Any]]:
         """Return columns of all that it may ask for of a completion."""
-        arguments = []
-        for rollout, row in zip(rows.rows(), rows_with_aliases(rows), strict=True):
-            arguments.append(self._row_arguments(rollout, row))
-        return lists_of_columns(arguments)
-
-    def _row_arguments(self, rollout: Row, row: dict[str, Any]) -> dict[str, Any]:
-        """Return all that it may ask for of a completion."""
-        prompt: Any = rollout.get("prompt")
-        completion: Any = rollout.get("completion")
-        if self.conversational:
-            prompt, completion = split(rollout)
-        info: dict[str, Any] = {}
-        for name in ("extra_info", "info"):
-            if isinstance(row.get(name), dict):
-                info = row[name]
-        arguments = {
-            "prompt": prompt,
-            "completion": completion,
-            "answer": "",
-            "task": row.get("task") or rollout.get("data_source") or "default",
-            "info": info,
-        }
-        if rollout.get("ground_truth") is not None:
-            arguments["answer"] = row["ground_truth"]
-        timing = {"generation_ms": 0.0, "scoring_ms": 0.0}
-        state = {**row, **arguments, "turn": 1, "trajectory": [], "timing": timing}
+        columns: dict[str, Sequence[Any]] = {}
+        for name in ("prompt", "completion"):
+            columns[name] = rows.column(name)
+            if self.conversational:
+                columns[name] = split_column(rows, name)
+        truths = rows.column("ground_truth")
+        tasks = rows.column("task" if "task" in rows else "data_source")
+        infos = rows.column("info" if "info" in rows else "extra_info")
+        columns["answer"] = ["" if truth is None else truth for truth in truths]
+        columns["task"] = [task or "default" for task in tasks]
+        columns["info"] = [info if isinstance(info, dict) else {} for info in infos]
+        columns["state"] = _states(rows, columns)
         parser = Parser() if self.parser is None else self.parser
-        return {**arguments, "state": state, "parser": parser}
+        columns["parser"] = [parser] * rows.count
+        return columns
+
+
+def _states(
+    rows: RowColumns, arguments: Mapping[str, Sequence[Any]]
+) -> Sequence[dict[str, Any]]:
+    """Return the states: rollouts with what their function may ask for."""
+    columns = {
+        **arguments,
+        "turn": [1] * rows.count,
+        "trajectory": MadeColumn(list, [()] * rows.count),
+        "timing": MadeColumn(dict, [TIMING] * rows.count),
+    }
+
+    def read(name: str) -> Sequence[Any]:
+        return columns[name] if name in columns else rows[name]
+
+    return RowColumns([*rows, *columns], rows.count, read).rows(AliasedRow)
+
+
+TIMING = {"generation_ms": 0.0, "scoring_ms": 0.0}
 
 
 class Grouped(Function):
@@ -121,7 +127,7 @@ class Grouped(Function):
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return lists of what it asks for by name."""
         columns = self.row_arguments(rows)
-        lists = {f"{name}s": columns[name] for name in RUBRIC_ARGUMENTS}
+        lists = {f"{name}s": columns[name] for name in columns}
         return (), fill(self.function, {}, lists)
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
