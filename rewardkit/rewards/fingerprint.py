@@ -206,6 +206,6 @@ def user_code(function: Any) -> list[Any]:
     for value in inner:
         is_tokenizer = hasattr(value, "encode") and not isinstance(value, str)
         is_called = value is getattr(function, "function", None)
-        if callable(value) or is_tokenizer or is_called:
+        if callable(value) or is_tokenizer or (is_called and value is not None):
             parts += user_code(value)
     return parts

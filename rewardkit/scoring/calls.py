@@ -23,7 +23,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -186,24 +186,13 @@ def _by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]
     return call, [*columns, *keywords.values()]
 
 
-def _call_of_row(
-    calls: Calls, function: Callable[..., Any], columns: Sequence[Sequence[Any]]
-) -> Callable[[int], Any]:
-    """Return what makes the call of a row and gives its result."""
-
-    def call(row: int) -> Any:
-        answer = function(*[column[row] for column in columns])
-        if calls.result is None:
-            return answer
-        return calls.result(answer, *[column[row] for column in calls.result_arguments])
-
-    return call
-
-
 def _in_turn(calls: Calls) -> list[Any]:
     """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
     function, columns = _by_position(calls)
-    call, notes = _call_of_row(calls, function, columns), calls.notes
+    notes = calls.notes
+
+    def call(row: int) -> Any:
+        return _result(calls, function(*_at(columns, row)), row)
 
     def call_and_note(row: int) -> Any:
         assert notes is not None
@@ -272,68 +261,37 @@ def _await_all(calls: Calls, seconds: float | None) -> list[Any]:
     return list(answers)
 
 
-def _awaited_call(
-    calls: Calls, function: Callable[..., Any], columns: Sequence[Sequence[Any]]
-) -> Callable[[int, Sequence[Any] | None], Coroutine[Any, Any, Any]]:
-    """Return what awaits the call of a row, with its arguments if they are at hand."""
-    result, others = calls.result, calls.result_arguments
-
-    async def awaited(row: int, arguments: Sequence[Any] | None) -> Any:
-        try:
-            if arguments is None:
-                arguments = [column[row] for column in columns]
-            answer = await function(*arguments)
-            if result is None:
-                return answer
-            return result(answer, *[column[row] for column in others])
-        except BaseException as error:  # the main thread gets interrupts
-            return reason_of(error)
-
-    return awaited
-
-
 async def _share(
     rows: Iterator[int], calls: Calls, seconds: float | None, answers: list[Any]
 ) -> None:
     """Share the calls of these rows among some tasks, and fill in their answers.
 
-    A call has a task of its own where that shows: it has a time limit, or an earlier
-    one changed the context, or cancelled the task that it ran in.
+    A call has a task of its own where that shows: it has a time limit or notes, or an
+    earlier one changed the context, or cancelled the task that it ran in.
     """
     function, columns = _by_position(calls)
-    awaited = _awaited_call(calls, function, columns)
-    report = CALLED.get()
-    are_apart = seconds is not None
-    noted_by_row: dict[int, dict[str, Any]] = {}
-
-    async def awaited_and_noted(row: int, arguments: Sequence[Any] | None) -> Any:
-        with listen() as noted:
-            noted_by_row[row] = noted
-            return await awaited(row, arguments)
-
-    make_call = awaited if calls.notes is None else awaited_and_noted
-
-    async def make_call_apart(row: int, arguments: Sequence[Any] | None) -> Any:
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(make_call(row, arguments), context=context.copy())
-        await asyncio.wait({task}, timeout=seconds)
-        if task.done():
-            return task.result()
-        task.cancel()
-        noted_by_row.pop(row, None)
-        return Reason(ReasonCode.LATE, seconds=seconds or 0.0)
+    arguments, notes, report = _rows_of_arguments(columns), calls.notes, CALLED.get()
+    are_apart = seconds is not None or notes is not None or report is not None
 
     async def make_calls() -> None:
         nonlocal are_apart
         task = asyncio.current_task()
         assert task is not None
         for row in rows:
-            make = make_call_apart if are_apart else make_call
-            answers[row] = await make(row, next(arguments, None))
-            if calls.notes is not None:
-                calls.notes[row].update(noted_by_row.get(row, {}))
-            if report:
-                report(noted_by_row.get(row, {}))
+            given = next(arguments, None)
+            if are_apart:
+                call = _noted_call(calls, function, columns, row)
+                answers[row], noted = await _apart(call, context.copy(), seconds)
+                if notes is not None:
+                    notes[row].update(noted)
+                if report:
+                    report(noted)
+                continue
+            try:
+                answer = await function(*(given or _at(columns, row)))
+                answers[row] = _result(calls, answer, row)
+            except BaseException as error:  # the main thread gets interrupts
+                answers[row] = reason_of(error)
             if task.cancelling():
                 are_apart = True
                 with suppress(asyncio.CancelledError):
@@ -341,11 +299,49 @@ async def _share(
             elif copy_context() != context:
                 are_apart = True
 
-    arguments = _rows_of_arguments(columns)
     with listen(False):
         context = copy_context()
         count = min(concurrency(calls.function), calls.count)
         await asyncio.gather(*[make_calls() for _ in range(count)])
+
+
+async def _noted_call(
+    calls: Calls,
+    function: Callable[..., Any],
+    columns: Sequence[Sequence[Any]],
+    row: int,
+) -> tuple[Any, dict[str, Any]]:
+    """Return what came of the call of a row, and what it noted."""
+    with listen(calls.notes is not None) as noted:
+        try:
+            answer = await function(*_at(columns, row))
+            return _result(calls, answer, row), noted
+        except BaseException as error:
+            return reason_of(error), noted
+
+
+async def _apart(
+    call: Coroutine[Any, Any, tuple[Any, dict[str, Any]]],
+    context: Context,
+    seconds: float | None,
+) -> tuple[Any, dict[str, Any]]:
+    """Make a call in a task and a context of its own, which ends after some seconds."""
+    task = asyncio.get_running_loop().create_task(call, context=context)
+    await asyncio.wait({task}, timeout=seconds)
+    if task.done():
+        return task.result()
+    task.cancel()
+    return Reason(ReasonCode.LATE, seconds=seconds or 0.0), {}
+
+
+def _at(columns: Sequence[Sequence[Any]], row: int) -> list[Any]:
+    return [column[row] for column in columns]
+
+
+def _result(calls: Calls, answer: Any, row: int) -> Any:
+    if calls.result is None:
+        return answer
+    return calls.result(answer, *_at(calls.result_arguments, row))
 
 
 def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
