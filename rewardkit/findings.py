@@ -445,13 +445,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}"
 
 
+LARGEST_WRITTEN_OUT = 1e9
+"""Numbers from here on are written with an exponent."""
+
+
 def short_number(value: float, digits: int = 3) -> str:
     """Write a number for a person: few digits, and 0 for what is only rounding.
 
-    >>> short_number(0.123456), short_number(-9.3e-18)
-    ('0.123', '0')
+    >>> short_number(0.123456), short_number(-9.3e-18), short_number(1600)
+    ('0.123', '0', '1,600')
     """
-    return f"{0.0 if abs(value) < 1e-12 else value:.{digits}g}"
+    if abs(value) < 1e-12:
+        return "0"
+    if 999.5 <= abs(value) < LARGEST_WRITTEN_OUT:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
 
 
 def percent(share: float) -> str:

@@ -170,7 +170,7 @@ class Forecast(HasPage):
         limits = [f"Limit: {limit}" for limit in self.limits]
         best, tilt = self.best_of, self.tilted
         if len(best) < 2:
-            title = f"no forecast of {name}: {self.verdict}"
+            title = f"No forecast of {name}: {self.verdict}"
             return Page(title, [*notes, More("", limits)])
         views = {f"best of {best.points[-1]:g}, KL at most {best.kl[-1]:.2f}": best}
         if len(tilt) > 1:

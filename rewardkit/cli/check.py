@@ -12,7 +12,8 @@ from rewardkit.cli.options import Integer, Number
 from rewardkit.cli.output import recognised
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import LINE, one_line
+from rewardkit.html.blocks import Table
+from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
 from rewardkit.judges.report import judges_of
 from rewardkit.probes.baseline import accept
@@ -28,9 +29,7 @@ from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
 MOST_MISSES_SHOWN = 15
-MISS_COLUMNS = {"case": 28, "what": 16, "expected": 12, "got": 22, "why": 25}
-"""Columns of the table of misses -> characters of each."""
-MISS_ROW_WIDTH = 98
+MISS_COLUMNS = ("case", "what", "expected", "got", "why")
 MISS_CHARACTERS = 600
 """Of the one miss that is told at length."""
 
@@ -95,15 +94,11 @@ def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
     lines = [f"{count} passed for {result.reward!r}"]
     misses = result.misses if verbose else result.misses[:MOST_MISSES_SHOWN]
     if misses:
-        rows: list[tuple[str, ...]] = [tuple(MISS_COLUMNS)]
+        rows = []
         for miss in misses:
-            cells = []
-            for name, characters in MISS_COLUMNS.items():
-                cells.append(one_line(getattr(miss, name), characters))
-            rows.append(tuple(cells))
-        width = min(MISS_ROW_WIDTH, LINE.get())
-        lines += ["", *(row[:width] for row in aligned(rows))]
-        lines += ["", one_line(misses[0], MISS_CHARACTERS)]
+            rows.append([str(getattr(miss, name)) for name in MISS_COLUMNS])
+        table = Table("", MISS_COLUMNS, rows, most=len(rows))
+        lines += ["", *table.lines(verbose), "", one_line(misses[0], MISS_CHARACTERS)]
     undecided = sum(case.why.startswith(TODO) for case in result.cases)
     if undecided:
         sentence = "are still marked TODO: they say"

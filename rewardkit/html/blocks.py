@@ -1,4 +1,4 @@
-"""Blocks: the pieces of a page, each as HTML, Markdown and lines of plain text.
+"""Blocks: the pieces of a page, each as HTML and as lines of plain text.
 
 They know which of their texts users wrote: those are `UserText`, and every `Quote` is
 one. `excerpts.hide_user_texts()` hides them all when they are rendered.
@@ -18,8 +18,6 @@ from rewardkit.html.excerpts import (
     Excerpt,
     Span,
     Text,
-    escape_markdown,
-    fence,
     make_excerpt,
     one_line,
     prefix_lines,
@@ -41,7 +39,7 @@ from rewardkit.html.markup import (
 )
 
 MOST_ROWS = 24  # rows of a table; the others are counted
-LONGEST_HTML_CELL = 200  # characters, in HTML and Markdown
+LONGEST_HTML_CELL = 200  # characters, in HTML
 LONGEST_TEXT_CELL = 60  # characters, in a terminal
 LONGEST_IN_LINE = 70  # characters of a completion in a short text
 
@@ -63,11 +61,6 @@ class Piece:
         """Return it as escaped HTML inside a page."""
         return self.html
 
-    @property
-    def markdown(self) -> str:
-        """Return it as Markdown."""
-        return ""
-
 
 Block = Text | Piece
 
@@ -85,10 +78,6 @@ class TextLine(Piece):
     def html(self) -> str:
         return escaped(self.text, limit=LONGEST_LINE)
 
-    @property
-    def markdown(self) -> str:
-        return escape_markdown(self.text)
-
 
 @dataclass(frozen=True)
 class Code(Piece):
@@ -102,10 +91,6 @@ class Code(Piece):
     @property
     def html(self) -> str:
         return part("parts", "code", str(self.line))
-
-    @property
-    def markdown(self) -> str:
-        return fence(str(self.line))
 
 
 @dataclass(frozen=True)
@@ -132,10 +117,14 @@ class Table(Piece):
         if not self.rows or (self._is_folded and not verbose):
             return []
         header, rows = drop_empty_columns(self.header, self.rows)
-        cells = [_text_cells(row) for row in rows[: self.most]]
-        lines = aligned([_text_cells(header), *cells])
+        rows = rows[: self.most]
+        cells = [_text_cells(row, LONGEST_TEXT_CELL) for row in rows]
+        lines = aligned([_text_cells(header, LONGEST_TEXT_CELL), *cells])
         if max(map(len, lines)) > LINE.get() - 4:
-            lines = [_row_as_sentence(header, row) for row in cells]
+            lines = []
+            for row in rows:
+                sentence = _row_as_sentence(header, _text_cells(row, self.limit))
+                lines += wrap_line(sentence)
         lines = prefix_lines("  ", [*lines, *self._count_rest()])
         if self.caption:
             lines.insert(0, f"{self.caption}:")
@@ -161,25 +150,8 @@ class Table(Piece):
         return paragraphs(f"{self.caption}:") + body
 
     @property
-    def markdown(self) -> str:
-        if not self.rows:
-            return ""
-        header, rows = drop_empty_columns(self.header, self.rows)
-        lines = [self._markdown_row(header), "| --- " * len(header) + "|"]
-        lines += map(self._markdown_row, rows[: self.most])
-        lines += prefix_lines("\n", self._count_rest())
-        body = "\n".join(lines)
-        if not self.caption:
-            return body
-        return f"{escape_markdown(self.caption)}:\n\n{body}"
-
-    @property
     def _is_folded(self) -> bool:
         return self.caption != "" and not self.is_open
-
-    def _markdown_row(self, row: Sequence[object]) -> str:
-        cells = [escape_markdown(_format_cell(cell), self.limit) for cell in row]
-        return f"| {' | '.join(cells)} |"
 
     def _count_rest(self) -> list[str]:
         rest = len(self.rows) - self.most
@@ -202,17 +174,10 @@ class Facts(Piece):
     def html(self) -> str:
         return table(("", ""), self.rows, limit=600) if self.rows else ""
 
-    @property
-    def markdown(self) -> str:
-        lines = []
-        for name, value in self.rows:
-            lines.append(f"- {escape_markdown(name)}: {escape_markdown(value)}")
-        return "\n".join(lines)
-
 
 @dataclass(frozen=True)
 class Picture(Piece):
-    """A picture as SVG; text and Markdown have none."""
+    """A picture as SVG; text has none."""
 
     svg: str
 
@@ -257,21 +222,13 @@ class Quote(Piece):
         return part("parts", "quote", str(self.about), self._bars(), html_of(body))
 
     @property
-    def markdown(self) -> str:
-        excerpt = self._make_excerpt(self.longest)
-        pieces = [escape_markdown(self.heading)]
-        if excerpt is not None:
-            pieces.append(fence(excerpt.bracketed()))
-        return "\n\n".join(filter(None, pieces))
-
-    @property
     def heading(self) -> str:
         """What it earned beside other answers, and where it is from, in one line."""
         if not self.values:
             return str(self.about)
         (_, earned), *others = self.values
-        figures = [f"earns {earned:.4g}"]
-        figures += [f"{name} {value:.4g}" for name, value in others]
+        figures = [f"earns {number(earned)}"]
+        figures += [f"{name} {number(value)}" for name, value in others]
         return "; ".join(filter(None, [", ".join(figures), str(self.about)]))
 
     def _bars(self) -> list[tuple[str, float, float]]:
@@ -330,18 +287,6 @@ def join_html(blocks: Sequence[Block]) -> str:
     return body
 
 
-def join_markdown(blocks: Sequence[Block]) -> str:
-    """Return blocks as Markdown; lines of text that follow each other are a list."""
-    paragraphs = []
-    for is_text, run in groupby(make_pieces(blocks), _is_line):
-        pieces = [piece.markdown for piece in run]
-        if is_text:
-            paragraphs.append("\n".join(prefix_lines("- ", pieces)))
-        else:
-            paragraphs += filter(None, pieces)
-    return "\n\n".join(paragraphs)
-
-
 def _is_line(piece: Piece) -> bool:
     return isinstance(piece, TextLine)
 
@@ -349,8 +294,8 @@ def _is_line(piece: Piece) -> bool:
 # --- cells
 
 
-def _text_cells(row: Sequence[object]) -> list[str]:
-    return [one_line(_format_cell(cell), LONGEST_TEXT_CELL) for cell in row]
+def _text_cells(row: Sequence[object], longest: int) -> list[str]:
+    return [one_line(_format_cell(cell), longest) for cell in row]
 
 
 def _format_cell(cell: object) -> object:

@@ -36,13 +36,9 @@ def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -
 
     `about` is their summary.
     """
-    table = _first_rows(rows, about["group_key"])
-    first_rows: list[Block] = [table]
-    rest = about["rows"] - len(rows)
-    if rest > 0 and rows:
-        first_rows.append(f"and {rest:,} more")
-    blocks = [Facts(describe_reading(about, columns)), More("", first_rows)]
-    return Page(counted(about["rows"], "rollout"), blocks)
+    facts = Facts(describe_reading(about, columns))
+    first_rows = More("The first rows", [_first_rows(rows, about["group_key"])])
+    return Page(counted(about["rows"], "rollout"), [facts, first_rows])
 
 
 def describe_reading(
@@ -109,7 +105,7 @@ def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
 
     Of a route, what is paid for each value, and the pages of its `parts` behind it.
     """
-    title = f"reward {about['name']}"
+    title = f"Reward {about['name']}"
     if "route" in about:
         return Page(title, [_route_table(about["route"]), *parts])
     fields = Table("", ("field", "function"), [*about["fields"].items()])
@@ -243,7 +239,7 @@ def check_page(name: str, outcome: Plain) -> Page:
     if outcome["left_out"]:
         counts = [f"{count} of {part!r}" for part, count in outcome["left_out"].items()]
         blocks.append(
-            f"left out, as the reward has no such component: {', '.join(counts)}"
+            f"Left out, as the reward has no such component: {', '.join(counts)}"
         )
     first = rows[:MOST_MISSES]
     rest = rows[MOST_MISSES:]

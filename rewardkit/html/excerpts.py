@@ -1,4 +1,4 @@
-"""Texts of users and models as a person can read them, in a terminal and as Markdown.
+"""Texts of users and models as a person can read them, in a terminal and on a page.
 
 An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One
 switch hides all texts of users: see `hide_user_texts`.
@@ -6,14 +6,12 @@ switch hides all texts of users: see `hide_user_texts`.
 
 from __future__ import annotations
 
-import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from html import escape
 
 from rewardkit.reasons import Reason
 
@@ -24,6 +22,7 @@ LINE = ContextVar("LINE", default=110)
 
 LONGEST_EXCERPT = 420  # characters of an excerpt
 AROUND = 60  # characters shown on both sides of a span
+LONGEST_WORD = 16  # characters within which a cut looks for the end of a word
 LONGEST_LINE = 800
 """Characters of a line or a sentence, which may quote what a user's function said."""
 INDENT = 4 * " "  # before the further lines of a wrapped line
@@ -152,9 +151,17 @@ def _choose_pieces(
     text: str, spans: Mapping[str, Sequence[Span]], longest: int
 ) -> list[Span]:
     """Choose what to show: beginning, end, and the surroundings of each span."""
-    if len(text) <= longest:
+    if len(text) <= 5 * longest // 4:  # a cut of so little would save nothing
         return [(0, len(text))]
-    wanted = [(0, 2 * longest // 3), (len(text) - longest // 3, len(text))]
+    head = 2 * longest // 3
+    tail = len(text) - longest // 3
+    last_blank = text.rfind(" ", head - LONGEST_WORD, head)
+    next_blank = text.find(" ", tail, tail + LONGEST_WORD)
+    if last_blank > 0:
+        head = last_blank
+    if next_blank > 0:
+        tail = next_blank + 1
+    wanted = [(0, head), (tail, len(text))]
     for ends in spans.values():
         for start, end in ends:
             last = min(end, start + longest // 2)  # of a long span its beginning
@@ -199,7 +206,7 @@ def one_line(text: object, longest: int = 300) -> str:
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
-# --- lines of a terminal and of Markdown
+# --- lines of a terminal
 
 
 def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
@@ -218,16 +225,3 @@ def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
 def prefix_lines(prefix: str, lines: Sequence[str]) -> list[str]:
     """Return lines behind a prefix, such as blanks."""
     return [prefix + line for line in lines]
-
-
-def escape_markdown(text: object, longest: int = LONGEST_LINE) -> str:
-    """Return text as Markdown that shows it as it is, without markup of its own."""
-    line = escape(one_line(text, longest), quote=False)
-    return re.sub(r"([\\`*_\[\]#+!|~$]|^-)", r"\\\1", line)
-
-
-def fence(text: str) -> str:
-    """Return lines as a block of code that no line of them ends."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"

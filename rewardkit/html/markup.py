@@ -16,6 +16,7 @@ from importlib.resources import files
 from itertools import compress, cycle
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.findings import short_number
 from rewardkit.html.excerpts import visible
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ _INVISIBLE = re.compile(
 
 
 def number(value: float | str) -> str:
-    """Return a number with four digits, "-" where it is missing; words stay."""
+    """Return a number in a few digits, "-" where it is missing; words stay."""
     if isinstance(value, str):
         return value
-    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
+    return "-" if math.isnan(value) else short_number(value)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -201,7 +202,7 @@ def drop_empty_columns(
 
 def card(title: str, body: str = "", *, summary: str = "") -> str:
     """Return a record's HTML: its title and summary as plain text, and its body."""
-    return part("parts", "card", title[:1].upper() + title[1:], summary, html_of(body))
+    return part("parts", "card", title, summary, html_of(body))
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:

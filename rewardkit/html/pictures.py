@@ -6,11 +6,12 @@ that they can be read without colour.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rewardkit.findings import short_number
 
 HISTOGRAM_BINS = 40
 SAME_REWARD = 1e-9
@@ -23,8 +24,6 @@ LEFT, BELOW, ABOVE, STRIP = 52, 18, 6, 14  # room around the picture, and for th
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 GREY_STROKE = 'stroke="var(--rk-grey)"'
-RIGHTNESS = {1.0: "right", 0.0: "wrong"}
-"""Kind of a completion by its label; any other is "open"."""
 
 
 def histogram_svg(values: Floats, before: Floats | None = None) -> str:
@@ -58,7 +57,7 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         title += ", dashed: at the start"
     if missing := len(values) - len(rewards):
         title += f", {missing:,} not judged"
-    ends = (f"{low:.4g}", f"{high:.4g}")
+    ends = (short_number(low), short_number(high))
     if not len(earlier) and rewards.min() == rewards.max():
         title = f"{title}, all {rewards[0]:.3g}"
         ends = ("", "")
@@ -119,7 +118,9 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
         title += f", some {sizes.max()} groups a column"
     title += f"; strip below: {silent_groups:,} whose siblings all earn the same"
     ends = ("lowest mean", "highest mean")
-    return _svg(inner, title, "reward", ends, (f"{bottom:.4g}", f"{top:.4g}"), floor)
+    return _svg(
+        inner, title, "reward", ends, (short_number(bottom), short_number(top)), floor
+    )
 
 
 def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
@@ -146,26 +147,6 @@ def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
         f'<title>{title}</title><path d="M0 24.5H{SPARK_BINS * 5}" {GREY_STROKE}/>'
         f'<path d="{bars}" fill="var(--rk-blue)"/></svg>'
     )
-
-
-def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
-    """Draw siblings as small blocks: right ones filled, wrong ones not.
-
-    A block is a height from 0 to 1 (NaN: none) and a label.
-    """
-    shapes = {"right": "", "wrong": "", "open": ""}
-    count = 0
-    for count, (height, label) in enumerate(blocks, 1):
-        if height == height:
-            top = 2 + 14 * height
-            kind = RIGHTNESS.get(label, "open")
-            shapes[kind] += f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
-    paths = ""
-    for kind, path in shapes.items():
-        if path:
-            paths += f'<path d="{path}" class="rk-bench-{kind}"/>'
-    size = f'width="{count * 8}" height="18"'
-    return f'<svg aria-hidden="true" class="rk-bench-strip" {size}>{paths}</svg>'
 
 
 def _axis_ends(values: Floats) -> tuple[float, float]:

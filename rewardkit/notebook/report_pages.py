@@ -223,7 +223,6 @@ def _last_state(line: str) -> str:
     return "".join(sign for sign in text if sign == "\t" or sign >= " ")
 
 
-GRADE_ORDER = ("high", "warn", "info", "good")
 QUESTIONS = (CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS)
 
 
@@ -266,7 +265,8 @@ class Summary:
         tiles: dict[str, Tile] = {}
         points: list[Point] = []
         for short in self._shorts():
-            points += short.points
+            codes = {point.code for point in points}  # one cause is told once
+            points += [point for point in short.points if point.code not in codes]
             for tile in short.tiles:
                 tiles[tile.question] = tile
         points.sort(key=lambda point: SEVERITIES.index(point.severity))
@@ -327,13 +327,12 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
     stories = ""
     for summary in summaries:
         card = summary.scorecard
-        differences = [_compare(tile, first) for tile in card.tiles]
         links = []
         for page in summary.pages:
             links.append((f"#{page.anchor}-top" if inline else page.file, page))
             if inline:
                 stories += _render("story", summary.name, page, f"{page.anchor}-")
-        scorecards.append((card, differences, summary.pictures, links))
+        scorecards.append((card, summary.pictures, links))
     about = f"{first.size}, {first.training}"
     body = _render("first", title, about, _list_facts(summaries), scorecards)
     return markup.page(title, body + stories)
@@ -341,16 +340,6 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
 
 def _render(macro: str, *values: Any) -> str:
     return markup.part("report", macro, *values)
-
-
-def _compare(tile: Tile, first: Summary) -> str:
-    """Say whether a tile is better or worse than the first reward's; "" for neither."""
-    grade = GRADE_ORDER.index(tile.grade)
-    for other in first.scorecard.tiles:
-        if other.question == tile.question and other.grade != tile.grade:
-            is_better = grade > GRADE_ORDER.index(other.grade)
-            return f"graded {'better' if is_better else 'worse'} than {first.name}"
-    return ""
 
 
 def _list_facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:

@@ -30,8 +30,8 @@ from rewardkit.scoring.scores import Scores
 
 MIME = "application/vnd.rewardkit.short+json"
 POINTS_IN_FULL = 3
-AGREES = "wherever the log has a score to compare with, this reward gives the same"
-LONGEST_IN_POINT = 160  # characters of a completion that shows a point
+AGREES = "this reward gives the scores of the log wherever both have one"
+LONGEST_IN_POINT = 240  # characters of a completion that shows a point
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": (
@@ -201,17 +201,15 @@ def _sum_up_checks(
 def _sum_up_analysis(
     diagnosis: Diagnosis, expected: Forecast, advice: Suggestions
 ) -> Short:
-    change = tiles.change_tile(advice)
     summaries = (
         tiles.signal_tile(diagnosis),
-        tiles.source_tile(diagnosis),
         tiles.forecast_tile(expected, diagnosis),
-        change,
     )
     warnings = [item for item in diagnosis.findings if item.severity != "info"]
     steps = [item.advice for item in warnings if item.advice]
-    if change.grade == "good":
-        steps.append(f"Nothing has to be changed; to try: {change.figure}.")
+    for change in advice.changes:
+        if change.verdict != "harms":
+            steps.append(f"Nothing has to be changed; to try: {change.named}.")
     points = [_warning_point(item, diagnosis.scores).freeze() for item in warnings]
     next_step = steps[0] if steps else "Nothing."
     facts = _list_facts(diagnosis)
@@ -290,11 +288,8 @@ def _misses_point(checked: CheckResult) -> Point:
     count = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
     sentence = one_line(f"Missed: {count}. The first is {miss.case!r}.", 400)
     expected = f"{miss.what}: expected {miss.expected}, got "
-    got = markup.number(miss.got)
-    redacted = markup.number(miss.redacted().got)
-    turns = f"; {miss.turns.removesuffix(': ')}" if miss.turns else ""
-    about = UserText(f"{expected}{got}{turns}", f"{expected}{redacted}")
+    about = UserText(f"{expected}{miss.got}", f"{expected}{miss.redacted().got}")
     reason = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
     advice = "Mend the reward, or a wrong expectation."
-    quote = Quote(about, str(miss.completion), {}, LONGEST_IN_POINT)
+    quote = Quote(about, f"{miss.turns}{miss.completion}", {}, LONGEST_IN_POINT)
     return Point("high", "cases", sentence, UserText(reason, ""), advice, [quote])

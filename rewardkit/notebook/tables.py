@@ -12,9 +12,10 @@ from pandas.api.types import is_number
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.errors import InputError, preview
+from rewardkit.findings import short_number
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.cards import USER_COLUMNS
-from rewardkit.html.excerpts import UserText
+from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Page, explain_columns
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.reward import Reward
@@ -25,6 +26,7 @@ from rewardkit.scoring.explain import spans_of
 GROUP_SIZES = (2, 4, 8, 16, 32)  # as trainers have them
 MOST_TABLE_ROWS = 200
 MOST_EXTRACTIONS = 6  # completions on which extractors are compared
+LONGEST_PROMPT = 160  # characters of a prompt, beside the figures of a completion
 LONGEST_QUOTE = 1000  # characters of a completion that is shown to be read
 GLOSSARIES = (
     {
@@ -134,7 +136,7 @@ def show(table: pd.DataFrame | Sequence[Case], title: str = "") -> Page:
     """
     if isinstance(table, pd.DataFrame):
         if not len(table):
-            return Page(f"{title}: none" if title else "none")
+            return Page(f"{title}: none" if title else "None")
         if "completion" in table.columns:
             return Page(title, _quote_completions(table))
         return Page(title, [_table_of_figures(table), *_explain_columns(table)])
@@ -174,26 +176,28 @@ def _quote_completions(table: pd.DataFrame) -> list[Quote]:
     quotes = []
     for record in table.to_dict("records"):
         completion = record.pop("completion")
+        prompt = UserText(record.pop("prompt", None))
         figures = []
         for name, value in record.items():
             # a route has no score for the components of its other parts
             if value is not None and not _is_nan(value):
-                words = str(name).replace("_", " ")
-                if str(name).startswith("score/"):
-                    words = str(name).removeprefix("score/")
+                words = str(name).removeprefix("score/").removesuffix("_id")
                 figures.append(f"{words} {_format_value(str(name), value)}")
-        quotes.append(Quote(", ".join(figures), str(completion), {}, LONGEST_QUOTE))
+        about = ", ".join(figures)
+        if prompt.text is not None:
+            about += f"; prompt: {one_line(prompt, LONGEST_PROMPT)}"
+        quotes.append(Quote(about, str(completion), {}, LONGEST_QUOTE))
     return quotes
 
 
 def _format_value(name: str, value: Any) -> object:
     if name in USER_COLUMNS:
         return UserText(value)
-    if not isinstance(value, float):
-        return str(value)
-    if math.isnan(value):
-        return "-"
-    return "0" if abs(value) < 1e-9 else f"{value:.3g}"
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else short_number(value)
+    if isinstance(value, int) and not name.endswith("id"):
+        return f"{value:,}"
+    return str(value)
 
 
 def _is_nan(value: Any) -> bool:
@@ -222,7 +226,7 @@ def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) 
     fields = _extractors_of(reward)
     by_name = {**fields, **extractors}
     if not by_name:
-        return Page("no extractors to compare")
+        return Page("No extractors to compare")
     texts = rollouts.table["completion"].tolist()
     spans = {}
     values = {}
@@ -252,7 +256,7 @@ def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) 
         marked = {name: spans[name][row] for name in finders}
         about = UserText(extracted, instead="")
         blocks.append(Quote(about, texts[row], marked, LONGEST_QUOTE))
-    return Page("extractions, where they differ most", blocks)
+    return Page("Extractions, where they differ most", blocks)
 
 
 def _extractors_of(reward: Reward) -> dict[str, Extractor]:

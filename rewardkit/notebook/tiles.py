@@ -11,7 +11,6 @@ import numpy as np
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
 from rewardkit.html.excerpts import one_line
 from rewardkit.mutation.results import MutantResult
@@ -30,6 +29,7 @@ SHORTCUTS = (
     "length_bias",
     "column_bias",
     "truncated_paid",
+    "length_curve",
 )
 """Findings about what is selected, not about whether anything is."""
 NOTICED = 0.5
@@ -37,7 +37,6 @@ NOTICED = 0.5
 BROKEN = "broken contract"
 CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
 CONTRACT, SELECTS = "Contract", "Selects for"
-SOURCE, CHANGE = "Comes from", "Could be changed"
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
         (view,) = views
         sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
         low, high = map(percent, view.bootstrap.interval(sums, view.owner))
-        ends = _between(low.removesuffix(" %"), high.removesuffix(" %"))
+        ends = _between(low, high)
     tile = Tile(SIGNAL, "good", percent(1 - dead / several), words, ends=ends)
     for finding in diagnosis["not_enough"][:1]:
         reason = str(finding.evidence["reason"])
@@ -234,31 +233,6 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     return tile
 
 
-def source_tile(diagnosis: Diagnosis) -> Tile:
-    """Say which components hold the squared advantage."""
-    weights = diagnosis.views[0].effective_weights
-    shares = sorted(weights.items(), key=lambda pair: -pair[1])
-    if not shares:
-        return unknown(SOURCE, "no group has a signal")
-    texts = [f"{name} {percent(share)}" for name, share in shares]
-    words = "of the squared advantage"
-    if texts[1:]:
-        words += f"; {', '.join(texts[1:4])}"
-    is_dominated = any(item.code == "dominant" for item in diagnosis.findings)
-    return Tile(SOURCE, "warn" if is_dominated else "good", texts[0], words)
-
-
-def change_tile(advice: Suggestions) -> Tile:
-    """Return the first change that helps, and its measured effect."""
-    for change in advice.changes:
-        if change.verdict != "harms":
-            words = (change.outcome or change.why).replace(" -> ", " \u2192 ")
-            return Tile(CHANGE, "good", change.named, words)
-    return unknown(
-        CHANGE, "; ".join(advice.notes) or "no change answers what was found"
-    )
-
-
 def _grade(tile: Tile, findings: Sequence[Finding]) -> Tile:
     """Return a tile with the grade of the worst of its findings, and their codes."""
     for severity, noun in (("high", "grave finding"), ("warn", "warning")):
@@ -283,4 +257,4 @@ def _count_codes(findings: Sequence[Finding]) -> str:
 
 def _between(low: str, high: str) -> str:
     """Return the ends of an interval; "" where both look the same."""
-    return "" if low == high else f"{low}\u2013{high}"
+    return "" if low == high else f"{low} to {high}"

@@ -68,7 +68,7 @@ class Miss:
     def quote(self) -> Any:
         """Return what came instead, as it stands on a page."""
         if self.reason is None:
-            return self.got
+            return str(self.got)
         return UserText(self.got, str(self.redacted().got))
 
     def __str__(self) -> str:

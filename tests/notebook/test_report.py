@@ -83,9 +83,8 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     )
     curve = curves["score/correct"]
     assert good["Selects for"].figure == f"0.17 → {curve.value[-1]:.2g}"
-    assert good["Selects for"].ends.startswith(f"{curve.low[-1]:.2g}–")
+    assert good["Selects for"].ends.startswith(f"{curve.low[-1]:.2g} to ")
     index = plain_text(made.index.read_text())
-    assert index.count("worse than arithmetic-v1") == 4 and "better than" not in index
     assert all(
         tile.figure in index and tile.words in index
         for tile in (*good.values(), *flawed.values())
@@ -173,9 +172,7 @@ def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_i
     )
     told = (
         "Learnable signal",
-        "Comes from",
         "Selects for",
-        "Could be changed",
         signal,
         "Next:",
     )

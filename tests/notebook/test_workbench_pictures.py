@@ -8,7 +8,7 @@ import pytest
 from html_read import cells
 
 import rewardkit as rk
-from rewardkit.html.pictures import ABOVE, HEIGHT, group_svg, histogram_svg, strip_svg
+from rewardkit.html.pictures import ABOVE, HEIGHT, group_svg, histogram_svg
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.compose import live
 from rewardkit.notebook.workbench.variant import share_of_turned_signs
@@ -172,15 +172,3 @@ def test_the_picture_of_groups_has_the_range_of_each_and_a_strip_for_those_witho
         mid_y + mid_h, abs=0.2
     )
     assert len(bars(strip)) == 1
-
-
-def test_a_strip_has_a_block_for_each_sibling_by_shape_right_or_wrong():
-    svg = strip_svg([(1.0, 1.0), (0.5, 0.0), (0.0, np.nan), (np.nan, 1.0)])
-    by_kind = dict(re.findall(r'<path d="([^"]*)" class="rk-bench-(\w+)"', svg))
-    heights = {kind: re.findall(r"v([\d.]+)", path) for path, kind in by_kind.items()}
-    assert heights == {
-        "right": ["15.0"],
-        "wrong": ["8.0"],
-        "open": ["1.0"],
-    }  # a missing one none
-    assert 'width="32"' in svg

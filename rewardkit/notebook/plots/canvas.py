@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from rewardkit.analysis.statistics import Floats
 from rewardkit.errors import InputError
-from rewardkit.findings import percent
+from rewardkit.findings import percent, short_number
 
 BLUE, GREY, ORANGE, RED = "#0072b2", "#8c8c8c", "#e69f00", "#d55e00"
 MUTED, SOFT = "#444444", "#f0f0f0"
@@ -220,8 +220,8 @@ def from_to(before: float, after: float) -> str:
     """
     verb = "rises" if after > before else "falls"
     for digits in (2, 3, 4):
-        first = f"{before:.{digits}g}"
-        last = f"{after:.{digits}g}"
+        first = short_number(before, digits)
+        last = short_number(after, digits)
         if first != last:
             return f"{verb} from {first} to {last}"
     return f"stays at {first}"

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.findings import short_number
 from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
 
@@ -79,7 +80,7 @@ def _describe_curves(forecast: Forecast, flat: Sequence[str]) -> list[str]:
     values = []
     for name in flat:
         value = forecast.best_of.curves[name].value[0]
-        values.append(f"{forecast.called(name)} {value:.3g}")
+        values.append(f"{forecast.called(name)} {short_number(value)}")
     if values:
         same = ", ".join(values)
         sentences.append(f"the same at every KL, and not drawn: {same}")
@@ -114,7 +115,7 @@ def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
     if not np.isfinite(change):
         title = f"{subject} is not known"
     elif change and best.change_low[-1] <= 0 <= best.change_high[-1]:
-        title = f"{subject} does not clearly move from {end - change:.2g}"
+        title = f"{subject} does not clearly move from {short_number(end - change, 2)}"
     else:
         moves = canvas.from_to(end - change, end)
         title = f"{subject} {moves} in the best of {forecast.best_of.points[-1]:g}"

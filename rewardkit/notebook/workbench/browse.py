@@ -51,7 +51,6 @@ ROW_ORDERS = (
     "reward, highest first",
     "reward, lowest first",
     "advantage",
-    "spread of the group",
     "length",
     "log",
 )
@@ -75,7 +74,6 @@ class Filter:
     column: str = ""
     value: str = ""
     order: str = ROW_ORDERS[0]
-    one_a_group: bool = False
 
 
 @dataclass(eq=False)
@@ -101,9 +99,6 @@ class Sieve:
             mask &= self._find_text(wanted.text, mask)
         rows = np.flatnonzero(mask)
         rows = rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
-        if wanted.one_a_group:
-            _, first = np.unique(scores.groups[rows], return_index=True)
-            rows = rows[np.sort(first)]
         return rows
 
     def _of_kind(self, wanted: Filter) -> Mask:
@@ -184,10 +179,6 @@ class Sieve:
             keys = self._lengths
         elif order == "advantage":
             keys = figures.advantages
-        elif order == "spread of the group":
-            keys = np.full(len(figures.rewards), np.nan)
-            for view in self.bench.views:
-                keys[view.rows] = (view.stats.high - view.stats.low)[view.groups]
         elif order == "reward, lowest first":
             keys = -figures.rewards
         else:
@@ -313,19 +304,15 @@ class Browse(Panel):
         """Say how many rows pass, and which of them the list shows."""
         count = len(self.rows)
         total = len(self.bench.scored)
-        noun = "completions"
         if not count:
             right = self.bench.right[0]
             is_unknown = not {0.0, 1.0} <= set(right.tolist())
             if is_unknown and self.filter.kind in (WRONG_BUT_PAID, RIGHT_BUT_UNPAID):
                 return RIGHT_IS_UNKNOWN
             return NO_COMPLETION
-        if self.filter.one_a_group:
-            total = len(self.bench.rows_of_group)
-            noun = "groups, each by its first completion"
-        text = f"{count:,} of {total:,} {noun}"
+        text = f"{count:,} of {total:,} completions"
         if count == total:
-            text = f"{count:,} {noun}"
+            text = f"{count:,} completions"
         if count > LISTED_AT_A_TIME:
             first = self._page * LISTED_AT_A_TIME
             last = min(first + LISTED_AT_A_TIME, count)

@@ -1,20 +1,21 @@
-"""The tab Cases: a matrix of all cases; and the form that makes a case in Browse."""
+"""The tab Cases: what of the cases is missed; and the form that makes a case."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rewardkit.errors import InputError
-from rewardkit.findings import NAMED, most
-from rewardkit.html.excerpts import one_line
-from rewardkit.html.markup import number
+from rewardkit.findings import NAMED, counted, most
+from rewardkit.html.blocks import Action, Block, Quote, Table
+from rewardkit.html.excerpts import UserText, one_line
+from rewardkit.html.pages import Page, Point
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
-from rewardkit.scoring.cases import EXPECTED_STATUSES, OWN_KEYS, Case, Expected
-from rewardkit.scoring.check import CheckResult, Miss, components_of
+from rewardkit.scoring.cases import EXPECTED_STATUSES, OWN_KEYS, Case
+from rewardkit.scoring.check import CheckResult
 from rewardkit.scoring.outcomes import STATUSES
 
 REWARD = "reward"
@@ -194,45 +195,33 @@ def read_expected(text: str) -> Any:
     return value
 
 
-# --- the matrix
+# --- all cases
 
-MOST_CASES = 100  # in the matrix at a time
-LONGEST_IN_MATRIX = 160  # characters of a completion
-CASE_KINDS = {"all": "all", "missed": "missed only", "passed": "passed only"}
-Misses = dict[str, Miss]
-"""Component -> its missed expectation, of one case."""
+MOST_CASES = 100  # that pass, listed
+LONGEST_MISSED = 330  # characters of the completion of a missed case
 
 
-class CaseMatrix(Panel):
-    """A row a case, a column a component: what is met and what is missed."""
+class Cases(Panel):
+    """What of the cases is missed, with a way to the completion, and what passes."""
 
     title = "Cases"
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.result: CheckResult | None = None
-        self.filter = {"show": "all", "text": ""}
         self.message = Message()
-        self.table = html("rewardkit-cases-table")
-        self.controls = html("rewardkit-cases-controls")
-        panes = (self.controls, self.message.widget, self.table)
+        again = render(
+            "do",
+            ["check"],
+            "Run again",
+            "check the reward against the cases",
+            "rewardkit-cases-again",
+        )
+        self.page = html("rewardkit-cases-page")
+        panes = (html("rewardkit-cases-bar", again), self.message.widget, self.page)
         self.widget = stack(*panes, mark="rewardkit-cases")
-        bench.commands |= {
-            "check": self.again,
-            "cases": self.ask,
-            "open-case": self._open,
-        }
+        bench.commands |= {"check": self.again, "open-case": self._open}
         bench.observe(self.changed, ["variant", "revised", "cases_written"])
-        self.draw_controls()
-
-    def draw_controls(self) -> None:
-        """Draw the filter of the cases."""
-        self.controls.value = render("cases_controls", CASE_KINDS, self.filter)
-
-    def ask(self, name: str, value: str) -> None:
-        """Show only the cases that a control asks for."""
-        self.filter[name] = value
-        self._draw()
 
     def again(self) -> None:
         """Read the cases again, and check the reward against them."""
@@ -255,13 +244,11 @@ class CaseMatrix(Panel):
             self.message.warn(self._summarize(self.result))
         else:
             self.message.tell(self._summarize(self.result))
-        self._draw()
+        self._show(self.result)
 
     def _summarize(self, result: CheckResult) -> str:
         """Say how many cases passed, where they are from, and what is left out."""
         summary = f"{result.passed} of {len(result.cases)} cases passed"
-        if result.failed:
-            summary += f", {result.failed} missed"
         path = self.bench.cases_path
         listed = len(self.bench.listed_cases)
         if path and listed:
@@ -276,91 +263,46 @@ class CaseMatrix(Panel):
             )
         return f"{summary}."
 
-    def _draw(self) -> None:
-        if self.result is None:
-            self.table.value = ""
-            return
-        misses: dict[str, Misses] = {}
-        for miss in self.result.misses:
-            misses.setdefault(miss.case, {})[miss.what] = miss
-        cases = []
-        for at, case in enumerate(self.result.cases):
-            if self._is_asked_for(case, case.name in misses):
-                cases.append((at, case))
-        cases.sort(key=lambda item: item[1].name not in misses)  # missed ones first
-        expected = components_of(self.result.cases)
-        names = [name for name in self.bench.reward.names if name in expected]
-        if any(case.reward is not None for case in self.result.cases):
-            names.insert(0, REWARD)
-        rows = []
-        for at, case in cases[:MOST_CASES]:
-            rows.append(_matrix_row(at, case, misses.get(case.name, {}), names))
-        self.table.value = render("matrix", names, rows, len(cases) - len(rows))
+    def _show(self, result: CheckResult | None) -> None:
+        missed: list[Block] = []
+        passed = []
+        for at, case in enumerate(result.cases if result is not None else ()):
+            outcome = self._describe_misses(case)
+            completion = str(case.columns.get("completion", ""))
+            button = Action("Open in Browse", ["open-case", at])
+            if outcome:
+                quote = Quote("", completion, {}, LONGEST_MISSED)
+                point = Point("high", case.name, outcome, case.why, "", [quote])
+                missed.append(replace(point, actions=[button]))
+            else:
+                passed.append((case.name, UserText(completion), case.why))
+        header = ("case", "completion", "why")
+        caption = f"{counted(len(passed), 'case')} passed"
+        table = Table(caption, header, passed, most=MOST_CASES)
+        self.page.value = render("cards", "", Page("", [*missed, table]).body)
 
-    def _is_asked_for(self, case: Case, is_missed: bool) -> bool:
-        show = self.filter["show"]
-        text = self.filter["text"].casefold()
-        if show != "all" and is_missed != (show == "missed"):
-            return False
-        texts = (case.name, case.columns.get("completion", ""), case.why)
-        return any(text in str(item).casefold() for item in texts)
+    def _describe_misses(self, case: Case) -> str:
+        """Say what a case expects that the reward does not give; "" where it passes."""
+        misses = []
+        if self.result is not None:
+            misses = [miss for miss in self.result.misses if miss.case == case.name]
+        sentences = [f"{miss.what} {miss.got}, not {miss.expected}" for miss in misses]
+        for miss in misses[:1]:
+            texts = [f"{name} = {value!r}" for name, value in miss.fields.items()]
+            if texts:
+                sentences.append(f"fields: {one_line(', '.join(texts), 160)}")
+        return "; ".join(sentences)
 
     def _open(self, at: int) -> None:
         if self.result is None or not 0 <= at < len(self.result.cases):
             return
         case = self.result.cases[at]
-        misses = [miss for miss in self.result.misses if miss.case == case.name]
-        outcome = "It gives what is expected."
-        if misses:
-            outcome = f"Missed: {'; '.join(map(_describe_miss, misses))}"
+        missed = self._describe_misses(case)
+        outcome = f"Missed: {missed}." if missed else "It gives what is expected."
         about = f"Case {case.name}: {outcome} {case.why}".strip()
         proposed = {"name": case.name, "why": case.why}
-        for name, expected in _expectations(case).items():
+        for name, expected in case.scores.items():
             proposed[name] = expected.written
+        if case.reward is not None:
+            proposed[REWARD] = case.reward.written
         self.bench.open(Opened(None, case.columns, about, proposed))
-
-
-def _expectations(case: Case) -> dict[str, Expected]:
-    """Return what a case expects, by component."""
-    if case.reward is None:
-        return dict(case.scores)
-    return {REWARD: case.reward, **case.scores}
-
-
-def _matrix_row(
-    at: int, case: Case, misses: Misses, names: Sequence[str]
-) -> dict[str, Any]:
-    remarks = list(map(_describe_miss, misses.values()))
-    for miss in list(misses.values())[:1]:
-        if miss.fields:
-            texts = [f"{name} = {value!r}" for name, value in miss.fields.items()]
-            remarks.append(f"fields: {one_line(', '.join(texts), LONGEST_IN_MATRIX)}")
-    expected = _expectations(case)
-    return {
-        "at": at,
-        "name": case.name,
-        "missed": bool(misses),
-        "cells": [_cell(name, expected.get(name), misses.get(name)) for name in names],
-        "remark": "; ".join(remarks) or case.why,
-        "text": one_line(case.columns.get("completion", ""), LONGEST_IN_MATRIX),
-        "truth": one_line(case.columns.get("ground_truth", "-"), LONGEST_IN_MATRIX),
-        "why": case.why,
-    }
-
-
-def _describe_miss(miss: Miss) -> str:
-    return f"{miss.what} {miss.got}, not {miss.expected}"
-
-
-def _cell(
-    name: str, expected: Expected | None, miss: Miss | None
-) -> tuple[str, str, str]:
-    """Return the kind of a cell, its text, and its title under the mouse."""
-    if expected is None:
-        return "none", "", f"{name}: nothing is expected"
-    title = f"{name}: {expected.written} is expected"
-    if miss is None:
-        return "good", "\u2713", f"{title}, and it is"
-    got = number(miss.got)
-    short = miss.status.get(name, "unscored") if miss.reason else got
-    return "high", f"\u2717 {short}", f"{title}, it gives {got}"

@@ -170,8 +170,7 @@ class Compose(Panel):
         try:
             code = Writer(Path.cwd()).file(self.bench.reward)
         except RewardError as error:
-            reason = f"# It cannot be written as a file: {error}"
-            code = f"{reason}\nreward = {self.bench.variant.line}\n"
+            code = f"# It cannot be written as a file: {error}\n"
         self.written.value = render("copied", code)
 
     # what it shows

@@ -19,14 +19,14 @@ from IPython.display import HTML
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import percent
+from rewardkit.findings import counted, percent
 from rewardkit.html import markup
 from rewardkit.notebook import tiles
 from rewardkit.notebook.scorecard import Scorecard
 from rewardkit.notebook.tiles import Tile, unknown
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
-from rewardkit.notebook.workbench.cases import CaseMatrix
+from rewardkit.notebook.workbench.cases import Cases
 from rewardkit.notebook.workbench.compose import Compose, live
 from rewardkit.notebook.workbench.findings import Findings, Probes
 from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, render, stack
@@ -92,7 +92,7 @@ class Workbench:
         )
         if cases is not None:
             self._bench.cases()
-        tabs: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
+        tabs: tuple[Any, ...] = (Compose, Browse, Cases, Probes, Findings)
         self._panels: list[Panel] = [tab(self._bench) for tab in tabs]
         self._bench.commands["show"] = self._draw_controls
         self._standing = Standing(self._bench)
@@ -115,11 +115,6 @@ class Workbench:
             CasesError: the file cannot be read.
         """
         return self._bench.cases()
-
-    @property
-    def line(self) -> str:
-        """Return code that makes this reward of the one called ``reward``."""
-        return str(self._bench.variant.line)
 
     @property
     def flagged(self) -> list[Any]:
@@ -162,7 +157,7 @@ class Workbench:
 
     def __repr__(self) -> str:
         rows = len(self.scores)
-        return f"Workbench of {self.reward.name!r} on {rows} rollouts: {self.line}"
+        return f"Workbench of {self.reward.name!r} on {counted(rows, 'rollout')}"
 
 
 class Standing:

@@ -14,7 +14,6 @@ from rewardkit.html import cards, markup
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pages import Page
-from rewardkit.html.pictures import RIGHTNESS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import render
 from rewardkit.primitives.extract import Span
@@ -32,7 +31,8 @@ LONGEST_COMPLETION = 12_000
 LONGEST_TURN = 4_000
 LONGEST_VALUE = 200  # characters of another column
 LONGEST_LISTED = 90  # characters of a completion in the list
-MOST_IN_STRIP = 16  # siblings in the strip of a line
+RIGHTNESS = {1.0: "right", 0.0: "wrong"}
+"""Kind of a completion by its label; any other is "open"."""
 MOST_BLOCKS = 48  # siblings as blocks; of larger groups those around the open one
 RIGHT_WORDS = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
 IN_PLACE = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
@@ -46,14 +46,12 @@ def line(bench: Bench, row: int) -> dict[str, Any]:
     """Return a line of the list: reward, right or wrong, beginning, and siblings."""
     mark, _, word = RIGHT_WORDS.get(float(bench.right[0][row]), "").partition(" ")
     text = str(bench.scored.table["completion"].iloc[row])
-    blocks = zip(*_blocks(bench, around(bench, row, MOST_IN_STRIP)), strict=True)
     return {
         "row": row,
         "reward": _figure(bench.figures.rewards[row]),
         "mark": mark,
         "word": word,
         "text": one_line(text[:400])[:LONGEST_LISTED] or "(nothing)",
-        "strip": markup.html_of(strip_svg(blocks)),
         "flagged": row in bench.flagged,
     }
 

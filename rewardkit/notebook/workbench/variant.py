@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,7 +26,7 @@ class Variant:
 
     `aggregation` is "" for a route, whose parts keep their own. `base` are the scores
     that these are settings of: those that all starts from, or those that a change of a
-    function gave, which `code` makes of "reward".
+    function gave.
     """
 
     base: Scores
@@ -35,10 +34,9 @@ class Variant:
     gates: Mapping[str, Gate | None]
     aggregation: str
     training: Training
-    code: str = "reward"
 
     @classmethod
-    def of(cls, base: Scores, training: Training, code: str = "reward") -> Variant:
+    def of(cls, base: Scores, training: Training) -> Variant:
         """Return the settings with which a reward was scored."""
         reward = base.reward
         gates: dict[str, Gate | None] = {}
@@ -49,7 +47,7 @@ class Variant:
                 if _is_movable(item.gate):
                     gates[item.name] = item.gate
         weights = dict(reward.weights)
-        return cls(base, weights, gates, aggregation, training, code)
+        return cls(base, weights, gates, aggregation, training)
 
     @property
     def is_routed(self) -> bool:
@@ -78,31 +76,6 @@ class Variant:
             reward = replace(reward, aggregation=self.aggregation)
         return reward.reweigh({name: self.weights[name] for name in reward.weights})
 
-    @property
-    def line(self) -> str:
-        """Return code that makes this reward of the first one, called ``reward``."""
-        start = self.base.reward
-        code = self.code
-        weights = {}
-        for name, weight in self.weights.items():
-            if weight != start.weights[name]:
-                weights[name] = weight
-        if weights:
-            code += f".reweigh({weights})"
-        options = []
-        if self.aggregation and self.aggregation != start.aggregation:
-            options.append(f"aggregation={self.aggregation!r}")
-        if self.moved:
-            gates = []
-            for name, gate in self.moved.items():
-                gates.append(f"{name!r}: rk.{gate!r}" if gate else f"{name!r}: None")
-            gate_of_item = f"{{{', '.join(gates)}}}.get(item.name, item.gate)"
-            item = f"dataclasses.replace(item, gate={gate_of_item})"
-            options.append(f"components=[{item} for item in {code}.components]")
-        if not options:
-            return code
-        return f"dataclasses.replace({code}, {', '.join(options)})"
-
     def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
         """Return the settings after a change of the reward with these `scores`.
 
@@ -117,13 +90,7 @@ class Variant:
                 gates[name] = options["gate"]
         if gates and len(gates) == len(change.components) and not self.is_routed:
             return replace(self, gates={**self.gates, **gates})
-        code = change.line(scores.reward).replace("scores.", "reward.", 1)
-        if code.startswith("rk.Component("):
-            code = f"replace(reward, components=[*reward.components, {code}])"
-        code = re.sub(r"(?<![\w.])(?=replace\()", "dataclasses.", code)
-        if self.line != "reward":
-            code = f"(lambda reward: {code})({self.line})"
-        return Variant.of(applied(change, scores, part), self.training, code)
+        return Variant.of(applied(change, scores, part), self.training)
 
 
 def _is_movable(gate: Gate | None) -> bool:
