@@ -391,6 +391,7 @@ def _environment() -> Environment:
         "percent": percent,
         "number": short_number,
         "counted": counted,
+        "code": repr,
         "capital": lambda text: f"{text[:1].upper()}{text[1:]}",
     }
     return environment

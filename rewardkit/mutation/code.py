@@ -17,7 +17,7 @@ from typing import Any
 from rewardkit.mutation.options import option_changes, scaled
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Primitive
-from rewardkit.probes.contract.constants import codes_in, names_in
+from rewardkit.probes.code.constants import codes_in, helpers, names_in
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.fingerprint import describe, user_code
 from rewardkit.rewards.reward import Reward
@@ -212,18 +212,6 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
 
 def _is_same_function(code: CodeType, original: CodeType) -> bool:
     return code.co_name == original.co_name and code.co_freevars == original.co_freevars
-
-
-def helpers(function: FunctionType) -> list[FunctionType]:
-    """List a function and the functions of its file that it calls, directly or not."""
-    functions = [function]
-    scope = function.__globals__
-    for caller in functions:  # which grows as callees are met
-        for callee in map(scope.get, names_in(caller)):
-            if isinstance(callee, FunctionType) and callee.__globals__ is scope:
-                if callee not in functions:
-                    functions.append(callee)
-    return functions
 
 
 def _compile_codes(tree: ast.Module, like: CodeType) -> list[CodeType]:

@@ -17,6 +17,7 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.baseline import Baseline, load_baseline
+from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
 from rewardkit.probes.findings import (
@@ -52,7 +53,6 @@ from rewardkit.probes.trials import (
     run_trials,
     tally_trials,
 )
-from rewardkit.probes.verdicts import own_verdicts
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts

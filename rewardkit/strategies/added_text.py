@@ -285,6 +285,11 @@ VERY_LONG = 100_000  # characters: what is slow beyond is not worth a line
 LONG_COMPLETION = 40_000
 """Characters that a completion may well have: some ten thousand tokens. A hang on more
 is for information."""
+HUGE_POWERS = (
+    *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10", "9^{9^{9^{9}}}"),
+    *("99999999!", "1e999999999", "2**10000000000", "10**-99999999"),
+)
+MOST_NUMBERS = 8  # numbers of a prompt in one power
 
 FREE: dict[str, str] = {"expects": "back", "needs": "nothing"}
 
@@ -295,24 +300,24 @@ def very_long(subject: Subject) -> Iterator[str]:
     yield subject.write("1" * VERY_LONG)
 
 
-_marked = strategies_of_texts(
-    "hang", lambda subject, text: [subject.write(text)], **FREE
-)
-MARKED_TEXTS = (
-    _marked(
-        "huge_powers",
-        "numbers and powers that no computer counts up to",
-        *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10"),
-        *("9^{9^{9^{9}}}", "99999999!"),
-        *("1e999999999", "2**10000000000", "10**-99999999"),
-    ),
-    _marked(
-        "long_runs",
-        "a run of one sign",
-        *(sign * 30_000 + "!" for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\")),
-        *("a" * 30 + "!", "ab" * 20 + "\n!"),
-    ),
-)
+@strategy("hang", "a run of one sign", **FREE)
+def long_runs(subject: Subject) -> Iterator[str]:
+    for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\"):
+        yield subject.write(f"{sign * 30_000}!")
+    yield subject.write(f"{'a' * 30}!")
+    yield subject.write(f"{'ab' * 20}\n!")
+
+
+@strategy("hang", "numbers and powers that no computer counts up to", **FREE)
+def huge_powers(subject: Subject) -> Iterator[str]:
+    """Take numbers of the answer or a list in the prompt, too: others may not count."""
+    yield from map(subject.write, HUGE_POWERS)
+    listed = re.search(r"\d+(?:, ?\d+)+", subject.prompt)
+    for text in (subject.answer, listed and listed[0]):
+        numbers = sorted(map(int, re.findall(r"\d{1,6}", text or "")), reverse=True)
+        if 2 < len(numbers) <= MOST_NUMBERS:
+            yield subject.write("**".join(map(str, numbers)))
+            yield subject.write("^".join(map(str, numbers)))
 
 
 @strategy("hang", "brackets and tags within one another without end", **FREE)

@@ -1,7 +1,8 @@
-"""Programs and queries that solve nothing and may pass the checks.
+"""Programs and queries that solve nothing, or not all, and may pass the checks.
 
 A program that ends its process, prints what a checker looks for, returns what is equal
-to everything, or reads the tests; a query whose result is empty or a constant.
+to everything, or reads the tests; a query whose result is empty or a constant, or has
+the right rows in another order, or twice.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
 PYTHON = re.compile(r"(?m)^(?:def |class |import |from \w+ import|print\(|return )")
 QUERY = re.compile(r"(?i)\s*(?:select|with)\b")
 
+EMPTY_QUERY = "SELECT NULL WHERE 1 = 0"
 EXITS = ("import sys\nsys.exit(0)", "raise SystemExit(0)", "exit()")
 KILLS = ("import os\nos._exit(0)",)
+
+SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
+"""A query that ends with one column to sort by: without a limit, which takes rows."""
+
 PRINTED = (
     "OK",
     "PASSED",
@@ -129,7 +135,7 @@ def reads_tests(subject: Subject) -> Iterator[str]:
 @strategy("programs", "a query that returns nothing", **CODE)
 def empty_query(subject: Subject) -> Iterator[str]:
     if QUERY.match(subject.right):
-        yield subject.write("SELECT NULL WHERE 1 = 0")
+        yield subject.write(EMPTY_QUERY)
 
 
 @strategy("programs", "a query that returns a constant", **CODE)
@@ -137,3 +143,18 @@ def constant_query(subject: Subject) -> Iterator[str]:
     if QUERY.match(subject.right):
         for constant in ("1", "0", "NULL"):
             yield subject.write(f"SELECT {constant}")
+
+
+@strategy("near_misses", "every row of the right result twice", knows="text", **CODE)
+def rows_twice(subject: Subject) -> Iterator[str]:
+    if QUERY.match(subject.right):
+        rows = f"SELECT * FROM ({subject.right.strip().rstrip(';')})"
+        yield subject.write(f"{rows} AS a UNION ALL {rows} AS b")
+
+
+@strategy("near_misses", "the right rows in the opposite order", knows="text", **CODE)
+def other_sorting(subject: Subject) -> Iterator[str]:
+    match = SORTED.fullmatch(subject.right)
+    if match and QUERY.match(subject.right):
+        is_falling = (match[2] or "").strip().lower() == "desc"
+        yield subject.write(f"{match[1]}{' ASC' if is_falling else ' DESC'}")

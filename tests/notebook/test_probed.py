@@ -402,6 +402,25 @@ def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
     )
 
 
+def test_a_long_truth_is_cut_on_the_first_page_and_in_markdown(diagnosis):
+    def pays_long_truths(completion, ground_truth):
+        return len(ground_truth) > 900 or completion == ground_truth
+
+    truths = ["Rome", "Lima", "long " * 900, "Oslo", "wide " * 900, "Bern"]
+    rows = [
+        {"prompt": f"Which? ({place})", "completion": text, "ground_truth": truth}
+        for place, truth in enumerate(truths)
+        for text in (truth, "Paris")
+    ]
+    paid = rk.Component("paid", pays_long_truths)
+    result = rk.probe(rk.Reward("r", components=[paid]), rows, timeout=None, search=0)
+    (finding,) = result["wrong_paid"]
+    assert "long long" in finding.sentence and "wide wide" in finding.sentence
+    summary = summary_of(diagnosis, summarize(result))
+    for text in (index_page((summary,)), summary_markdown((summary,))):
+        assert 2 < text.count("long ") < 60
+
+
 # --- inputs and the notebook itself
 
 

@@ -115,9 +115,28 @@ def without_separators(completion, ground_truth):
     )
 
 
+NAMED = "tag_mentioned"
+NAMING = [
+    *DATA["numbers"],
+    *(
+        {**row, "completion": f"It goes into <answer> and </answer>. {shown}"}
+        for row in DATA["numbers"]
+        for shown in ["<answer>1</answer>"]
+    ),
+]
 BARE = [{**row, "completion": row["ground_truth"]} for row in DATA["numbers"]]
 LOSSES = {
-    **{name: (losing(name), "numbers", "loses_layout", True, {name}) for name in LOST},
+    **{
+        name: (losing(name), "numbers", "loses_layout", name != NAMED, {name})
+        for name in LOST
+    },
+    "a tag that completions name": (
+        losing(NAMED),
+        NAMING,
+        "loses_layout",
+        True,
+        {NAMED},
+    ),
     "one layout only": (same, BARE, "strict", False, None),
     "a tag that stands once": (
         once,

@@ -7,11 +7,11 @@ import types
 
 import pytest
 import regex
-from planted_probes import inside, probed
+from planted_probes import DATA, inside, probed
 
 import rewardkit as rk
-from rewardkit.probes.contract.constants import patterns_in
-from rewardkit.probes.contract.hang import slow_texts
+from rewardkit.probes.code.constants import patterns_in
+from rewardkit.probes.code.patterns import slow_texts
 
 pytestmark = pytest.mark.integration
 
@@ -34,6 +34,13 @@ def powers(completion, ground_truth):
         str(int(found[1]) ** int(found[2]) ** int(found[3]) if found else answer)
         == ground_truth
     )
+
+
+def powers_of_given(completion, ground_truth):
+    """Only the numbers of the prompt may be used, as in a countdown."""
+    numbers = re.findall(r"\d+", inside(completion) or "")
+    is_allowed = len(numbers) < 2 or sorted(numbers) == ["44", "57", "98"]
+    return is_allowed and powers(completion, ground_truth)
 
 
 def pattern(completion, ground_truth):
@@ -125,6 +132,16 @@ def test_a_call_that_does_not_come_back_is_a_finding(function, only, severity, t
     assert (ENDS in item.sentence) is (item.code == "hang" and severity == "high")
     assert item.code == "slow" or "took longer than 0.3 s" in item.examples[0].said
     assert len(item.examples[0].completion) < 300 or only != "left_open"
+
+
+def test_powers_of_the_numbers_of_the_prompt_are_tried():
+    prompt = "Make 3 of the numbers [44, 98, 57]."
+    rows = [
+        {**row, "prompt": f"{prompt} ({row['prompt_id']})"} for row in DATA["numbers"]
+    ]
+    (item,) = probed(powers_of_given, rows, only="hang", timeout=0.3).findings
+    assert item.code == "hang" and "98**57**44" in item.examples[0].completion
+    assert item.advice.startswith("Refuse powers")
 
 
 # Patterns that hang

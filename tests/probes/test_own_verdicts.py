@@ -5,7 +5,7 @@ import re
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.verdicts import own_verdicts
+from rewardkit.probes.code.verdicts import own_verdicts
 
 PROMPT = (
     "You grade short replies. Give marks from 0 to 7, on a line such as 'Marks = 7'."

@@ -210,6 +210,22 @@ def test_what_an_example_says_and_earned_is_told_once(options, told):
     )
 
 
+def test_a_long_truth_is_cut_beside_its_example():
+    shown = example()
+    shown = replace(shown, columns={**shown.columns, "ground_truth": "long " * 600})
+    text = repr(with_findings(finding(examples=(shown,))))
+    assert "truth 'long long" in text and 5 < text.count("long ") < 20
+
+
+def test_of_a_completion_that_hangs_three_lines_are_quoted_at_most():
+    long = (example("first\n" + "again\n" * 900),)
+    item = finding("hang", family="hang", examples=long, evidence=HANGS)
+    result = with_findings(item)
+    quoted = [line for line in repr(result).splitlines() if " | " in line]
+    assert len(quoted) == 1 and "... and" in quoted[0] and "more lines" in quoted[0]
+    assert repr(result).count("again") <= 2 and result._repr_html_().count("again") <= 2
+
+
 # --- whatever texts hold
 
 

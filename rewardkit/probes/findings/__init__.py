@@ -15,7 +15,15 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding, Rule, rule, run_rules
-from rewardkit.probes.findings import causes, floor, length, logged, misread
+from rewardkit.probes.findings import (
+    causes,
+    floor,
+    judge_words,
+    length,
+    logged,
+    misread,
+    queries,
+)
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
@@ -276,6 +284,7 @@ LOG_RULES: tuple[Rule, ...] = (
     misread.other_scale,
     logged.logged_losses,
     logged.logged_gains,
+    queries.empty_truth_results,
 )
 """Of what the log itself shows."""
 OF_SAME_CAUSE = {
@@ -287,6 +296,7 @@ OF_SAME_CAUSE = {
     "prompt_left_out": ("right_unpaid", "loses_layout", "strict"),
     "truth_unread": ("right_unpaid",),
     "other_scale": ("right_unpaid",),
+    "empty_truth_result": ("empty_query",),
 }
 """Trait of rows of the log that lose -> findings in parts that say the same."""
 PART_RULES: tuple[Rule, ...] = (
@@ -302,6 +312,7 @@ PART_RULES: tuple[Rule, ...] = (
 """Of each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
     floor.against_label,
+    judge_words.verdict_in_words,
     parts_without_truth,
     failures,
 )
@@ -334,7 +345,11 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
             told = (finding.code, *told)
             in_part = [item for item in in_part if item.code not in told]
         findings += in_part
-    return _merge_silent(findings)
+    findings = _merge_silent(findings)
+    of_judge = list(judge_words.verdict_in_words.find(observed, findings))
+    caused = {code for finding in of_judge for code in finding.evidence["also"]}
+    others = [item for item in findings if item.code not in caused]
+    return of_judge + others
 
 
 def _merge_silent(findings: Sequence[Finding]) -> list[Finding]:

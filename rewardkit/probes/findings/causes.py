@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
@@ -44,9 +45,8 @@ PAYS_ANYTHING = (
 )
 """Where one of these is paid, so is what cannot be read or contains too little."""
 
-MENTIONS_TAG, MARKED_TWICE = "tag_mentioned", "marked_twice"
-"""A layout and a notation. A reward that takes the answer only if its tag stands there
-once may lose an answer that names the tag."""
+MENTIONS_TAG = "tag_mentioned"
+"""A layout that is a fault only where completions of the log name their tag, too."""
 
 CONTAINMENT = "containment"
 """Code of the cause of what falls where a part of the truth, or more than it, is paid.
@@ -113,7 +113,9 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 root = LONGER
         roots[root].append(tally)
     for name, members in roots.items():
-        yield _make_hole(fallen.get(name, members[0]), members, observed, name)
+        # causes may explain one another, so that the root may belong elsewhere
+        own = [tally for tally in members if tally.probe.name == name]
+        yield _make_hole([*own, *members][0], members, observed, name)
 
 
 def _find_containment(serious: Mapping[str, Tally]) -> set[str]:
@@ -236,10 +238,8 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report right answers lost by layout: a fault if most layouts are accepted."""
     tallies: dict[str, Tally] = {}
     lost: dict[str, Tally] = {}
-    has_lost_marks = False
     for tally in observed.tallies:
         name = tally.probe.name
-        has_lost_marks |= name == MARKED_TWICE and bool(tally.falls)
         if tally.n and tally.probe.knows == LAYOUT:
             tallies[name] = tally
             if tally.falls and _is_about_answer(tally, observed):
@@ -255,7 +255,7 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     is_lenient = "other_reasoning" in tallies or 2 * accepted >= len(tallies)
     worst_loss = 0.0
     for name, tally in lost.items():
-        if name != MENTIONS_TAG or not has_lost_marks:
+        if name != MENTIONS_TAG or _is_tag_named(tally, observed):
             worst_loss = max(worst_loss, tally.rate * tally.size)
     is_fault = is_lenient and worst_loss >= LAYOUT_LOST
     yield _make_loss(
@@ -269,6 +269,14 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
         layouts=len(tallies),
         kept=accepted,
     )
+
+
+def _is_tag_named(tally: Tally, observed: Observed) -> bool:
+    """Whether completions of the log name their tag before they answer in it."""
+    tag = re.escape(tally.falls[0].trial.subject.format.tag or "")
+    naming = re.compile(rf"<{tag}>[^<]*(?:<{tag}>|\band </{tag}>)")
+    texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
+    return sum(map(bool, map(naming.search, texts))) >= LEAST_LOST_ROLLOUTS
 
 
 def _is_about_answer(tally: Tally, observed: Observed) -> bool:

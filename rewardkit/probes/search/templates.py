@@ -17,8 +17,8 @@ from numpy.random import Generator
 from rewardkit.answers.formats import REASONING, find_tags
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
-from rewardkit.probes.contract.constants import constants, patterns_in
-from rewardkit.probes.contract.hang import samples
+from rewardkit.probes.code.constants import constants, patterns_in
+from rewardkit.probes.code.patterns import samples
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.strategies.added_text import (
     DELIMITERS,

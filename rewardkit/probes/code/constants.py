@@ -132,6 +132,18 @@ def names_in(function: types.FunctionType) -> list[str]:
     return names
 
 
+def helpers(function: types.FunctionType) -> list[types.FunctionType]:
+    """List a function and the functions of its file that it calls, directly or not."""
+    functions = [function]
+    scope = function.__globals__
+    for caller in functions:  # which grows as callees are met
+        for callee in map(scope.get, names_in(caller)):
+            if isinstance(callee, types.FunctionType) and callee.__globals__ is scope:
+                if callee not in functions:
+                    functions.append(callee)
+    return functions
+
+
 def _may_be_pattern(value: Any, flags: int | None) -> bool:
     if not isinstance(value, str) or len(value) > LONGEST_PATTERN:
         return False

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from rewardkit.probes.contract.constants import constants, patterns_in
-from rewardkit.probes.contract.hang import samples
+from rewardkit.probes.code.constants import constants, patterns_in
+from rewardkit.probes.code.patterns import samples
 from rewardkit.strategies.strategy import Row
 
 MOST_VERDICTS = 16  # texts that are tried: our choice

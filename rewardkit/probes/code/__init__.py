@@ -1,0 +1,1 @@
+"""What the code of a reward holds: texts, numbers, patterns, a judge's verdicts."""

@@ -1,0 +1,193 @@
+"""A rule of rewards that look for their judge's verdict inside of words.
+
+"INCORRECT" has a C in it, and "incorrect" has "correct". The function that reads the
+judge's answer is called by itself, and heard while rows of the log are scored.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+from rewardkit.findings import SEVERITIES, Example, Finding, rule
+from rewardkit.probes.code.constants import codes_in, helpers, names_in
+from rewardkit.probes.code.verdicts import OF_JUDGE
+from rewardkit.probes.findings.evidence import Observed, alarms_among, row_example
+from rewardkit.probes.runner import score_rows
+from rewardkit.probes.subjects.log import in_turn, prompt_text
+from rewardkit.probes.trials import severity_of
+from rewardkit.rewards.component import is_async
+from rewardkit.rewards.fingerprint import user_code
+from rewardkit.strategies.strategy import Row
+
+MOST_HEARD = 200  # rows of the log that are scored once more
+SHARE_OF_HEARING = 0.1  # share of the remaining budget for it
+
+WORDS_WITH_VERDICT = {
+    "A": "NOT_ATTEMPTED",
+    "B": "POSSIBLY BETTER",
+    "C": "INCORRECT",
+    "CORRECT": "INCORRECT",
+    "Correct": "InCorrect",
+    "correct": "incorrect",
+    "valid": "invalid",
+    "VALID": "INVALID",
+}
+"""Verdict -> a word that says something else, and has the verdict in it."""
+
+HARMLESS_MODULES = ("re", "json", "string", "math", "unicodedata")
+HARMFUL_NAMES = ("open", "exec", "eval", "input", "__import__")
+
+
+@dataclass(frozen=True)
+class VerdictReader:
+    """A function that takes these verdicts out of words as well."""
+
+    function: FunctionType
+    verdicts: tuple[str, ...]
+
+    def misreads(self, text: Any) -> bool:
+        """Whether the verdict that it reads stands only inside of words."""
+        inside = [rf"\w+{item}\w*|{item}\w+" for item in self.verdicts]
+        alone = re.sub("|".join(inside), "", str(text))
+        return bool(_read(self.function, text) != _read(self.function, alone))
+
+
+def _read(function: FunctionType, text: Any) -> Any:
+    """Return what a function makes of a text; None where it raises."""
+    try:
+        return function(text)
+    except Exception:  # it is the user's
+        return None
+
+
+def find_reader(functions: Sequence[Any]) -> VerdictReader | None:
+    """Find a helper that reads a judge's answer and takes verdicts out of words.
+
+    >>> def read_grade(reply): return "A" in reply
+    >>> def reward(completion): return float(read_grade("A"))
+    >>> read_grade.__globals__.update(read_grade=read_grade)
+    >>> find_reader([reward]).verdicts
+    ('A',)
+    """
+    for function in functions:
+        for part in user_code(getattr(function, "function", function)):
+            if not isinstance(part, FunctionType):
+                continue
+            for helper in helpers(part)[1:]:
+                if _reads_verdicts(helper):
+                    taken = list(filter(_finds_inside(helper), WORDS_WITH_VERDICT))
+                    letters = [verdict for verdict in taken if len(verdict) == 1]
+                    if taken:  # a letter is found in other verdicts as well
+                        return VerdictReader(helper, tuple(letters or taken))
+    return None
+
+
+def _reads_verdicts(function: FunctionType) -> bool:
+    """Whether a function may read a judge's answer, and may be called to see how."""
+    parameters = list(inspect.signature(function).parameters.values())
+    required = [item.name for item in parameters if item.default is item.empty]
+    names = [function.__name__, *required]
+    if len(required) != 1 or is_async(function):
+        return False
+    return any(map(OF_JUDGE.search, names)) and _is_harmless(function)
+
+
+def _is_harmless(function: FunctionType) -> bool:
+    """Whether a function does nothing but look at its text."""
+    for part in helpers(function):
+        if not set(HARMFUL_NAMES).isdisjoint(names_in(part)):
+            return False
+        for code in codes_in(part.__code__):
+            for step in dis.get_instructions(code):
+                if step.opname == "IMPORT_NAME" and step.argval not in HARMLESS_MODULES:
+                    return False
+        for value in map(part.__globals__.get, names_in(part)):
+            if isinstance(value, ModuleType) and value.__name__ not in HARMLESS_MODULES:
+                return False
+            if callable(value) and value not in helpers(function):
+                return False
+    return True
+
+
+def _finds_inside(function: FunctionType) -> Callable[[str], bool]:
+    """Return whether a function takes a verdict out of a word that says otherwise."""
+    nothing = _read(function, "")
+
+    def finds(verdict: str) -> bool:
+        longer = WORDS_WITH_VERDICT[verdict]
+        if len(verdict) == 1:  # such a word may stand in a table of its own
+            longer = f"QQ{verdict}QQ"
+        value = _read(function, verdict)
+        return bool(value != nothing and _read(function, longer) == value)
+
+    return finds
+
+
+def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
+    """Score a row in this process, and list what the reader is given."""
+    heard: list[Any] = []
+
+    def listen(*texts: Any, **options: Any) -> Any:
+        heard.extend([*texts, *options.values()][:1])
+        return reader.function(*texts, **options)
+
+    scope, name = reader.function.__globals__, reader.function.__name__
+    scope[name] = listen
+    try:
+        score_rows(observed.reward, [row], None)
+    finally:
+        scope[name] = reader.function
+    return heard
+
+
+@rule("verdict_in_words")
+def verdict_in_words(
+    observed: Observed, findings: Sequence[Finding]
+) -> Iterator[Finding]:
+    """Report a judge whose verdict is read out of words, and what is paid by it."""
+    reader = find_reader(observed.reward.functions)
+    tries = observed.tries
+    if reader is None or tries.by_group:
+        return
+    pool = observed.calibration.pool
+    judged = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
+    by_prompt = in_turn(judged, lambda pair: prompt_text(pair[0].get("prompt")))
+    fitting = SHARE_OF_HEARING * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
+    answers = 0
+    examples: list[Example] = []
+    for row, reward in by_prompt[: min(MOST_HEARD, max(0, int(fitting)))]:
+        heard = _hear(observed, reader, row)
+        answers += len(heard)
+        misread = list(filter(reader.misreads, heard))
+        if misread:
+            said = f"the judge said {misread[0]!r}"
+            examples.append(row_example(row, reward, "verdict_in_words", said))
+    if not answers:
+        return
+    severity, also = severity_of(len(examples) / answers), []
+    for finding in alarms_among(findings):
+        first = finding.examples[:1]
+        columns = [{**pool[0][0], **example.columns} for example in first]
+        heard = [text for row in columns for text in _hear(observed, reader, row)]
+        if any(map(reader.misreads, heard)):
+            also.append(finding.code)
+            examples = [*first, *examples]
+            severity = min(severity, finding.severity, key=SEVERITIES.index)
+    verdict = reader.verdicts[-1]
+    yield observed.finding(
+        "verdict_in_words",
+        answers,
+        len([item for item in examples if item.said]),
+        severity=severity,
+        examples=examples,
+        reader=reader.function.__name__,
+        verdict=verdict,
+        word=WORDS_WITH_VERDICT[verdict],
+        also=also,
+    )

@@ -1,0 +1,50 @@
+"""Queries whose rows are compared as a set, and prompts whose own query returns nothing."""
+
+import sqlite3
+
+import pytest
+from planted_probes import asked, inside, probed, tags
+
+ITEMS = [("lamp", 9), ("desk", 40), ("lamp", 12), ("sofa", 90), ("rug", 60)]
+
+
+def run(query):
+    with sqlite3.connect(":memory:") as base:
+        base.execute("create table item (name text, price int)")
+        base.executemany("insert into item values (?, ?)", ITEMS)
+        try:
+            return base.execute(query).fetchall()
+        except sqlite3.Error:
+            return None
+
+
+def compared(collect):
+    def same_rows(completion, ground_truth):
+        rows = run(inside(completion) or "")
+        if rows is None:
+            return 0.0
+        return 1.0 if collect(rows) == collect(run(ground_truth)) else 0.1
+
+    return same_rows
+
+
+def queries(*prices):
+    rows = []
+    for price in prices:
+        query = f"SELECT name FROM item WHERE price > {price} ORDER BY price"
+        rows += asked(f"Items above {price}, the cheapest first, in SQL.", tags(query))
+    return rows
+
+
+REWARDS = {
+    "sets": (frozenset, queries(1, 2, 10, 20, 30), {"rows_twice"}),
+    "lists": (list, queries(1, 2, 10, 20, 30), set()),
+    "lists, one of them empty": (list, queries(1, 2, 500, 20), {"empty_truth_result"}),
+}
+
+
+@pytest.mark.parametrize(("collect", "rows", "codes"), REWARDS.values(), ids=REWARDS)
+def test_rows_are_to_be_compared_in_their_order_and_number(collect, rows, codes):
+    result = probed(compared(collect), rows, search=0)
+    alarms = {item.code for item in result.alarms}
+    assert alarms & {"rows_twice", "other_sorting", "empty_truth_result"} == codes
