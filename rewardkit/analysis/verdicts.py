@@ -74,7 +74,7 @@ def find_verdicts(
         levels = _levels(values) if VERDICT_NAME.fullmatch(name) else values[:0]
         if len(levels) == 2:
             return Verdicts(name, values, float(levels[0]))
-    return _read_answers(context.table, groups)
+    return read_answers(context.table, groups)
 
 
 def _levels(values: Floats) -> Floats:
@@ -87,12 +87,20 @@ def rows_to_read(groups: Codes, most: int = MOST_READ_ROWS) -> Mask:
     return np.asarray(groups % step == 0, dtype=bool)
 
 
-def _read_answers(table: pd.DataFrame, groups: Codes) -> Verdicts | None:
-    """Compare stated answers with truths; None where most cannot be read."""
+def read_answers(
+    table: pd.DataFrame, groups: Codes, most: int = MOST_READ_ROWS
+) -> Verdicts | None:
+    """Compare stated answers with truths; None where most cannot be read.
+
+    Args:
+        table: the rollouts, with a `ground_truth`.
+        groups: of the rows, (rows,).
+        most: rows that are read, of whole groups.
+    """
     if "ground_truth" not in table:
         return None
     scores = np.full(len(table), np.nan)
-    places = np.flatnonzero(rows_to_read(groups))
+    places = np.flatnonzero(rows_to_read(groups, most))
     rows = table.iloc[places]
     completions, truths = map(column_values, (rows["completion"], rows["ground_truth"]))
     for place, completion, truth in zip(places, completions, truths, strict=True):

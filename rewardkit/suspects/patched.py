@@ -7,11 +7,9 @@ component that is the task, or the advantage.
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,19 +21,14 @@ from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.statistics import Floats, Mask
+from rewardkit.analysis.verdicts import read_answers
 from rewardkit.analysis.view import ROUNDING, View
-from rewardkit.answers import states_truth
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number
-from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import numeric
-from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-LEAST_READ_SHARE = 0.5
-"""Share of the completions with an answer to compare with the truth. Our choice."""
 LARGEST_FALL = 0.1
 """A completion loses that beats a share of the wrong ones smaller by more than this.
 
@@ -46,11 +39,6 @@ LONGEST_REASON = 120
 """Characters of a reason in a sentence. Our choice."""
 LONGEST_KEPT_COMPLETION = 2_000
 """Characters of a completion in the record. Our choice."""
-LARGEST_GROWTH = 4
-"""Times the rows of one pass that the next may have while their time is learned.
-
-Our choice.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +46,7 @@ class Patched:
     """What another reward gives the same completions.
 
     Of the `rows` that both have, `judged` got a reward from it; `why_not` is the
-    commonest reason against one. `not_tried` were not given to it, `why_not_tried`.
+    commonest reason against one.
 
     Of the `suspects` among them `lower` lose, `earned` had a positive advantage, `earn`
     still have one, and `earn_right` of these are right; `rewards` are their mean
@@ -77,8 +65,6 @@ class Patched:
     rows: int
     judged: int = 0
     why_not: str = ""
-    not_tried: int = 0
-    why_not_tried: str = ""
     suspects: int = 0
     lower: int = 0
     earned: int = 0
@@ -99,12 +85,6 @@ class Patched:
         """Return what it was not tried on and does not judge, and whom it changes."""
         sentences = []
         name = repr(self.reward)
-        if self.not_tried:
-            sentences.append(
-                f"{name} was not tried on {self.not_tried:,} of "
-                f"{self.rows + self.not_tried:,} completions: {self.why_not_tried}. "
-                "Raise the limit, or make it quicker."
-            )
         unjudged = self.rows - self.judged
         if unjudged:
             why = f" (most often: {self.why_not})" if self.why_not else ""
@@ -176,7 +156,6 @@ def measure_patch(
     suspects: Mask,
     right: Rightness,
     *,
-    why_not_tried: str = "",
     seed: int = 0,
 ) -> Patched:
     """Measure what a patched reward does to suspects and to right completions.
@@ -187,7 +166,6 @@ def measure_patch(
         patched: The scores after; rows are matched by `rollout_id`.
         suspects: Which rows of the scores before are suspected.
         right: Which of these are right.
-        why_not_tried: Why rows are missing after; "" where none are.
         seed: Of the bootstrap.
     """
     patched = only_finite(patched)
@@ -232,8 +210,6 @@ def measure_patch(
         rows=len(changes.table),
         judged=int(is_judged.sum()),
         why_not=_commonest_reason(patched, matched.b[~is_judged]),
-        not_tried=len(scores) - len(changes.table) if why_not_tried else 0,
-        why_not_tried=why_not_tried,
         suspects=int(is_suspect.sum()),
         lower=int((is_suspect & loses).sum()),
         earned=int((is_suspect & earned).sum()),
@@ -371,23 +347,24 @@ def judge_rightness(
     """Say which completions are right where there is no label.
 
     Those whose answer is the ground_truth, where that can be read of most; else those
-    with full marks of the component that is the task: the declared primary, or the
-    heaviest where it scores in two levels; else those that earned more than their
-    siblings.
+    with full marks of what says who did the task (`View.verdicts`); else those that
+    earned more than their siblings.
     """
     values = np.full(len(scores), np.nan)
     is_independent = np.zeros(len(scores), dtype=bool)
     reasons = []
     for view in views:
-        right = _by_truth(scores, view.rows)
-        reason = "whose answer is the ground_truth"
-        is_independent[view.rows] = right is not None
-        if right is None:
-            right = _by_full_marks(view)
-            reason = f"with full marks of {view.primary!r}"
-        if right is None:
+        read = read_answers(view.context.table, view.groups, most=len(view))
+        verdicts = read or view.verdicts
+        if verdicts is None:
             right = _is_above(advantages[view.rows], ROUNDING)
             reason = "that earned more than their siblings"
+        else:
+            right = _is_above(verdicts.scores, np.nanmax(verdicts.scores) - ROUNDING)
+            reason = f"with full marks of {verdicts.name!r}"
+            is_independent[view.rows] = not verdicts.is_component
+        if read:
+            reason = "whose answer is the ground_truth"
         values[view.rows] = right
         reasons.append(reason)
     return Rightness(values, " or ".join(dict.fromkeys(reasons)), is_independent)
@@ -396,114 +373,3 @@ def judge_rightness(
 def _is_above(values: Floats, limit: float) -> Floats:
     """Return 1 for values above a limit, else 0; NaN stays."""
     return np.where(np.isnan(values), np.nan, values > limit)
-
-
-def _by_full_marks(view: View) -> Floats | None:
-    """Return who has the highest score of the task; None where that says nothing."""
-    scores, task = view.scores[view.primary], view.components[view.primary]
-    levels = np.unique(scores[~np.isnan(scores)])
-    is_task = task.primary or len(levels) == 2
-    if len(levels) < 2 or task.weight <= 0 or not is_task:
-        return None
-    return _is_above(scores, levels[-1] - ROUNDING)
-
-
-def _by_truth(scores: Scores, rows: NDArray[np.intp]) -> Floats | None:
-    """Return who states the ground_truth; None if few can be read or none is right."""
-    if "ground_truth" not in scores.table:
-        return None
-    completions = column_values(scores.table["completion"].iloc[rows])
-    ground_truths = column_values(scores.table["ground_truth"].iloc[rows])
-    pairs = zip(map(str, completions), ground_truths, strict=True)
-    right = np.array([states_truth(*pair) for pair in pairs], dtype=float)
-    is_read = np.mean(~np.isnan(right)) >= LEAST_READ_SHARE
-    return right if is_read and (right == 1).any() else None
-
-
-# --- scoring within a budget
-
-
-def score_within(
-    reward: Reward,
-    rollouts: Rollouts,
-    suspects: Mask,
-    *,
-    timeout: float | None,
-    budget: float,
-    seed: int = 0,
-    progress: bool = False,
-) -> tuple[Scores, str]:
-    """Score whole groups while `budget` seconds last, at least one group.
-
-    Groups with suspects take turns with the others, drawn with the seed. Passes grow as
-    the time of a row is learned. Where each call of the first pass is late, no other
-    group is tried.
-
-    Returns:
-        The scores, and why rows are missing from them ("" where none are).
-    """
-    groups = _take_turns(rollouts.groups, suspects, seed)
-    started, most_rows = time.monotonic(), 1
-    rows_done: list[int] = []
-    passes: list[Scores] = []
-    while groups and (not passes or len(groups[0]) <= most_rows):
-        rows = groups.pop(0)
-        while groups and len(rows) + len(groups[0]) <= most_rows:
-            rows += groups.pop(0)
-        scores = score(
-            reward,
-            rollouts.select(rows),
-            timeout=timeout,
-            patience=None if passes else 2,
-            progress=progress,
-        )
-        passes.append(scores)
-        if len(passes) == 1 and _is_all_late(scores):
-            return scores, f"each of the first calls took longer than {timeout:g} s"
-        rows_done += rows
-        seconds = time.monotonic() - started
-        rows_left = int(len(rows_done) * (budget - seconds) / seconds)
-        most_rows = min(LARGEST_GROWTH * len(rows), rows_left)
-    reason = ""
-    if groups:
-        seconds_each = (time.monotonic() - started) / len(rows_done)
-        reason = (
-            f"the budget of {budget:g} s was over (a completion takes "
-            f"{seconds_each:.2g} s)"
-        )
-    return _join_passes(passes, rollouts, rows_done), reason
-
-
-def _take_turns(codes: NDArray[np.intp], suspects: Mask, seed: int) -> list[list[int]]:
-    """Return the rows of groups, drawn with the seed, with and without suspects."""
-    groups = pd.Series(range(len(codes))).groupby(codes).agg(list).tolist()
-    np.random.default_rng(seed).shuffle(groups)
-    with_suspects = [rows for rows in groups if suspects[rows].any()]
-    others = [rows for rows in groups if not suspects[rows].any()]
-    turns = []
-    for pair in zip_longest(with_suspects, others):
-        turns += [rows for rows in pair if rows is not None]
-    return turns
-
-
-def _is_all_late(scores: Scores) -> bool:
-    """Return whether every row has a call that was late."""
-    is_late = np.zeros(len(scores), dtype=bool)
-    for name in scores.reward.names:
-        reasons = scores.reasons(name)
-        is_late |= [reason is not None and reason.is_out_of_time for reason in reasons]
-    return bool(is_late.all())
-
-
-def _join_passes(passes: list[Scores], rollouts: Rollouts, rows: list[int]) -> Scores:
-    """Join the scores of several passes; a gate that a pass lacks was open in it."""
-    table = pd.concat([scores.table for scores in passes], ignore_index=True)
-    if "gate/reward" in table:
-        gates = []
-        for scores in passes:
-            gates.append(scores.table.get("gate/reward", np.ones(len(scores))))
-        table["gate/reward"] = np.concatenate(gates)
-    scored = rollouts.select(rows)
-    scored = replace(scored, table=scored.table.reset_index(drop=True))
-    reward = passes[0].reward
-    return Scores(table, reward, scored, passes[0].run).under(reward)

@@ -21,12 +21,12 @@ from rewardkit.analysis.statistics import Floats, Mask, within
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
-from rewardkit.probes.options import BUDGET, check_arguments
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.columns import LOGGED
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.filters import Suspects, filter_suspects
 from rewardkit.suspects.patched import (
@@ -36,7 +36,6 @@ from rewardkit.suspects.patched import (
     measure_patch,
     read_label,
     rows_to_read,
-    score_within,
 )
 from rewardkit.suspects.suspicion import Contrast, Payment, Slice, Suspicion
 
@@ -50,6 +49,8 @@ COLUMNS_WITHOUT_SLICES = (
     "step",
 )
 """Columns that name rows, or are looked at by themselves."""
+MOST_LATE = 2
+"""Late calls of the patched reward after which no more are made. Our choice."""
 MOST_CLEAREST = 5
 """Rows to read first, one for each prompt. Our choice."""
 RIGHT_BY_REWARD = (
@@ -74,7 +75,6 @@ def suspect(
     seed: int = 0,
     alike: float | None = None,
     timeout: float | None = None,
-    budget: float = BUDGET,
     progress: bool = False,
 ) -> Suspicion:
     """Find completions that look like an exploit, and what pays them.
@@ -98,8 +98,6 @@ def suspect(
         seed: Of the bootstrap over prompts.
         alike: The least likeness for `like`, above 0 and up to 1.
         timeout: Seconds for each call of the predicate and of the patched reward.
-        budget: Seconds for the whole patched reward. One group at least is scored, and
-            what was not tried is reported.
         progress: Whether to show a bar.
 
     Raises:
@@ -126,7 +124,6 @@ def suspect(
         )
     check_label(label)
     check_seed(seed)
-    check_arguments(budget=budget)
     settings, scores = Training.of(training), only_finite(scores)
     label = scores.rollouts.label_column(label)
     columns = _choose_columns(scores, by, label)
@@ -156,20 +153,15 @@ def suspect(
             right = Rightness(labels, f"that are right by {label!r}", everywhere)
         if (right.values[~right.is_independent] == 1).any():
             notes.append(RIGHT_BY_REWARD)
-        reason = ""
         if isinstance(patched, Reward):
-            patched, reason = score_within(
+            patched = score(
                 patched,
                 scores.rollouts,
-                mask,
                 timeout=timeout,
-                budget=budget,
-                seed=seed,
+                patience=MOST_LATE,
                 progress=progress,
             )
-        patch = measure_patch(
-            scores, views, patched, mask, right, why_not_tried=reason, seed=seed
-        )
+        patch = measure_patch(scores, views, patched, mask, right, seed=seed)
     if not len(steps):
         notes.append(NO_STEPS)
     weights = [mask.astype(float), np.ones(len(mask))]

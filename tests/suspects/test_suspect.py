@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import time
 from dataclasses import replace
 from functools import cache
 
@@ -301,8 +300,11 @@ def test_another_scale_is_no_loss_and_another_order_is(patch, lost):
     assert len(found.patched.lost) == lost
 
 
-def without(name):
-    return [{key: value for key, value in row.items() if key != name} for row in made()]
+def without(*names):
+    rows = []
+    for row in made():
+        rows.append({key: value for key, value in row.items() if key not in names})
+    return rows
 
 
 def graded(completion):
@@ -310,11 +312,17 @@ def graded(completion):
     return 1.0 if "is 9" in completion else len(completion) / 1000
 
 
-UNTOLD, SEEN = without("ground_truth"), one(lambda completion: "see" in completion)
+UNTOLD = without("ground_truth", "is_right")
+SEEN = one(lambda completion: "see" in completion)
 KNOWN = {
     "truth": (made(), one(graded, "graded"), "whose answer is the ground_truth", 80),
     "no truth": (UNTOLD, SEEN, "with full marks of 'one'", 150),
-    "primary": (UNTOLD, one(graded, primary=True), "with full marks of 'one'", 78),
+    "a column": (
+        without("ground_truth"),
+        one(graded),
+        "with full marks of 'is_right'",
+        80,
+    ),
     "else": (UNTOLD, one(graded), "that earned more than their siblings", 70),
 }
 
@@ -330,9 +338,8 @@ def test_without_a_label_what_is_right_is_known_by(rows, reward, right_by, right
     )
     assert (found.patched.right_by, found.patched.right) == (right_by, right)
     assert found.patched.lost.empty
-    assert any("give a label" in note for note in found.notes) == (
-        "ground_truth" not in right_by
-    )
+    is_by_reward = "'one'" in right_by or "siblings" in right_by
+    assert any("give a label" in note for note in found.notes) == is_by_reward
 
 
 def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_down_first():
@@ -401,42 +408,16 @@ def test_what_a_patch_does_not_judge_is_told_with_the_reason(
     assert json.dumps(to_json(found.record())) and "nan" not in repr(found)
 
 
-def slowly(completion):
-    time.sleep(0.02)
-    return 1.0
-
-
 def endlessly(completion):
     while True:
         pass
 
 
-BUDGETS = [
-    (slowly, {"budget": 0.4}, "completions: the budget of 0.4 s was over"),
-    (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
-    (
-        endlessly,
-        {"timeout": 0.1},
-        "on 156 of 160 completions: each of the first calls took",
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "options", "said"), BUDGETS)
-def test_a_budget_is_spent_on_whole_groups_and_the_rest_is_told(
-    scores, function, options, said
-):
-    patch = suspect(
-        scores, like="39-3", patched=one(function, "slow"), **options
-    ).patched
-    assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
-    assert (
-        patch.rows % 4 == 0 and patch.suspects
-    )  # whole groups, those of suspects among the first
-    assert (
-        patch.sentences[0].startswith("'slow' was not tried on ")
-        and said in patch.sentences[0]
-    )
+def test_a_patch_that_never_answers_is_given_up_and_told(scores):
+    patch = one(endlessly, "slow")
+    found = suspect(scores, like="39-3", patched=patch, timeout=0.1).patched
+    assert found.sentences[0].startswith("'slow' does not judge 160 of 160 completions")
+    assert found.judged == 0 and "0.1 s" in found.sentences[0]
 
 
 # What comes in and out
@@ -510,7 +491,6 @@ BAD = [
         "the predicate asks for 'texts'; these scores have",
     ),
     ({"alike": 0.5}, "alike=0.5 goes with like=, and"),
-    ({"budget": 0}, "budget=0 cannot be used; give seconds above 0"),
     ({"label": "right"}, "the rollouts have no column 'right'"),
     ({"by": "tusk"}, "did you mean 'task'?"),
     ({"seed": -1}, "seed=-1 is not a whole number"),
