@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.before_after import (
-    MOST_CHANGES,
     BeforeAfter,
     before_after,
     in_brackets,
 )
 from rewardkit.analysis.definition_changes import DefinitionChange, definition_changes
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.finding_changes import MOST_CHANGES
 from rewardkit.analysis.forecast import LIMITS, forecast
 from rewardkit.analysis.matching import MatchedRows, match_rows
 from rewardkit.analysis.statistics import Floats
@@ -48,7 +48,6 @@ class EqualKL:
     compared.
     """
 
-    how: str
     kl: Floats
     figures: Mapping[str, Pair]
     notes: tuple[str, ...]
@@ -95,7 +94,7 @@ class Comparison(BeforeAfter):
     @property
     def worst_new(self) -> str | None:
         """Return the highest severity that is new in B; a lost case counts as high."""
-        severities = {item.severity for item in self.new_or_worse}
+        severities = {item.severity for item in self.findings.new_or_worse}
         if self.cases and self.cases["lost"]:
             severities.add("high")
         return min(severities, key=SEVERITIES.index, default=None)
@@ -110,7 +109,7 @@ class Comparison(BeforeAfter):
         words = []
         if self.cases and self.cases["gained"]:
             words.append("gains")
-        elif any(item.severity in GRAVE_SEVERITIES for item in self.better):
+        elif any(item.severity in GRAVE_SEVERITIES for item in self.findings.better):
             words.append("gains")
         if self.worst_new in GRAVE_SEVERITIES:
             words.append("losses")
@@ -130,7 +129,10 @@ class Comparison(BeforeAfter):
                 "fingerprints": scores.reward.record()["fingerprints"],
             }
         a, b = sides["a"]["fingerprints"], sides["b"]["fingerprints"]
-        graded = [{**now.record(), "before": was.severity} for was, now in self.graded]
+        graded = [
+            {**now.record(), "before": was.severity}
+            for was, now in self.findings.graded
+        ]
         plain: dict[str, Any] = to_plain(
             {
                 "verdict": self.verdict,
@@ -150,7 +152,11 @@ class Comparison(BeforeAfter):
                 "advantage_sign_changes": self.advantages,
                 "rank_agreement": self.ranks,
                 "group_signal": self.signal,
-                "findings": {"new": self.new, "gone": self.gone, "severity": graded},
+                "findings": {
+                    "new": self.findings.new,
+                    "gone": self.findings.gone,
+                    "severity": graded,
+                },
                 "forecast": {**to_plain(self.forecast), "limits": LIMITS},
             }
         )
@@ -169,7 +175,7 @@ class Comparison(BeforeAfter):
             *self.moves,
             *self._selection_lines(),
             *self._case_lines(),
-            *self.finding_lines,
+            *self.findings.lines,
             *notes[:MOST_CHANGES],
             f"Next: {self._next_step()}",
             More("", [*notes[MOST_CHANGES:], *limits]),
@@ -258,19 +264,13 @@ class Comparison(BeforeAfter):
             ),
         ]
         findings = {
-            "new or more severe": self.new_or_worse,
-            "gone or less severe": self.better,
+            "new or more severe": self.findings.new_or_worse,
+            "gone or less severe": self.findings.better,
         }
         for kind, items in findings.items():
             rows = [(item.severity, item.code, item.sentence) for item in items]
             caption = f"{counted(len(items), 'finding')} {kind}"
             tables.append(Table(caption, ("severity", "finding", "what it says"), rows))
-        for kind in ("lost", "gained"):
-            names: list[str] = []
-            if self.cases:
-                names = self.cases[kind] or []
-            caption = f"{counted(len(names), 'case')} {kind}"
-            tables.append(Table(caption, ("case",), [(name,) for name in names]))
         return tables
 
 
@@ -413,7 +413,7 @@ def _compare_selection(
             "the rollouts in both are not of the same prompts, so nothing is compared "
             "at equal KL"
         )
-        return EqualKL("tilted", np.array([]), {}, (reason,))
+        return EqualKL(np.array([]), {}, (reason,))
     options: dict[str, Any] = {
         "label": label,
         "columns": [*measures],
@@ -428,7 +428,7 @@ def _compare_selection(
             notes.append(f"{side} judges no row")
         elif curves.kl[-1] <= 0:
             notes.append(f"{side} selects nothing among these siblings")
-    return EqualKL("tilted", *at_equal_kl(curves_a, curves_b), tuple(notes))
+    return EqualKL(*at_equal_kl(curves_a, curves_b), tuple(notes))
 
 
 def _run_changes(a: Scores, b: Scores) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from rewardkit.analysis.suggestions.measure import (
 from rewardkit.analysis.suggestions.normalization import Normalization, normalizations
 from rewardkit.analysis.suggestions.readings import readings
 from rewardkit.analysis.suggestions.rules import (
-    declared_weights,
     gate_component,
     graduate,
     pay_component,
@@ -37,7 +36,7 @@ from rewardkit.analysis.suggestions.rules import (
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import Finding, counted, percent, run_rules
+from rewardkit.findings import Finding, percent, run_rules
 from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores
 
@@ -45,7 +44,6 @@ PROPOSAL_RULES: tuple[ProposalRule, ...] = (
     graduate,
     readings,
     pay_component,
-    declared_weights,
     gate_component,
     soften_length,
     remove_component,
@@ -65,8 +63,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     ranked by the paired difference of the within-group AUC of the reward for the label,
     whose interval holds for all of them together; without one they are not. What was
     found inconclusively is answered by none, and a change that makes worse what it
-    answers is a note. What is fitted is fitted on one half of the prompts and measured
-    on the other. Only other extractors and verifiers, a softer length and gates on
+    answers is a note. Only other extractors and verifiers, a softer length and gates on
     components that see several rows are run; where the reward cannot be, `notes` says
     so. A part of a route gets suggestions of its own.
 
@@ -153,21 +150,19 @@ def _measure_proposals(
     notes = []
     tests = len(proposals)
     for proposal in proposals:
-        is_held_out = proposal.views is not None
-        before, after = proposal.views or (view, view_of(proposal.changed, view))
-        measured = effects(before, after, tests=tests, held_out=is_held_out)
-        suggestion = _make_suggestion(view, proposal, before, after, measured, tests)
+        after = view_of(proposal.changed, view)
+        measured = effects(view, after, tests=tests)
+        suggestion = _make_suggestion(view, after, proposal, measured, tests)
         answered = [item for item in findings if _answers(proposal, item)]
         answered.sort(key=lambda item: item.code != "phantom")  # the cause of others
         if not answered:
             suggestions.append(suggestion)
             continue
-        outcome, is_worse = _compare_finding(before, after, answered[0], measured)
+        outcome, is_worse = _compare_finding(view, after, answered[0], measured)
         if is_worse:
-            of = f" of {proposal.component!r}" if proposal.component else ""
             notes.append(
-                f"{proposal.code}{of} is left out, as it makes worse what it answers: "
-                f"{outcome}"
+                f"{proposal.code} of {proposal.component!r} is left out, as it makes "
+                f"worse what it answers: {outcome}"
             )
         else:
             answers = answered[0].code
@@ -186,16 +181,15 @@ def _moves_advantages(view: View, proposal: Proposal) -> bool:
 def _answers(proposal: Proposal, finding: Finding) -> bool:
     if proposal.code not in finding.suggestions:
         return False
-    if proposal.component is None or proposal.code == "pay_component":
+    if proposal.code == "pay_component":
         return True
     return finding.component in (None, proposal.component)
 
 
 def _make_suggestion(
-    view: View,
-    proposal: Proposal,
     before: View,
     after: View,
+    proposal: Proposal,
     measured: tuple[Effect, ...],
     tests: int,
 ) -> Suggestion:
@@ -216,23 +210,23 @@ def _make_suggestion(
         verdict, reason = judge_by_label(
             before, after, proposal.change, by_label, tests
         )
-        why += f". {reason}{_newly_judged(before, after)}"
+        why += f". {reason}"
     elif share > 0:
         why += (
             f". It creates spread ({percent(share)} in tied groups), not known to be "
             "right"
         )
     line = proposal.change.line(proposal.scores.reward)
-    if view.part:
+    if before.part:
         line = line.replace("scores.", "reward.", 1)
     return Suggestion(
         proposal.code,
         proposal.component,
         line,
         why,
-        {**_figures(measured, "before"), **proposal.before},
+        _figures(measured, "before"),
         {**_figures(measured, "after"), **figures},
-        view.part,
+        before.part,
         proposal.changed,
         measured,
         proposal.examples,
@@ -291,18 +285,6 @@ def _badness(finding: Finding) -> float:
     if finding.code == "length_bias":
         return float(abs(value - 0.5))
     return float(-value if finding.code == "starved" else value)
-
-
-def _newly_judged(before: View, after: View) -> str:
-    """Return a word on rows that only the change judges; they have no label here."""
-    count = int((np.isnan(before.rewards) & ~np.isnan(after.rewards)).sum())
-    if not count:
-        return ""
-    have = "has" if count == 1 else "have"
-    return (
-        f"; {counted(count, 'row')} more {have} a reward, but what "
-        f"{before.context.label_name!r} says is of those that had one"
-    )
 
 
 def judge_by_label(

@@ -53,7 +53,7 @@ class WhatIf(HasPage, PlainRecord):
     def page(self) -> Page:
         """Return what changes, or must be scored first, then the diagnosis."""
         if not self.to_score:
-            moves, findings = self.changes.moves, self.changes.finding_lines
+            moves, findings = self.changes.moves, self.changes.findings.lines
             return Page("What changes", [*moves, *findings, self.diagnosis.page()])
         lines = []
         for name, count in self.to_score.items():

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardkit.analysis.before_after import Undiagnosed, before_after
+from rewardkit.analysis.before_after import before_after
 from rewardkit.analysis.definition_changes import definition_changes
+from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.errors import InputError
@@ -19,6 +20,7 @@ from rewardkit.notebook.tiles import contract_tile
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
 from rewardkit.scoring.check import CheckResult
 from rewardkit.scoring.scores import Scores
 
@@ -78,8 +80,8 @@ def _describe_moves(a: Scores | None, b: Scores | None) -> list[str]:
     if a is None or b is None or a.rollouts.fingerprint != b.rollouts.fingerprint:
         return []
     try:
-        first = Undiagnosed(a, make_views(only_finite(a)))
-        second = Undiagnosed(b, make_views(only_finite(b)))
+        first = Diagnosis(a, (), Training(), 0, make_views(only_finite(a)))
+        second = Diagnosis(b, (), Training(), 0, make_views(only_finite(b)))
         moves = before_after(first, second, match_rows(a, b))
     except InputError as error:
         return [f"rewards are not compared: {one_line(error)}"]

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.before_after import BeforeAfter, Undiagnosed, before_after
+from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.context import numbers, truths
+from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.statistics import Floats, Mask
@@ -170,11 +171,11 @@ def measure_patch(
     """
     patched = only_finite(patched)
     matched = match_rows(scores, patched)
+    training = views[0].training
+    after_views = make_views(patched, training=training, seed=seed)
     changes = before_after(
-        Undiagnosed(scores, tuple(views)),
-        Undiagnosed(
-            patched, make_views(patched, training=views[0].training, seed=seed)
-        ),
+        Diagnosis(scores, (), training, seed, tuple(views)),
+        Diagnosis(patched, (), training, seed, after_views),
         matched,
         seed=seed,
     )

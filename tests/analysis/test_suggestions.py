@@ -8,7 +8,6 @@ import pytest
 from planted.tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.suggestions.measure import halves
 
 
 def bundled(name):
@@ -72,65 +71,6 @@ def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note
     assert note in flawed[1].notes
 
 
-def wide_and_narrow():
-    noise = np.random.default_rng(0)
-    return {
-        "wide": noise.integers(0, 2, 640).astype(float),
-        "narrow": 0.2 + 0.6 * noise.random(640),
-    }
-
-
-def test_weights_are_fitted_on_one_half_of_the_prompts_and_come_nearer_on_the_other():
-    (diagnosis, advice), even = (
-        given(wide_and_narrow(), primary="narrow"),
-        {"wide": 0.5, "narrow": 0.5},
-    )
-    (change,) = only(advice, "declared_weights")
-    assert change.before["effective_weights"]["wide"] > 0.8
-    assert set(change.change.weights) == {"wide"}  # the task keeps its weight
-    assert "that of 'narrow' not at all" in change.why
-    assert "Fitted on one half of the prompts, measured on the other" in change.why
-    assert {(effect.held_out, effect.prompts) for effect in change.effects} == {
-        (True, 40)
-    }
-    halved = halves(diagnosis.views[0], diagnosis.scores)
-    fit, held = (
-        view.under(view.reward.reweigh(change.change.weights)).effective_weights
-        for view in halved
-    )
-    assert fit == pytest.approx(even, abs=0.005)  # so near only where it was fitted
-    assert change.after["effective_weights"] == pytest.approx(held, abs=1e-3)
-    assert held == pytest.approx(even, abs=0.05)
-
-
-def task_and(**heights):
-    """A task and components beside it, so many times as wide."""
-    noise = np.random.default_rng(3)
-    return {
-        "task": noise.random(640),
-        **{name: high * noise.random(640) for name, high in heights.items()},
-    }
-
-
-FITTED = {
-    "the task holds more": ({"narrow": 1.0}, wide_and_narrow(), "wide", 0),
-    "they hold what they declare": ({}, task_and(even=1), "task", 0),
-    ".5 too much": ({}, task_and(loud=12), "task", 1),
-}
-
-
-@pytest.mark.parametrize(
-    ("weights", "parts", "primary", "count"), FITTED.values(), ids=list(FITTED)
-)
-def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(
-    weights, parts, primary, count
-):
-    assert (
-        len(only(given(parts, primary=primary, weights=weights)[1], "declared_weights"))
-        == count
-    )
-
-
 def test_a_change_that_makes_worse_what_it_answers_is_a_note():
     draw = np.random.default_rng(89)
 
@@ -156,33 +96,6 @@ def test_a_change_that_makes_worse_what_it_answers_is_a_note():
     assert note in given(parts, primary="task", weights=weights)[1].notes
 
 
-def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others_pay_for_it():
-    noise = np.random.default_rng(2)
-    calm = 0.5 + 0.2 * noise.random(640)
-    parts = {"task": noise.random(640), "loud": noise.integers(0, 2, 640).astype(float)}
-    options = {"primary": "task", "weights": {"calm": 0.3}}
-    (change,) = only(given({**parts, "calm": calm}, **options)[1], "declared_weights")
-    weights = change.change.weights
-    assert weights["calm"] > 0.3 and weights["loud"] < 1
-    assert weights["calm"] + weights["loud"] <= 1.3 * 1.01
-    assert "read what 'calm' would be paid more for" in change.why
-    seldom = np.where(
-        np.repeat(np.arange(80) % 3 == 0, 8), calm, 0.5
-    )  # varies in a third of the groups
-    (change,) = only(given({**parts, "calm": seldom}, **options)[1], "declared_weights")
-    assert set(change.change.weights) == {"loud"} and "read what" not in change.why
-
-
-def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
-    parts = {
-        "wide": np.tile([0.0, 1.0], 30),
-        "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15),
-    }
-    _, advice = given(parts, 4, weights={"narrow": 1.1})
-    assert not only(advice, "declared_weights")
-    assert any("15 prompts cannot be fitted" in note for note in advice.notes)
-
-
 AFFINE = ("standardise", "min_max", "min_max_group", "standardise_group")
 
 
@@ -199,32 +112,6 @@ def test_under_group_scaling_no_affine_map_has_an_effect_and_no_normalization_un
             row.effect.startswith("no effect: group scaling cancels it")
             and row.changed < 0.005
         )
-
-
-def test_what_a_clip_cuts_of_rare_successes_is_said_by_component():
-    rare, other = (
-        (np.arange(800) % 100 == 0) * 1.0,
-        np.random.default_rng(0).random(800),
-    )
-    three = by_code(
-        given(
-            {"rare": rare, "other": other, "penalty": np.roll(rare, 1)},
-            weights={"penalty": -1.0},
-        )[1]
-    )
-    assert (
-        "the clip cuts 8 rare high values of the score of 'rare'"
-        in three["standardise_components"].effect
-    )
-    for code in ("standardise_components", "rank_components", "min_max_components"):
-        assert "penalty" not in three[code].effect
-        assert ("cuts" in three[code].effect) == code.startswith("standardise")
-    often = (np.arange(800) % 8 == 0) * 1.0  # a success lies 2.6 deviations up
-    rare, often = (
-        by_code(given({"c": values})[1])["standardise"].effect
-        for values in (rare, often)
-    )
-    assert "cuts 8 rare high values of the reward" in rare and "cuts" not in often
 
 
 VERL = {"trainer": "verl"}
@@ -303,11 +190,7 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
     training = {"scale_rewards": "none", "filter_metric": "correct"}
     changes = rk.suggest(rk.diagnose(flawed[0].scores, training=training)).changes
-    measured = [
-        item
-        for item in changes
-        if item.scores is not None and item.code != "declared_weights"
-    ]
+    measured = [item for item in changes if item.scores is not None]
     assert measured
     for item in measured:
         view = rk.diagnose(item.scores, training=training).views[0]

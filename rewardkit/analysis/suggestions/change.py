@@ -216,7 +216,6 @@ PHRASES = {
     "gate_component": "a gate for {}",
     "soften_length": "a softer limit for {}",
     "remove_component": "no weight for {}",
-    "declared_weights": "weights that hold what is declared",
 }
 """What a change does, by its code."""
 
@@ -225,18 +224,15 @@ PHRASES = {
 class Proposal:
     """A `change` of the reward of `scores` that answers findings, and `why`.
 
-    It is not measured yet. `views` are those before and after it where they are not of
-    all rows (held out); `before` and `after` are what else there is to say; `examples`
-    are rows to read.
+    It is not measured yet. `after` is what else there is to say; `examples` are rows to
+    read.
     """
 
     code: str
-    component: str | None
+    component: str
     why: str
     change: Change
     scores: Scores
-    views: tuple[View, View] | None = None
-    before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[Mapping[str, Any], ...] = ()
 
@@ -267,7 +263,7 @@ ProposalRule = Callable[[View, Scores, Collection[Finding]], Proposals]
 """A rule: what to propose for one reward, its scores and its certain findings."""
 
 
-def describe_change(code: str, component: str | None) -> str:
+def describe_change(code: str, component: str) -> str:
     """Return what a change does, such as "partial credit for 'correct'"."""
     return PHRASES[code].format(repr(component))
 

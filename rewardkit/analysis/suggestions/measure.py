@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.before_after import in_brackets
-from rewardkit.analysis.parts import make_view
 from rewardkit.analysis.statistics import Floats, Mask, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.plain import PlainRecord
-from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores
 
 Interval = tuple[float, float]
@@ -54,7 +52,7 @@ class Effect(PlainRecord):
     "effective_weight" of a `component`. The difference is paired: both sides are drawn
     from the same prompts; those of the label hold for all the changes that were tried
     together (Bonferroni). NaN where it cannot be computed. `prompts` is how many it was
-    measured on, `held_out` whether those are others than the change was fitted on.
+    measured on.
     """
 
     figure: str
@@ -66,7 +64,6 @@ class Effect(PlainRecord):
     interval: Interval
     prompts: int
     component: str | None = None
-    held_out: bool = False
 
     @property
     def what(self) -> str:
@@ -92,22 +89,19 @@ def points(share: float) -> str:
     return "0.0" if abs(share) < 0.0005 else f"{100 * share:+.1f}"
 
 
-def effects(
-    before: View, after: View, *, tests: int = 1, held_out: bool = False
-) -> tuple[Effect, ...]:
+def effects(before: View, after: View, *, tests: int = 1) -> tuple[Effect, ...]:
     """Measure a change: the groups' signal, the label's order, effective weights.
 
     Args:
         before: The view before the change.
         after: The view after it, of the same rows.
         tests: How many changes are compared by the label.
-        held_out: Whether the change was fitted on other prompts.
     """
     sides = (before, after)
     rows, owner = before.bootstrap.prompts, before.owner
     is_judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
     missing = [np.isnan(side.rewards) for side in sides]
-    paired = partial(_pair_ratios, before.bootstrap, held_out)
+    paired = partial(_pair_ratios, before.bootstrap)
     ratios: list[Ratio] = [(side.dead, side.stats.count > 1) for side in sides]
     measured = [paired("zero_std", ratios, owner)]
     masses = [side.phantom_mass(side.advantages) for side in sides]
@@ -134,7 +128,6 @@ def effects(
 
 def _pair_ratios(
     bootstrap: Bootstrap,
-    held_out: bool,
     figure: str,
     ratios: Sequence[Ratio],
     owner: NDArray[np.intp],
@@ -161,7 +154,6 @@ def _pair_ratios(
         bootstrap.interval(sums, owner, lambda a, b, c, d: c / d - a / b, tests),
         bootstrap.total,
         component,
-        held_out,
     )
 
 
@@ -245,24 +237,3 @@ def view_of(scores: Scores, like: View) -> View:
         rewards=scores.rewards,
         gate=gate,
     )
-
-
-def halves(view: View, scores: Scores) -> tuple[View, View]:
-    """Return views of two random halves of the prompts, to fit and to measure on."""
-    bootstrap = view.bootstrap
-    generator = np.random.default_rng([bootstrap.seed, bootstrap.total])
-    drawn = generator.permutation(bootstrap.total)[: bootstrap.total // 2]
-    is_first = np.isin(bootstrap.prompts, drawn)
-
-    def view_rows(mask: Mask) -> View:
-        return make_view(
-            scores,
-            Part(view.part, view.reward, np.flatnonzero(mask)),
-            label=view.context.label_name or None,
-            columns=view.context.named,
-            training=view.training,
-            seed=bootstrap.seed,
-            thresholds=view.thresholds,
-        )
-
-    return view_rows(is_first), view_rows(~is_first)

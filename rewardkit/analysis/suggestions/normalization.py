@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,7 +54,6 @@ NORMALIZATION_FIGURES = {
     "changed": "moved",
     "sign_changes": "sign changes",
     "top_decile": "top tenth of groups",
-    "small_groups": "small-spread groups",
     "sample_size": "effective sample",
     "zero_std": "tied groups",
     "phantom": "where nothing is right",
@@ -65,7 +64,6 @@ FIGURE_MEANINGS = {
     "changed": "share of the absolute advantage that it changes",
     "sign_changes": "share of the completions whose advantage turns its sign",
     "top_decile": "share of the absolute advantage in the groups that hold most",
-    "small_groups": "its share in groups that hardly vary",
     "sample_size": "effective sample size, as a share of the rows",
     "zero_std": "share of the groups without a signal",
     "phantom": "share of the squared advantage in groups in which nothing is right",
@@ -82,8 +80,7 @@ class Normalization(PlainRecord):
     after, that differs, both sides scaled to the same size (an optimiser's step size
     takes up a common factor); `sign_changes` the share of the rows with an advantage on
     both sides whose sign turns; `top_decile` the share of the absolute advantage in the
-    tenth of the groups that holds most; `small_groups` the share in groups whose reward
-    varies less than a tenth of the usual group; `sample_size` the effective sample size
+    tenth of the groups that holds most; `sample_size` the effective sample size
     as a share of the rows; `zero_std` the share of groups without a signal. `works`:
     whether it changes anything.
     """
@@ -95,7 +92,6 @@ class Normalization(PlainRecord):
     changed: float
     sign_changes: float
     top_decile: float
-    small_groups: float
     sample_size: float
     zero_std: float
     phantom: float
@@ -120,8 +116,7 @@ def normalizations(view: View) -> list[Normalization]:
     for code, (name, transform) in TRANSFORMS.items():
         after = view.advantages_of(transform(view.rewards, view.groups))
         line = f"rk.Reward(..., transform=rk.weigh.{transform!r})"
-        clipped = _describe_clip(transform, {"reward": view.rewards})
-        rows.append(_measure(view, code, name, line, after, clipped=clipped))
+        rows.append(_measure(view, code, name, line, after))
     if view.additive or view.training.name == "gdpo":
         rows += _by_component(view)
     return [*rows, *_by_setting(view)]
@@ -132,14 +127,12 @@ def _by_component(view: View) -> Iterator[Normalization]:
 
     Over the batch min-max is a change of weights, and its line says so.
     """
-    stretched, paid = {}, {}
+    stretched = {}
     for name, weight in zip(view.names, view.weights.tolist(), strict=True):
         column = pd.Series(view.scores[name])
         span = column.max() - column.min()
         if span > 0:
             stretched[name] = float(f"{weight / span:.4g}")
-        if weight > 0:
-            paid[f"score of {name!r}"] = view.scores[name]
     for code, transform_code in EACH.items():
         title, transform = TRANSFORMS[transform_code]
         columns = [transform(view.scores[name], view.groups) for name in view.names]
@@ -153,7 +146,6 @@ def _by_component(view: View) -> Iterator[Normalization]:
             f"each component: {title}",
             f"scores.reweigh({stretched})" if code == "min_max" else "",
             view.advantages_of(total, columns=changed),
-            clipped=_describe_clip(transform, paid),
         )
 
 
@@ -224,7 +216,6 @@ def _measure(
     advantages: Floats,
     *,
     remark: str = "",
-    clipped: str = "",
 ) -> Normalization:
     before, after = of_one_size(view.advantages), of_one_size(advantages)
     is_known = ~np.isnan(before) & ~np.isnan(after)
@@ -232,11 +223,6 @@ def _measure(
     sign_changes = 0.0
     if is_known.any():
         sign_changes = float((signs[0] * signs[1] < 0).mean())
-    least_std = view.thresholds["small_std"] * view.usual_std
-    is_small = view.stats.live & (view.stats.std < least_std)
-    mass = np.bincount(
-        view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count)
-    )
     stats = group_stats(after, view.groups)
     measured = Normalization(
         code,
@@ -246,7 +232,6 @@ def _measure(
         moved(view.advantages, advantages),
         sign_changes,
         top_decile(after, view.groups),
-        _ratio(mass[is_small].sum(), mass.sum()),
         sample_size(after),
         _ratio(stats.dead.sum(), (stats.count > 1).sum()),
         _ratio(*map(np.sum, view.phantom_mass(after))),
@@ -254,7 +239,7 @@ def _measure(
     )
     if code == "as_is":
         return measured
-    effect = _describe_effect(measured, view.training, clipped)
+    effect = _describe_effect(measured, view.training)
     return replace(measured, effect=effect + remark)
 
 
@@ -262,34 +247,17 @@ def _ratio(above: float, below: float) -> float:
     return float(above / below) if below else float("nan")
 
 
-def _describe_effect(measured: Normalization, training: Training, clipped: str) -> str:
-    """Say what a normalization does; `clipped` says what its clip cuts."""
+def _describe_effect(measured: Normalization, training: Training) -> str:
+    """Say what a normalization does."""
     if measured.works:
         effect = f"moves {percent(measured.changed)} of the advantage"
         if measured.sign_changes:
             share = percent(measured.sign_changes)
             effect += f", and the sign of {share} of the rows"
-        return f"{effect}; {clipped}" if clipped else effect
+        return effect
     reason = "it only rescales all advantages alike"
     if training.name == "gdpo":
         reason = "GDPO standardises each component by itself"
     elif training.scales_groups:
         reason = "group scaling cancels it"
-    effect = f"no effect: {reason}"
-    return f"{effect}, though {clipped}" if clipped else effect
-
-
-def _describe_clip(transform: Transform, scores: Mapping[str, Floats]) -> str:
-    """Say how many rare successes a clip over the batch cuts from above, or ""."""
-    if not isinstance(transform, standardise) or transform.within != "batch":
-        return ""
-    sentences = []
-    for name, column in scores.items():
-        values = column[~np.isnan(column)]
-        if len(values) < 2 or not np.ptp(values):
-            continue
-        highest = values.mean() + CLIP * values.std(ddof=1)
-        count = int((values > highest).sum())
-        if count:
-            sentences.append(f"the clip cuts {count} rare high values of the {name}")
-    return ", ".join(sentences)
+    return f"no effect: {reason}"

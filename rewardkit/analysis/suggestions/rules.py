@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings import FEWEST_GROUPS
-from rewardkit.analysis.findings.components import OFTEN_VARIES
 from rewardkit.analysis.findings.shortcuts import measures_length
 from rewardkit.analysis.statistics import group_stats
 from rewardkit.analysis.statistics.pairs import concordance
@@ -21,9 +19,8 @@ from rewardkit.analysis.suggestions.change import (
     has_finding,
     why_not_run,
 )
-from rewardkit.analysis.suggestions.measure import halves
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, counted, percent
+from rewardkit.findings import Finding
 from rewardkit.primitives import measure
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.verify import closeness
@@ -56,29 +53,6 @@ TIED_CODES = (
     "constant",
 )
 """Findings that a further component answers."""
-MOST_FIT_STEPS = 40
-WIDEST_MOVE = 10.0
-"""Factor by which a weight may move.
-
-Our choice: what needs more is a fault of the component, not of its weight.
-"""
-NEARER = 0.8
-"""Share of the difference that may remain for other weights to be worth a line.
-
-Our choice.
-"""
-VARIES_TO_BE_RAISED = 0.5
-"""Share of the live groups in which a component must vary for its weight to be raised.
-
-Our choice: a larger weight of a component that hardly varies makes a few groups louder
-and does nothing in the others.
-"""
-MOST_OFF = 0.1
-"""Difference of effective and declared weight above which weights are offered.
-
-Our choice.
-"""
-FEWEST_PROMPTS_TO_FIT = 2 * FEWEST_GROUPS  # so that either half can give a verdict
 
 
 def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Proposals:
@@ -291,130 +265,3 @@ def remove_component(
         change = Change(weights={name: 0.0})
         result.proposals.append(Proposal("remove_component", name, why, change, scores))
     return result
-
-
-# --- weights that hold what is declared
-
-
-def declared_weights(
-    view: View, scores: Scores, findings: Collection[Finding]
-) -> Proposals:
-    """Propose weights under which each component holds what it declares.
-
-    Fitted on one half of the prompts, measured on the other. The task keeps its weight;
-    the others together get no more than they have. That the task holds more than it
-    declares is no fault.
-    """
-    result = Proposals()
-    paid = [name for name in view.names if view.components[name].weight]
-    varying = _find_varying(view, paid, OFTEN_VARIES)
-    if len(varying) < 2 or not view.effective_weights:
-        return result
-    declared = {name: view.declared_weights[name] for name in varying}
-    target = {name: share / sum(declared.values()) for name, share in declared.items()}
-    if _largest_difference(view.effective_weights, target) < MOST_OFF:
-        return result
-    if not view.reward.task_is_known:
-        result.left_out.append(
-            "no other weights are offered: nothing says which component is the task; "
-            "declare it primary"
-        )
-        return result
-    if view.bootstrap.total < FEWEST_PROMPTS_TO_FIT:
-        result.left_out.append(
-            "weights for the declared influence are left out: "
-            f"{counted(view.bootstrap.total, 'prompt')} cannot be fitted on one half "
-            f"and measured on the other; {FEWEST_PROMPTS_TO_FIT} would do"
-        )
-        return result
-    fit, held_out = halves(view, scores)
-    if not fit.effective_weights or not held_out.effective_weights:
-        return result
-    weights = _fit_weights(fit, target)
-    after = held_out.under(held_out.reward.reweigh(weights))
-    was = _largest_difference(held_out.effective_weights, target)
-    now = 1.0
-    if after.effective_weights:
-        now = _largest_difference(after.effective_weights, target)
-    if now > NEARER * was:
-        return result
-    why = (
-        "what components declare and what they hold of the advantage differ by up to "
-        f"{percent(was)}; under these weights by up to {percent(now)}. Fitted on one "
-        "half of the prompts, measured on the other. No weight moves more than "
-        f"{WIDEST_MOVE:g} times, that of {view.primary!r} not at all: weights say who "
-        "holds the advantage, not whether that is right"
-    )
-    raised = []
-    for name, weight in weights.items():
-        if abs(weight) > abs(view.components[name].weight):
-            raised.append(repr(name))
-    if raised:
-        why += f": read what {' and '.join(raised)} would be paid more for"
-    rounded = {name: round(share, 3) for name, share in target.items()}
-    result.proposals.append(
-        Proposal(
-            "declared_weights",
-            None,
-            why,
-            Change(weights=weights),
-            scores,
-            (held_out, after),
-            {"declared": rounded},
-        )
-    )
-    return result
-
-
-def _find_varying(view: View, names: list[str], share: float) -> list[str]:
-    """Return those that vary in more than this share of the live groups."""
-    least = share * view.live.sum()
-    return [name for name in names if view.component_stats[name].live.sum() > least]
-
-
-def _fit_weights(view: View, target: Mapping[str, float]) -> dict[str, float]:
-    """Search for weights: less where a component holds too much, more where too little.
-
-    Returns:
-        The weights that come nearest to the target, without those that did not change.
-    """
-    primary = view.primary
-    start = {name: float(view.components[name].weight) for name in target}
-    sizes = {name: abs(weight) for name, weight in start.items() if name != primary}
-    room = sum(sizes.values())
-    raisable = _find_varying(view, list(target), VARIES_TO_BE_RAISED)
-    largest = {}
-    for name, size in sizes.items():
-        largest[name] = size * (WIDEST_MOVE if name in raisable else 1.0)
-    effective, best = view.effective_weights, dict[str, float]()
-    best_difference = _largest_difference(effective, target)
-    least_primary = -1.0
-    if primary in target:
-        least_primary = min(effective[primary], target[primary])
-    for _ in range(MOST_FIT_STEPS):
-        for name, size in sizes.items():
-            factor = np.sqrt(target[name] / max(effective[name], 0.02))
-            sizes[name] = min(size * factor, largest[name])
-        shrink = min(1.0, room / sum(sizes.values()))
-        weights = {}
-        for name, size in sizes.items():
-            size = max(size * shrink, abs(start[name]) / WIDEST_MOVE)
-            weights[name] = float(f"{np.copysign(size, start[name]):.3g}")
-        sizes = {name: abs(weight) for name, weight in weights.items()}
-        effective = view.under(view.reward.reweigh(weights)).effective_weights
-        if not effective:  # under these weights no group has a signal
-            break
-        if sum(sizes.values()) > room * 1.01:
-            continue
-        difference = _largest_difference(effective, target)
-        keeps_primary = effective.get(primary, 0.0) >= least_primary
-        if keeps_primary and difference < best_difference - 1e-9:
-            best_difference = difference
-            best = weights
-    return {name: weight for name, weight in best.items() if weight != start[name]}
-
-
-def _largest_difference(
-    shares: Mapping[str, float], target: Mapping[str, float]
-) -> float:
-    return max(abs(shares[name] - target[name]) for name in target)

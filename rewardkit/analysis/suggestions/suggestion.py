@@ -68,7 +68,7 @@ class Suggestion(HasPage, PlainRecord):
     )
 
     code: str
-    component: str | None
+    component: str
     line: str
     why: str
     before: Mapping[str, Any]
@@ -237,8 +237,6 @@ def _effect_block(effects: Sequence[Effect]) -> Block:
             ]
             rows.append((item.what, *cells))
     measured_on = f"share, on {counted(effects[0].prompts, 'prompt')}"
-    if effects[0].held_out:
-        measured_on += " held out from the fit"
     header = (measured_on, "before (95 % interval)", "after", "difference in points")
     return Table("", header, rows, header[1:], is_open=True)
 

@@ -1,0 +1,106 @@
+"""Findings of two diagnoses: which are new, gone, or of another severity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.findings import SEVERITIES, Finding
+
+MOST_CHANGES = 3
+"""New and changed findings, and notes, of a short text; the rest are counted."""
+
+FindingKey = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class FindingChanges:
+    """Findings that B has and A has not (`new`), the reverse (`gone`), and others.
+
+    `graded` are those whose severity changed, as in A and as in B.
+    """
+
+    new: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+    graded: tuple[tuple[Finding, Finding], ...]
+
+    @property
+    def worse(self) -> list[tuple[Finding, Finding]]:
+        """Return those of `graded` that are more severe in B."""
+        return [(was, now) for was, now in self.graded if now.order[0] < was.order[0]]
+
+    @property
+    def new_or_worse(self) -> list[Finding]:
+        """Return the findings of B that A does not have, or less severe."""
+        return [*self.new, *(now for _, now in self.worse)]
+
+    @property
+    def better(self) -> list[Finding]:
+        """Return the findings of A that are gone, or less severe, in B."""
+        milder = [was for was, now in self.graded if was.order[0] < now.order[0]]
+        return [*self.gone, *milder]
+
+    @property
+    def lines(self) -> list[str]:
+        """Return how many findings came and went, and the first new or worse ones.
+
+        What is new for information is only counted.
+        """
+        lines = []
+        for item in self.new:
+            if item.severity != "info":
+                lines.append(f"  new: {item.severity}: {item.sentence}")
+        for was, now in self.worse:
+            lines.append(f"  {now.severity}: {now.sentence} (was {was.severity})")
+        if len(lines) > MOST_CHANGES:
+            lines[MOST_CHANGES:] = [f"  and {len(lines) - MOST_CHANGES} more"]
+        counts = {
+            "new": len(self.new),
+            "more severe": len(self.worse),
+            "gone or less severe": len(self.better),
+        }
+        parts = [f"{count} {name}" for name, count in counts.items() if count]
+        return [f"Findings: {', '.join(parts) or 'the same as before'}", *lines]
+
+
+def compare_findings(a: Diagnosis, b: Diagnosis) -> FindingChanges:
+    """Return what changed between the findings of two diagnoses."""
+    after = _findings_by_key(b)
+    graded = []
+    for key, was in _findings_by_key(a).items():
+        now = after.get(key, was)
+        if was.severity != now.severity:
+            graded.append((was, now))
+    return FindingChanges(_only_in(b, a), _only_in(a, b), tuple(graded))
+
+
+def _findings_by_key(side: Diagnosis) -> dict[FindingKey, Finding]:
+    """Return findings by code, component, part and subject; of equal ones the worst."""
+    findings: dict[FindingKey, Finding] = {}
+    for item in sorted(side.findings, key=lambda item: SEVERITIES.index(item.severity)):
+        subject = (item.evidence.get(name) for name in ("column", "other", "longer"))
+        findings.setdefault((item.code, item.component, item.part, *subject), item)
+    return findings
+
+
+def _only_in(side: Diagnosis, other: Diagnosis) -> tuple[Finding, ...]:
+    """Return the findings of one side that the other does not have.
+
+    A finding about a slice is in the other side, too, where that has it for the whole,
+    which it does not repeat for each slice.
+    """
+    others = _findings_by_key(other)
+    certain = set()
+    for key, item in others.items():
+        if not item.evidence.get("inconclusive"):
+            certain.add(key[:3])
+    parts = sorted((view.part for view in side.views), key=len, reverse=True)
+    findings = []
+    for key, item in _findings_by_key(side).items():
+        part = next((part for part in parts if item.part.startswith(f"{part}: ")), "")
+        is_of_slice = item.part not in parts
+        is_covered = is_of_slice and (item.code, item.component, part) in certain
+        if key not in others and not is_covered:
+            findings.append(item)
+    return tuple(findings)
