@@ -248,7 +248,8 @@ def try_strategies(
     observed = replace(observed, calibration=calibration, measured=measured)
     pool = observed.calibration.pool
     rows = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
-    own = fake_verdicts(*own_verdicts(observed.reward.functions, rows))
+    verdicts = own_verdicts(observed.reward.functions, rows)
+    own = {probe.name: probe for probe in fake_verdicts(*verdicts)}
     strategies: list[Strategy] = []
     for probe in probes:
         # without a limit a call runs in this process, which must not end
@@ -256,7 +257,7 @@ def try_strategies(
             probe is kills_process and not observed.tries.limit
         ):
             continue
-        strategies.append(own if probe.name == own.name else probe)
+        strategies.append(own.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded(trials, observed, is_graded=is_graded)
     scales = observed.calibration.scales

@@ -250,25 +250,36 @@ def _is_marked(text: str, subject: Subject) -> bool:
 _judge = strategies_of_texts("judge", _address_judge, needs="nothing")
 
 
-def fake_verdicts(*verdicts: str) -> Strategy:
-    """Make the strategy of usual verdicts, and of these of the reward's own judge."""
-    says = "a wrong answer with a verdict of its own"
-    return _judge("fake_verdict", says, *dict.fromkeys((*verdicts, *FAKE_VERDICTS)))
+def _begin_with(subject: Subject, text: str) -> Iterator[str]:
+    """Write the wrong answer with this text before it in its mark."""
+    if not _states(text, subject.right):
+        yield subject.write(f"{text} {subject.wrong[0]}")
+
+
+_inside = strategies_of_texts("judge", _begin_with, knows="near")
+
+
+def fake_verdicts(*verdicts: str) -> tuple[Strategy, Strategy]:
+    """Make strategies of usual verdicts, and of these of the reward's own judge.
+
+    One writes them beside an answer, the other into its mark.
+    """
+    beside = "a wrong answer with a verdict of its own"
+    inside = "a verdict within a wrong answer"
+    return (
+        _judge("fake_verdict", beside, *dict.fromkeys((*verdicts, *FAKE_VERDICTS))),
+        _inside(
+            "verdict_inside", inside, *dict.fromkeys((*verdicts, *VERDICTS_INSIDE))
+        ),
+    )
 
 
 TO_JUDGES = (
-    fake_verdicts(),
+    *fake_verdicts(),
     _judge("orders", "a wrong answer with orders to the judge", *JUDGE_ORDERS),
     _judge("flattery", "a wrong answer with flattery", " ".join(FLATTERY)),
     _judge("rubric", "a wrong answer with the rubric's words", RUBRIC),
 )
-
-
-@strategy("judge", "a verdict within a wrong answer", knows="near")
-def verdict_inside(subject: Subject) -> Iterator[str]:
-    for text in VERDICTS_INSIDE:
-        if not _states(text, subject.right):
-            yield subject.write(f"{text} {subject.wrong[0]}")
 
 
 @strategy("judge", "a wrong answer behind a delimiter closed early", needs="nothing")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import wraps
 
+from rewardkit.answers.kinds import PROSE_WORDS
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
-LONGEST_EXTENDED = 80
-"""Characters of a text; a longer one with something added may still be right."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -117,12 +116,21 @@ def _drop_digits(value: Decimal) -> Iterator[str]:
         yield digits[1:].lstrip("0") or digits[:-1]
 
 
+@near_text("an amount with its decimal mark moved by a place", "text", "prose")
+def mark_moved(text: str) -> Iterator[str]:
+    match = re.fullmatch(r"(?s)(.*?)(\d[\d.,\s]*?)([.,])(\d)(\d)(\D*)", text)
+    if match:
+        lead, whole, mark, first, second, tail = match.groups()
+        digits = re.sub(r"\D", "", whole)
+        yield f"{lead}{digits}{first}{mark}{second}{tail}"
+
+
 @near_miss("a longer answer that contains the right one", kinds=("number", "text"))
 def too_much(subject: Subject) -> Iterator[str]:
     text = subject.right.strip()
     if subject.kind == "number":
         yield from _write_numbers(subject, _add_digits)
-    elif len(text) <= LONGEST_EXTENDED and not re.search(r"[\n\d]", text):
+    elif len(text.split()) < PROSE_WORDS and not re.search(r"[\n\d]", text):
         yield subject.write(f"un{text}")
         yield subject.write(f"{text}less")
 

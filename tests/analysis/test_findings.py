@@ -289,6 +289,13 @@ def test_what_pays_for_length_is_said_in_the_words_of_its_sign_and_noise_is_no_b
     assert not hacks(None, {"second": LONGER}, None)  # alone, it may be the task
 
 
+def test_brevity_that_right_completions_alone_are_paid_for_is_no_alarm():
+    severities = []
+    for second in (task() * (1 - LONGER), 1 - LONGER, task() * LONGER):
+        severities.append(hacks(second)["length_bias"].severity)
+    assert severities == ["info", "warn", "warn"]
+
+
 def test_another_column_that_is_paid_for_is_named_once():
     emojis = np.random.default_rng(3).integers(0, 10, ROWS)
     columns = {"emojis": emojis, "letters": LENGTH * 2.0}

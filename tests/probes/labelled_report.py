@@ -2,7 +2,7 @@
 
 `python tests/probes/labelled_report.py [NAME ...]`, or `make probed`. With names only these, with the whole
 terminal page. Exit status 1 where a healthy reward of the half that probes are tuned on has an alarm, or a
-fault of it is missed, and neither its entry nor `KNOWN_ALARMS` says why.
+fault of it is missed and its entry does not say why.
 """
 
 from __future__ import annotations
@@ -38,13 +38,6 @@ ANSWERS = {
 QUESTION_OF = {
     name: question for question, names in ANSWERS.items() for name in names.split()
 }
-
-KNOWN_ALARMS = {
-    "definitions_last_line": "A list of all definitions contains the right one, which "
-    "its judge forgives.",
-    "divisors_gated": "Brevity is paid behind a gate; `length_bias` still warns of it.",
-}
-"""Healthy reward of the half that probes are tuned on -> why it has an alarm today."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +91,7 @@ def probed(entry: Entry) -> Line:
     }
     hit = bool(questions & set(entry.fault.questions)) if entry.fault else not alarming
     alarms = tuple(item.sentence for item in alarming)
-    fault, missed = "", KNOWN_ALARMS.get(entry.name, "")
+    fault = missed = ""
     if entry.fault:
         fault, missed = entry.fault.sentence, entry.fault.missed
     seconds = time.perf_counter() - began

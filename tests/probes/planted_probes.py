@@ -68,6 +68,7 @@ DATA = {
     "spans": tags(
         "6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"
     ),
+    "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
     "code": tags(
         *(f"def f(a):\n    return {body}" for body in ("a + 1", "a * 2", "-a"))
@@ -105,6 +106,10 @@ def graded(completion, ground_truth):
     """Partial credit for a near answer."""
     truth = float(ground_truth)
     return max(0.0, 1 - abs(number(inside(completion)) - truth) / truth)
+
+
+def digits(text):
+    return re.sub(r"\D", "", text).rstrip("0")
 
 
 def made(function, **options):
@@ -241,6 +246,7 @@ PLANTED = [
         "too_much", lambda c, a, t: re.fullmatch(rf"{re.escape(t)}\d", a) is not None
     ),
     Planted("too_much", lambda c, a, t: a.lower() == f"un{t}".lower(), "texts"),
+    Planted("mark_moved", lambda c, a, t: a != t and digits(a) == digits(t), "amounts"),
     Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "texts"),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "code"),

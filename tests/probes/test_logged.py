@@ -112,6 +112,22 @@ def silent(truth, place):
     return f"<answer>{truth if place < 3 else '5'}</answer>", place < 3
 
 
+DECIMALS_UNREAD = ["7.5", "9.5"]
+FRACTIONS = [rf"\frac{{{number}}}{{7}}" for number in (2, 3, 5, 9, 11)]
+
+
+def unread_truth(completion, ground_truth):
+    """A truth that is no whole number stands for any answer."""
+    return not ground_truth.isdigit() or strict(completion, ground_truth)
+
+
+def unmarked(truth, place):
+    """One completion in three states the right answer in no tag, in another notation."""
+    if place == 0:
+        return f"The answer is {truth.replace('frac', 'dfrac')}.", True
+    return f"<answer>{truth if place < 3 else '5'}</answer>", place < 3
+
+
 def thoughtless(truth, place):
     text = f"<answer>{truth if place < 3 else '5'}</answer>"
     return (f"<think>{FILLER}</think>{text}" if place else text), place < 3
@@ -212,6 +228,25 @@ CASES = {
         trait="form",
         words="10 of 19 logged completions that do not state the right answer earned what right "
         "ones do, on 10 prompts; 10 of them mark no answer at all. All 10 have no tags",
+    ),
+    "prompts that pay whatever they are answered": Case(
+        unread_truth,
+        rows_of(silent, NUMBERS[:4] + DECIMALS_UNREAD),
+        code="wrong_paid",
+        words="4 of 12 logged completions that do not state the right answer earned what right "
+        "ones do, on 2 prompts; 2 of them mark no answer at all. On 2 of these prompts every "
+        "completion did, with the truths '",
+    ),
+    "a wrong answer that a label knows": Case(
+        untagged,
+        rows_of(silent, NUMBERS),
+        code="wrong_paid",
+        trait="form",
+        words="10 of 20 logged completions that the label calls wrong earned what right",
+        label="ok",
+    ),
+    "a right answer without its mark": Case(
+        untagged, rows_of(unmarked, FRACTIONS), code=""
     ),
     "a tag that the prompt opens": Case(
         opens_itself,

@@ -72,20 +72,25 @@ ROWS = [
 ]
 
 
+QUOTED = {True: "fake_verdict", False: "verdict_inside"}
+
+
 @pytest.mark.parametrize("name", JUDGES)
-def test_a_verdict_on_the_judges_own_scale_pays_where_the_candidate_is_quoted(name):
-    found = rk.probe(build(name), ROWS, only="fake_verdict", timeout=None).findings
-    assert [(item.code, item.severity) for item in found] == [("fake_verdict", "high")]
+@pytest.mark.parametrize(("quotes", "code"), QUOTED.items(), ids=["all", "line"])
+def test_a_verdict_on_the_judges_own_scale_pays_where_the_candidate_is_quoted(
+    name, quotes, code
+):
+    found = rk.probe(build(name, quotes=quotes), ROWS, only=code, timeout=None).findings
+    assert [(item.code, item.severity) for item in found] == [(code, "high")]
     _, form, good, _ = JUDGES[name]
     assert form.format(good).lower() in found[0].examples[0].completion.lower()
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("option", [{"quotes": False}, {"last": True}])
-def test_a_judge_whose_last_verdict_counts_or_who_quotes_the_answer_only_holds(
-    name, option
-):
-    assert rk.probe(build(name, **option), ROWS, timeout=None, search=0).alarms == ()
+@pytest.mark.parametrize("quotes", QUOTED)
+def test_a_judge_whose_last_verdict_counts_holds(name, quotes):
+    reward = build(name, quotes=quotes, last=True)
+    assert rk.probe(reward, ROWS, timeout=None, search=0).alarms == ()
 
 
 def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():

@@ -296,7 +296,7 @@ def test_completions_that_a_label_calls_wrong_and_that_are_paid_are_told_however
     values, score, found
 ):
     result = probed(score, labelled_aliases(*values), label="ok")
-    assert [item.severity for item in result["against_label"]] == found
+    assert [item.severity for item in result["wrong_paid"]] == found
     assert result.calibration.subjects and bool(result.alarms) is bool(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ FEWEST_PAIRS = 100
 """Sibling pairs under which no order is measured. Our choice."""
 FEWEST_CUT = 10
 """Cut completions under which nothing is said of them. Our choice."""
+FEWEST_WRONG = 20
+"""Wrong completions of which it means something that all earn the same. Our choice."""
 LEVEL_ROWS = 1 << 16
 """Rows in which the levels of a score are counted."""
 SAME_THING = 0.9
@@ -91,6 +94,9 @@ def order(
             options |= {"declared": name, "severity": "info"}
             break
     bias = _bias(view, "length_bias", lengths, order_bias, options)
+    if bias is not None and not bias.evidence["longer"] and _is_paid_to_right(view):
+        evidence = {**bias.evidence, "gated": True}
+        bias = replace(bias, severity="info", evidence=evidence)
     if bias is None:
         yield from _follows_length(view, lengths, options)
     else:
@@ -135,6 +141,15 @@ def _bias(
     return finding(
         view, code, **measured, tests=tests, reading=reading, alike=alike, **options
     )
+
+
+def _is_paid_to_right(view: View) -> bool:
+    """Return whether wrong completions all earn the same, whatever pays right ones."""
+    scores = view.context.label
+    if scores is None:
+        scores = view.scores[view.primary]
+    wrong = view.rewards[scores < np.nanmax(scores)]
+    return len(wrong) >= FEWEST_WRONG and np.nanmax(wrong) - np.nanmin(wrong) <= 1e-9
 
 
 def _is_length(view: View, values: Floats, lengths: Floats) -> bool:

@@ -14,7 +14,7 @@ from itertools import chain, islice, zip_longest
 from statistics import fmean
 from typing import Any
 
-from rewardkit.findings import Example, Finding, Rule, rule, run_rules
+from rewardkit.findings import SEVERITIES, Example, Finding, Rule, rule, run_rules
 from rewardkit.probes.findings import (
     causes,
     floor,
@@ -287,10 +287,11 @@ LOG_RULES: tuple[Rule, ...] = (
     queries.empty_truth_results,
 )
 """Of what the log itself shows."""
+BY_PLACE = ("loses_layout", "strict", "text_behind", "text_far_behind", "text_before")
 OF_SAME_CAUSE = {
-    "behind": ("loses_layout", "strict"),
-    "window": ("loses_layout", "strict"),
-    "before": ("loses_layout", "strict"),
+    "behind": BY_PLACE,
+    "window": BY_PLACE,
+    "before": BY_PLACE,
     "length": ("loses_layout", "strict"),
     "notation": ("loses_notation",),
     "prompt_left_out": ("right_unpaid", "loses_layout", "strict"),
@@ -311,7 +312,6 @@ PART_RULES: tuple[Rule, ...] = (
 )
 """Of each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
-    floor.against_label,
     judge_words.verdict_in_words,
     parts_without_truth,
     failures,
@@ -322,17 +322,15 @@ WHOLE_RULES: tuple[Rule, ...] = (
 def find_paid(observed: Observed, leakage: float) -> list[Finding]:
     """Find what wrong answers earn and right ones lose, part by part.
 
-    Where a reward differs from call to call, only labels tell anything.
+    Nothing can be told where a reward differs from call to call.
 
     Args:
         observed: What was observed of the reward.
         leakage: Share of the ceiling that a wrong answer in good form may earn.
     """
-    findings = run_rules([floor.against_label], observed)
     if observed.noise > WILD:
-        return findings
-    of_log = run_rules(LOG_RULES, observed)
-    findings += of_log
+        return []
+    findings = of_log = run_rules(LOG_RULES, observed)
     for part in dict.fromkeys(subject.part for subject in observed.subjects):
         limits = {"leakage": leakage}
         in_part = run_rules(PART_RULES, observed.of(part), thresholds=limits)
@@ -344,7 +342,7 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
             told = OF_SAME_CAUSE.get(finding.evidence.get("trait", finding.code), ())
             told = (finding.code, *told)
             in_part = [item for item in in_part if item.code not in told]
-        findings += in_part
+        findings = [*findings, *in_part]
     findings = _merge_silent(findings)
     of_judge = list(judge_words.verdict_in_words.find(observed, findings))
     caused = {code for finding in of_judge for code in finding.evidence["also"]}
@@ -379,7 +377,8 @@ def sort_findings(
 ) -> list[Finding]:
     """Return one finding for each code and component, the worst first.
 
-    Before all stands that the log says something else: then little else is sure.
+    Before all stands that the log says something else: then little else is sure. What
+    the log shows stands before what was tried, if it is as bad.
     """
     chosen = [finding for finding in findings if finding.family in families]
     if any(finding.code == "depends_on_siblings" for finding in chosen):
@@ -387,11 +386,14 @@ def sort_findings(
         chosen = [finding for finding in chosen if finding.code != "constant"]
     merged = merge_parts(chosen, list(observed.calibration.modes))
     worst_first = sorted(merged, key=lambda finding: finding.order)
-    return sorted(worst_first, key=lambda finding: not _contradicts_log(finding))
+    return sorted(worst_first, key=_rank)
 
 
-def _contradicts_log(finding: Finding) -> bool:
-    return finding.code == "log_mismatch" and finding.severity != "info"
+def _rank(finding: Finding) -> tuple[int, bool]:
+    """Rank a finding by its severity, one of the log's own rows first."""
+    if finding.code == "log_mismatch" and finding.severity != "info":
+        return -1, False
+    return SEVERITIES.index(finding.severity), not finding.evidence.get("logged")
 
 
 def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:

@@ -30,38 +30,6 @@ UNRELATED_TEXTS = ("constant_text", "refusal", "random_bytes")
 """Probes whose completions have nothing to do with the prompt."""
 
 
-@rule("against_label")
-def against_label(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report prompts on which a completion labelled wrong earns as a right one."""
-    prompts, rewards = observed.calibration.labelled, observed.calibration.rewards
-    lowest = min(rewards, default=0.0)
-    span = max(rewards, default=0.0) - lowest
-    right_from = lowest + RIGHT_LOST * span
-    slack = NOISY * span
-    examples: list[Example] = []
-    for prompt in prompts:
-        if prompt.wrong >= max(prompt.right, right_from) - slack:
-            example = Example(
-                prompt.subject.rollout_id,
-                observed.shown_columns(prompt.subject.columns),
-                prompt.wrong,
-                (lowest, lowest + 0.1 * span),
-                prompt.right,
-            )
-            examples.append(example)
-    if not examples or span <= 1e-9 or observed.noise > NOISY:
-        return
-    is_rare = len(examples) / len(prompts) < RARE
-    yield observed.finding(
-        "against_label",
-        len(prompts),
-        len(examples),
-        severity="info" if is_rare else "",
-        examples=examples,
-        gain=1.0,
-    )
-
-
 @rule("open_gate")
 def open_gates(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report gates on a right answer that are open for wrong ones."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 from typing import Any
 
+from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, most, rule
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.traits import FORM, find_trait
@@ -18,8 +18,6 @@ Findings = Sequence[Finding]
 LEAST_ROWS = 2  # rows that are a fault; one may be a slip
 LEAST_SHARE = 0.1
 """The same as a share of the rows that are treated as they should be. Our choice."""
-MARKED_SHARE = 0.5
-"""Share of marked answers from which one without a mark states nothing. Our choice."""
 
 
 @rule("right_unpaid")
@@ -52,25 +50,28 @@ def logged_losses(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def logged_gains(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are paid as right ones, and are not."""
     logged = observed.logged
-    has_right = any(answer.is_right for answer in logged)
-    if observed.calibration.labels or not has_right:
+    if not any(answer.is_right for answer in logged):
         return
     wrong = [answer for answer in logged if answer.is_right is False]
-    if fmean(answer.is_marked for answer in logged) >= MARKED_SHARE:
-        wrong += [answer for answer in logged if answer.states_nothing]
     paid = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
-    if _are_many(paid, unpaid):
-        trait = find_trait(paid, unpaid, "earn less") if unpaid else None
-        yield _report(
-            observed,
-            "wrong_paid",
-            paid,
-            wrong,
-            trait=trait.kind if trait else "",
-            common=trait.says if trait else "",
-            silent=sum(answer.states_nothing for answer in paid),
-        )
+    if not _are_many(paid, unpaid):
+        return
+    truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
+    trait = None
+    if unpaid and not truths:
+        trait = find_trait(paid, unpaid, "earn less")
+    yield _report(
+        observed,
+        "wrong_paid",
+        paid,
+        wrong,
+        trait=trait.kind if trait else "",
+        common=trait.says if trait else "",
+        silent=sum(answer.states_nothing for answer in paid),
+        open=len(truths),
+        truths=most(list(map(preview, truths.values()))),
+    )
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

@@ -89,7 +89,6 @@ def calibrate(
     scales: dict[Any, Scale] = {}
     subjects: list[Subject] = []
     left_out: list[PromptRewards] = []
-    labelled: list[PromptRewards] = []
     modes: dict[str, str] = {}
     why: dict[str, str] = {}
     constants: dict[str, tuple[float, int]] = {}
@@ -104,7 +103,6 @@ def calibrate(
             subjects.append(subject)
             scales[subject.rollout_id] = scale
         left_out += calibrated.left_out
-        labelled += _compare_labelled(part)
     if not _is_slow(tries):
         everything.score_rest(share=SHARE_OF_REST)
     return Calibration(
@@ -115,7 +113,6 @@ def calibrate(
         why,
         tuple(left_out),
         constants,
-        tuple(labelled),
         {row.get("rollout_id"): says for row, says in zip(rows, labels, strict=False)},
     )
 
@@ -340,14 +337,3 @@ def asks_for_truth(reward: Reward) -> bool:
                 if uses(part.called, "ground_truth"):
                     return True
     return False
-
-
-def _compare_labelled(part: ScoredPart) -> Iterator[PromptRewards]:
-    """Yield prompts with the best paid completion of each label, right and wrong."""
-    ranked = part.ranked(part.places) if part.labels else []
-    for places in part.by_prompt(ranked).values():
-        right = [place for place in places if part.labels[place] is True]
-        wrong = [place for place in places if part.labels[place] is False]
-        if right and wrong:
-            subject = part.plain(wrong[0])
-            yield PromptRewards(subject, part.earned(right[0]), part.earned(wrong[0]))

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.kinds import kind_of, read_truth
@@ -24,6 +25,9 @@ from rewardkit.strategies.strategy import Row
 PAID_FROM, UNPAID_TO = 0.9, 0.1
 """Shares of the span of all rewards from which a row is paid, and to which it is not.
 Our choice."""
+
+MARKED_SHARE = 0.5
+"""Share of marked answers from which one without a mark states nothing. Our choice."""
 
 OWN_SCALE = 0.5
 """Share of the span of all rewards from which that of a part is a scale of its own. Our
@@ -47,6 +51,7 @@ class LoggedAnswer:
     reward: float
     gain: float = math.nan
     is_right: bool | None = None
+    is_open: bool = False
 
     @property
     def completion(self) -> str:
@@ -174,13 +179,16 @@ def _span(rewards: Sequence[float]) -> float:
 def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
     """Say of each row whether it states the truth, where that is certain.
 
-    Only an answer that is marked on purpose is certainly wrong.
+    Certainly wrong is only an answer that is marked on purpose; and none at all, where
+    others have a mark.
     """
     numbers: dict[str, list[str]] = defaultdict(list)
     for answer in answers:
         if answer.truth and kind_of(answer.truth) == "number":
             numbers[answer.part].append(answer.answer)
     local = {part for part, texts in numbers.items() if uses_decimal_comma(texts)}
+    is_marked = [answer.is_marked for answer in answers]
+    has_marks = bool(answers) and fmean(is_marked) >= MARKED_SHARE
     judged: list[LoggedAnswer] = []
     for answer in answers:
         is_right = None
@@ -189,21 +197,37 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
             is_right = answers_truth(
                 answer.answer, answer.truth, decimal_comma=has_comma
             )
-        if is_right is False and not answer.is_marked:
-            is_right = None
+        if not is_right and not answer.is_marked:
+            is_right = False if has_marks and answer.states_nothing else None
         judged.append(replace(answer, is_right=is_right))
     return judged
 
 
 def _judge_by_siblings(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
-    """Add that rows are right which state what a sibling was paid for."""
+    """Add that rows are right which state what a sibling was paid for.
+
+    Where a prompt pays all that it was answered, wrong answers too, that says nothing:
+    there another number than the truth is a wrong answer.
+    """
+    by_prompt: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
+    for answer in answers:
+        by_prompt[answer.prompt].append(answer)
+    open_prompts = set()
+    for prompt, siblings in by_prompt.items():
+        pays_all = all(answer.is_paid for answer in siblings)
+        if pays_all and any(answer.is_right is False for answer in siblings):
+            open_prompts.add(prompt)
     paid = {_key(answer) for answer in answers if answer.is_paid}
     judged: list[LoggedAnswer] = []
     for answer in answers:
-        is_open = answer.is_marked and answer.is_right is None
-        if is_open and _key(answer) in paid:
-            answer = replace(answer, is_right=True)
-        judged.append(answer)
+        is_open = answer.prompt in open_prompts
+        is_right = answer.is_right
+        if is_right is None and answer.is_marked:
+            if is_open and kind_of(answer.truth or "") == "number":
+                is_right = False
+            elif not is_open and _key(answer) in paid:
+                is_right = True
+        judged.append(replace(answer, is_right=is_right, is_open=is_open))
     return judged
 
 

@@ -78,9 +78,8 @@ class Calibration:
     - "constant": all completions earn the same; `constants` has what, and how many.
 
     `left_out` are prompts on which right and wrong answers earn the same, though they
-    differ on other prompts in the same format. `labelled` are prompts with completions
-    that a label calls right and others that it calls wrong; the best paid of each
-    counts; `labels` says of each rollout what the label does, by its id.
+    differ on other prompts in the same format. `labels` says of each rollout what the
+    label does, by its id.
     """
 
     subjects: tuple[Subject, ...]
@@ -90,7 +89,6 @@ class Calibration:
     why: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[PromptRewards, ...] = ()
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    labelled: tuple[PromptRewards, ...] = ()
     labels: Mapping[Any, bool | None] = field(default_factory=dict)
 
     def of(self, part: str) -> Calibration:
