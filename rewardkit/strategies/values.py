@@ -59,10 +59,14 @@ def one_value(subject: Subject) -> Iterator[str]:
             yield _write(subject, _with_values(right, {place: other}))
 
 
+BESIDE = ("confidence", "certainty")
+"""Keys of what stands beside an answer: with another one it is as right."""
+
+
 def _find_leaves(value: Any, place: Place = ()) -> Iterator[Place]:
-    """Yield the places of all values that are no objects or lists."""
+    """Yield the places of all values of an answer that are no objects or lists."""
     if isinstance(value, dict):
-        children = list(value.items())
+        children = [pair for pair in value.items() if pair[0].lower() not in BESIDE]
     elif isinstance(value, list):
         children = list(enumerate(value))
     else:
@@ -107,9 +111,11 @@ def _extend_values(value: Any) -> Any:
 @near_miss("an object without one of its keys", kinds=("json",))
 def one_key(subject: Subject) -> Iterator[str]:
     right = json.loads(subject.right)
-    if isinstance(right, dict) and len(right) > 1:
-        right.popitem()
-        yield _write(subject, right)
+    if isinstance(right, dict):
+        keys = [key for key in right if key.lower() not in BESIDE]
+        if len(keys) > 1:
+            del right[keys[-1]]
+            yield _write(subject, right)
 
 
 @near_miss("an object with two of its values exchanged", kinds=("json",))

@@ -179,6 +179,23 @@ def behind_the_prompt(completion, ground_truth):
     return strict(completion.partition("\nassistant\n")[2], ground_truth)
 
 
+def with_example(truths):
+    """Rows of prompts that show how to answer."""
+    rows = rows_of(padded, truths)
+    for row in rows:
+        row["prompt"] += " End with your answer, such as <answer>x</answer>.\n"
+    return rows
+
+
+def first_of_text(completion, ground_truth):
+    found = re.search("<answer>(.*?)</answer>", completion)
+    return found is not None and found[1] == ground_truth
+
+
+def first_of_all(prompt, completion, ground_truth):
+    return first_of_text(prompt + completion, ground_truth)
+
+
 def in_gsm8k(completion, ground_truth):
     wanted = re.search(r"#### (\d+)", ground_truth)
     return inside(completion) == (wanted and wanted[1])
@@ -261,6 +278,22 @@ CASES = {
         code="prompt_left_out",
         words="with their prompts before them, 8 of 8 earned more.",
     ),
+    "the example of the prompt": Case(
+        first_of_all,
+        with_example(NUMBERS),
+        code="prompt_read",
+        words="30 of 30 logged completions that state the right answer earned nothing; with no "
+        "answer mark in their prompts, 8 of 8 earned more.",
+    ),
+    "the example of the prompt, before the completion": Case(
+        first_of_text,
+        [
+            {**row, "completion": row["prompt"] + row["completion"]}
+            for row in with_example(NUMBERS)
+        ],
+        code="prompt_read",
+        words="with the prompts cut off that their texts begin with, 8 of 8 earned more.",
+    ),
     "the truth is read as nothing": Case(
         in_gsm8k,
         rows_of(silent, NUMBERS),
@@ -275,6 +308,9 @@ CASES = {
     ),
     "the thought that the prompt opened is closed": Case(
         strict, opened(NUMBERS), code=""
+    ),
+    "an example in the prompt is no fault": Case(
+        strict, with_example(NUMBERS), code=""
     ),
     "sound": Case(strict, rows_of(padded, NUMBERS), code=""),
     "a strict form": Case(with_thought, rows_of(thoughtless, NUMBERS), code=""),

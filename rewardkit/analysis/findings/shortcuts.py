@@ -149,7 +149,9 @@ def _is_paid_to_right(view: View) -> bool:
     if scores is None:
         scores = view.scores[view.primary]
     wrong = view.rewards[scores < np.nanmax(scores)]
-    return len(wrong) >= FEWEST_WRONG and np.nanmax(wrong) - np.nanmin(wrong) <= 1e-9
+    if len(wrong) < FEWEST_WRONG:
+        return False
+    return bool(np.nanmax(wrong) - np.nanmin(wrong) <= 1e-9)
 
 
 def _is_length(view: View, values: Floats, lengths: Floats) -> bool:

@@ -12,6 +12,7 @@ from rewardkit.answers.formats import REASONING
 from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.findings.evidence import Observed, alarms_among
+from rewardkit.probes.findings.logged import LEAST_ROWS, LEAST_SHARE
 from rewardkit.probes.trials import (
     LAYOUT_LOST,
     RIGHT_LOST,
@@ -62,14 +63,13 @@ MORE_THAN_TRUTH = (
 """Probes that fall where an answer may stand in the truth, or the truth in an answer.
 The first and one of the others have to fall."""
 
+VERDICTS = ("fake_verdict", "verdict_inside")
+"""Probes that fall where a model judges, and its verdict is taken from its text."""
+
 LONGER_REASONING = ("other_reasoning", "several_lines", MENTIONS_TAG)
 """Layouts that lose together where more words lose: the tag does not matter then."""
 
 MOST_FORMS_NAMED = 4  # forms that a sentence names
-LOST_ROLLOUTS_SHARE = 0.1
-"""Rollouts lost by notations that are a fault, as a share of the paid ones. Our
-choice."""
-LEAST_LOST_ROLLOUTS = 2  # the same as a number: one may be a slip
 
 HOLE_CODES = tuple(
     probe.name
@@ -112,10 +112,12 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
             if _payers_beside_task(fallen[root], observed) == by_length:
                 root = LONGER
         roots[root].append(tally)
+    is_judged = not roots.keys().isdisjoint(VERDICTS)
     for name, members in roots.items():
         # causes may explain one another, so that the root may belong elsewhere
         own = [tally for tally in members if tally.probe.name == name]
-        yield _make_hole([*own, *members][0], members, observed, name)
+        tally = [*own, *members][0]
+        yield _make_hole(tally, members, observed, name, is_judged=is_judged)
 
 
 def _find_containment(serious: Mapping[str, Tally]) -> set[str]:
@@ -155,7 +157,12 @@ def _find_root(
 
 
 def _make_hole(
-    tally: Tally, members: Sequence[Tally], observed: Observed, root: str
+    tally: Tally,
+    members: Sequence[Tally],
+    observed: Observed,
+    root: str,
+    *,
+    is_judged: bool,
 ) -> Finding:
     """Make the finding of a cause: of its probe, or of a member that is graver."""
     risks: dict[str, float] = {}
@@ -185,7 +192,7 @@ def _make_hole(
         says=probe.says,
         gain=tally.size,
         risk=risks[probe.name],
-        answers=_kind_of_answers(subjects[0]),
+        answers="judge" if is_judged else _kind_of_answers(subjects[0]),
         knows=probe.knows,
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
@@ -276,7 +283,7 @@ def _is_tag_named(tally: Tally, observed: Observed) -> bool:
     tag = re.escape(tally.falls[0].trial.subject.format.tag or "")
     naming = re.compile(rf"<{tag}>[^<]*(?:<{tag}>|\band </{tag}>)")
     texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
-    return sum(map(bool, map(naming.search, texts))) >= LEAST_LOST_ROLLOUTS
+    return sum(map(bool, map(naming.search, texts))) >= LEAST_ROWS
 
 
 def _is_about_answer(tally: Tally, observed: Observed) -> bool:
@@ -312,8 +319,8 @@ def notations(observed: Observed, findings: Findings) -> Iterator[Finding]:
     tallies = [tally for _, tally in lost]
     unpaid = [f"{tally.probe.says} ({rows})" for rows, tally in lost if rows]
     rollouts = sum(rows for rows, _ in lost)
-    limit = LOST_ROLLOUTS_SHARE * _count_paid_rollouts(observed)
-    is_fault = rollouts >= max(LEAST_LOST_ROLLOUTS, limit)
+    paid = sum(answer.is_paid for answer in observed.logged)
+    is_fault = rollouts >= max(LEAST_ROWS, LEAST_SHARE * paid)
     yield _make_loss(
         "loses_notation",
         tallies,
@@ -353,23 +360,16 @@ def _make_loss(
     )
 
 
-def _count_paid_rollouts(observed: Observed) -> int:
-    """Count the rollouts of the prompts that are paid in full."""
-    scales = {item.prompt: observed.scale(item) for item in observed.subjects}
-    count = 0
-    for prompt, scale in scales.items():
-        for _, reward in observed.by_prompt.get(prompt, ()):
-            count += scale.gain(reward) >= 1 - RIGHT_LOST
-    return count
-
-
 def _count_lost_rollouts(tally: Tally, observed: Observed) -> int:
     """Count the unpaid rollouts that state the right answer in a notation."""
     count = 0
     for fall in tally.falls:
         subject, text = fall.trial.subject, fall.trial.attempt.completions[0]
-        scale, form = observed.scale(subject), subject.format
-        answer = text[len(form.lead) : len(text) - len(form.tail)].strip()
-        for completion, reward in observed.by_prompt.get(subject.prompt, ()):
-            count += answer in completion and scale.gain(reward) < RIGHT_LOST
+        form = subject.format
+        written = text[len(form.lead) : len(text) - len(form.tail)].strip()
+        for answer in observed.logged:
+            is_same = (
+                written in answer.completion and subject.prompt == answer.prompt[0]
+            )
+            count += is_same and answer.is_unpaid
     return count

@@ -14,7 +14,6 @@ from typing import Any
 from rewardkit.answers.kinds import read_truth
 from rewardkit.findings import Example, Finding, read_codes
 from rewardkit.probes.runner import Measured, RowOutcome, Tries, reward_for
-from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.logged_answers import LoggedAnswer, read_log
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import (
@@ -53,7 +52,7 @@ def row_example(
     row: Row,
     reward: float,
     probe: str,
-    outcome: str,
+    outcome: str = "",
     columns: Row | None = None,
     reason: Reason | None = None,
 ) -> Example:
@@ -153,17 +152,6 @@ class Observed:
         for key, measured in self.measured.items():
             noise = max(noise, measured.spread / self.calibration.scales[key].span)
         return noise
-
-    @cached_property
-    def by_prompt(self) -> Mapping[str, list[tuple[str, float]]]:
-        """Text of a prompt -> its judged completions, each with its reward."""
-        completions: dict[str, list[tuple[str, float]]] = defaultdict(list)
-        for row, outcome in self.calibration.pool:
-            if outcome.is_judged:
-                completion = str(row.get("completion"))
-                prompt = prompt_text(row.get("prompt"))
-                completions[prompt].append((completion, outcome.reward))
-        return completions
 
     @cached_property
     def logged(self) -> list[LoggedAnswer]:
@@ -279,6 +267,10 @@ class Observed:
             probe=probe,
             of_rollouts=subject.answer is None,
         )
+
+    def row_example(self, row: Row, reward: float, probe: str) -> Example:
+        """Make an example of a row of the log, with the columns that are asked for."""
+        return row_example(row, reward, probe, columns=self.shown_columns(row))
 
     def example_of(self, fall: Fall) -> Example:
         """Make an example of the completion of a trial that fell."""

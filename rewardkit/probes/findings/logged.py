@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, most, rule
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.findings.traits import FORM, find_trait
+from rewardkit.probes.findings.traits import FORM, Trait, find_trait
 from rewardkit.probes.subjects.logged_answers import LoggedAnswer
 
 Findings = Sequence[Finding]
@@ -40,9 +41,8 @@ def logged_losses(observed: Observed, findings: Findings) -> Iterator[Finding]:
         "right_unpaid",
         lost,
         right,
+        trait,
         severity="" if is_certain else "info",
-        trait=trait.kind if trait else "",
-        common=trait.says if trait else "",
     )
 
 
@@ -66,8 +66,7 @@ def logged_gains(observed: Observed, findings: Findings) -> Iterator[Finding]:
         "wrong_paid",
         paid,
         wrong,
-        trait=trait.kind if trait else "",
-        common=trait.says if trait else "",
+        trait,
         silent=sum(answer.states_nothing for answer in paid),
         open=len(truths),
         truths=most(list(map(preview, truths.values()))),
@@ -83,19 +82,24 @@ def _report(
     code: str,
     at_fault: Sequence[LoggedAnswer],
     rows: Sequence[LoggedAnswer],
+    trait: Trait | None,
     **evidence: Any,
 ) -> Finding:
     """Make a finding of rows of the log, with the shortest of each part as examples."""
-    shortest: dict[str, LoggedAnswer] = {}
+    rewards = [answer.reward for answer in observed.logged]
+    shortest: dict[str, Example] = {}
     for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
-        shortest.setdefault(answer.part, answer)
+        if answer.part not in shortest:
+            example = observed.row_example(answer.row, answer.reward, code)
+            shortest[answer.part] = replace(
+                example, right=max(rewards), wrong=min(rewards)
+            )
     totals = Counter(answer.part for answer in rows)
     counts = Counter(answer.part for answer in at_fault)
     by_part: list[str] = []
     if len(totals) > 1:
         for part, count in counts.most_common():
             by_part.append(f"{part} {count} of {totals[part]}")
-    rewards = [answer.reward for answer in observed.logged]
     components = dict.fromkeys(
         name for branch in observed.reward.branches for name in branch.task
     )
@@ -104,22 +108,13 @@ def _report(
         len(rows),
         len(at_fault),
         components=list(components),
-        examples=[
-            Example(
-                answer.row.get("rollout_id"),
-                observed.shown_columns(answer.row),
-                answer.reward,
-                (min(rewards), max(rewards)),
-                max(rewards),
-                min(rewards),
-                probe=code,
-            )
-            for answer in shortest.values()
-        ],
+        examples=shortest.values(),
         gain=1.0,
         prompts=len({answer.prompt for answer in at_fault}),
         by_part=most(by_part),
         by_label=bool(observed.calibration.labels),
         logged=True,
+        trait=trait.kind if trait else "",
+        common=trait.says if trait else "",
         **evidence,
     )

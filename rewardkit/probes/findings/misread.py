@@ -16,7 +16,7 @@ from typing import Any
 
 from rewardkit.answers.stated import NUMBER, find_factor
 from rewardkit.findings import Finding, rule
-from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.logged import LEAST_SHARE
 from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn, prompt_text
@@ -41,6 +41,10 @@ SHARE_OF_MISREAD = 0.1  # share of the remaining budget for trying rows once mor
 
 OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
 """A tag that a prompt opens at its end, for the completion to go on."""
+ANSWER_MARK = re.compile(
+    r"\\boxed\{[^{}\n]{0,80}\}|<(\w{1,30})>[^<>\n]{0,80}</\1>|####[^\n]{0,40}"
+)
+"""A mark of an answer in a prompt that says how to answer, or gives an example."""
 TRUTH_FORMS = ("#### {}", r"\boxed{{{}}}", "<answer>{}</answer>")
 """How data sets mark the answer of a truth."""
 
@@ -72,6 +76,13 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
         yield Rereading("prompt_left_out", tag, says, tag + text, {})
     says = "their prompts before them"
     yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
+    shown = {"prompt": _without_marks(answer.row.get("prompt"))}
+    if shown["prompt"] != answer.row.get("prompt"):
+        says = "no answer mark in their prompts"
+        yield Rereading("prompt_read", "marks", says, text, shown)
+    if prompt and text.startswith(prompt):
+        says = "the prompts cut off that their texts begin with"
+        yield Rereading("prompt_read", "prefix", says, text.removeprefix(prompt), {})
     truth = answer.row.get("ground_truth")
     if not isinstance(truth, str | int | float):
         return
@@ -84,7 +95,18 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
         yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
 
 
-@rule("prompt_left_out", "truth_unread")
+def _without_marks(prompt: Any) -> Any:
+    """Return a prompt, a text or messages, without examples of an answer's mark."""
+    if isinstance(prompt, str):
+        return ANSWER_MARK.sub("", prompt)
+    if isinstance(prompt, list):
+        return list(map(_without_marks, prompt))
+    if isinstance(prompt, dict):
+        return {**prompt, "content": _without_marks(prompt.get("content"))}
+    return prompt
+
+
+@rule("prompt_left_out", "prompt_read", "truth_unread")
 def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what makes right completions that earned nothing earn more."""
     lost: list[LoggedAnswer] = []
@@ -117,11 +139,7 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 tried,
                 len(hits),
                 severity=severity_of(len(lost) / n),
-                examples=[
-                    row_example(
-                        row, reward, reread.code, "", observed.shown_columns(row)
-                    )
-                ],
+                examples=[observed.row_example(row, reward, reread.code)],
                 gain=1.0,
                 lost=len(lost),
                 right=n,
@@ -183,13 +201,7 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 len(answers),
                 severity=severity_of(len(answers) / n),
                 examples=[
-                    row_example(
-                        answer.row,
-                        answer.reward,
-                        "other_scale",
-                        "",
-                        observed.shown_columns(answer.row),
-                    )
+                    observed.row_example(answer.row, answer.reward, "other_scale")
                     for answer in sorted(answers, key=lambda item: len(item.completion))
                 ],
                 gain=1.0,
