@@ -11,8 +11,7 @@ report: $(VENV)/.notebook
 		--rollouts data/arithmetic/rollouts.jsonl --cases data/arithmetic/cases.jsonl -o reports
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest --nbval-lax --nbval-current-env -p no:cacheprovider notebooks
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env $(PYTEST)
 
 # The trainers' own code on what is read and written for them; environments in .venv-trainers. TRAINERS names some.
 test-trainers: | $(BIN)/python

@@ -29,8 +29,10 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items):
-    """Put the longest first."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    """Put the longest first, and the notebooks."""
+    items.sort(
+        key=lambda item: item.path.suffix != ".ipynb" and item.path.name not in LONGEST
+    )
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -225,23 +225,14 @@ def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, n
 
 
 COMPLETED = [
-    (["check"], "gallery:gs", ["gallery:gsm8k"]),
-    (["check", "x"], "gallery:ari", ["gallery:arithmetic"]),
-    (
-        ["score", "x"],
-        "gallery:",
-        ["gallery:arithmetic", "gallery:mixed", "gallery:tool_use"],
-    ),
-    (["report", "--cases"], "gallery:ch", ["gallery:chinese"]),
-    (["probe"], "own.py:re", ["own.py:reward"]),
-    (["probe"], "own.py:_", ["own.py:_"]),
+    (["check"], "own.py:re", ["own.py:re"]),  # which the shell takes for a file
     (["diagnose", "--fail-on"], "w", ["warn"]),
     ([], "dia", ["diagnose"]),
 ]
 
 
 @pytest.mark.parametrize(("words", "begun", "expected"), COMPLETED, ids=str)
-def test_a_shell_completes_commands_names_of_the_gallery_and_of_files(
+def test_a_shell_completes_commands_choices_and_files(
     folder, monkeypatch, words, begun, expected
 ):
     monkeypatch.chdir(folder)

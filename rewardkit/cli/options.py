@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 import rewardkit as rk
 from rewardkit.judges.spending import CACHE_FOLDER
 from rewardkit.probes.options import BUDGET, LEAKAGE
-from rewardkit.rewards.load import gallery_names
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
-from rewardkit.rollouts.paths import GALLERY_PREFIX, files_of
 
 COMMAND_TIMEOUT = 10.0
 """Seconds. Our choice: longer than a check should take, shorter than people wait."""
@@ -112,56 +108,10 @@ def _keep_no_answers(
         os.environ[CACHE_FOLDER] = "off"
 
 
-# --- what a shell completes
-
-PUBLIC_NAME = re.compile(
-    r"(?m)^(?:(?:async )?def|class) ([a-zA-Z]\w*)|^([a-zA-Z]\w*)(?:: [^=\n]+)? = "
-)
-"""A line at the top of a file that binds a public name."""
-
-
-def _complete(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return names of the gallery that begin so, names in a Python file, or files."""
-    place, _, _ = incomplete.rpartition(":")
-    if place.endswith(".py"):
-        names = [f"{place}:{name}" for name in _public_names(Path(place))]
-    else:
-        usage = f"{parameter.name} {parameter.metavar or ''}".lower()
-        in_gallery: Iterable[str] = gallery_names()
-        for kind in ("cases", "rollouts"):
-            if kind in usage:
-                in_gallery = files_of(f"{kind}.jsonl")
-        names = [f"{GALLERY_PREFIX}{name}" for name in in_gallery]
-    items = []
-    for name in names:
-        if incomplete and name.startswith(incomplete):
-            items.append(CompletionItem(name))
-    return items or [CompletionItem(incomplete, type="file")]
-
-
-def _public_names(path: Path) -> list[str]:
-    """Return the public names that a Python file binds at its top, unrun."""
-    if not path.is_file():
-        return []
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return [name or other for name, other in PUBLIC_NAME.findall(text)]
-
-
 # --- the table
 
-COMPLETED_ARGUMENTS = (
-    "A",
-    "B",
-    "CASES",
-    "FILE",
-    "PROMPTS",
-    "REWARD",
-    "ROLLOUTS",
-    "SCORES",
-    "TRAIN",
-)
+FILES = ("A", "B", "CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
+"""Values that name files, which a shell completes, or something else."""
 
 VALUE_KINDS: dict[str, dict[str, Any]] = {
     "ARGUMENTS": {"nargs": -1, "type": click.UNPROCESSED},
@@ -181,7 +131,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "SHELL": {"type": click.Choice(["bash", "zsh", "fish"])},
     "SHARE": {"type": Number(min=0, max=1)},
     "warn|high": {"type": click.Choice(["warn", "high"])},
-    **{name: {"shell_complete": _complete} for name in COMPLETED_ARGUMENTS},
+    **{name: {"type": click.Path()} for name in FILES},
 }
 """What an argument or a value is called in the help -> what click takes of it."""
 

@@ -261,7 +261,6 @@ class MutantResult(HasPage):
                     for item in others
                 ],
                 most=len(others),
-                stacked=True,
             )
         )
         blocks += self._not_counted()

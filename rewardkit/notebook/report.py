@@ -26,10 +26,9 @@ from rewardkit.notebook.report_pages import (
     Summary,
     index_page,
     notebook_page,
-    story_of,
+    page_of,
     summary_markdown,
 )
-from rewardkit.notebook.scorecard import Short
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -262,11 +261,8 @@ def _run(
         _execute(notebook)
     except Exception as error:  # the kernel died or did not start: the page says so
         failure = f"{type(error).__name__}: {error}"
-    story = story_of(notebook, redact=redact)
-    short = Short.from_notebook(notebook)
-    return NotebookPage(
-        title, f"{slug}/{stem}.html", story, failure or story.error, short
-    )
+    file = f"{slug}/{stem}.html"
+    return page_of(title, file, notebook, failure=failure, redact=redact)
 
 
 def _execute(notebook: Any) -> None:

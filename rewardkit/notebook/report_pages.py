@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbconvert import HTMLExporter
-from nbconvert.filters import strip_ansi
-from nbformat.v4 import new_notebook, new_output
+from nbformat.v4 import new_notebook
 
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.html import cards, markup
@@ -58,9 +57,6 @@ A file may hold several pages, in which an id may stand once.
 ANSWER_TAG = "answer"  # of the cell whose output stands on top of the page
 PICTURE_TAG = "picture"  # its first figure stands on the first page of the report
 ASSERTIONS_TAG = "assertions"  # what nbval holds a notebook to: no page has it
-STREAM_LINES = 10
-"""Lines of what one cell printed: a reward that prints does it for every row."""
-LONGEST_STREAM = 3000  # characters of these lines
 
 
 class Section(NamedTuple):
@@ -73,26 +69,37 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Story:
-    """The page of an executed notebook, as escaped HTML: its top and its sections.
+class NotebookPage:
+    """An executed notebook of a report as escaped HTML: its top and its sections.
 
-    `error` is the one that it ended with. `pictures` stand on the first page of a
-    report, too.
+    `error` is why it failed, `short` what it came to, None where it does not say;
+    `pictures` stand on the first page of the report, too.
     """
 
+    title: str
+    file: str
     top: str = ""
     sections: tuple[Section, ...] = ()
-    error: str | None = None
     pictures: str = ""
+    error: str | None = None
+    short: Short | None = None
+
+    @property
+    def anchor(self) -> str:
+        """Return its name where several pages stand in one file."""
+        return re.sub(r"\W+", "-", self.file.removesuffix(".html"))
 
 
-def story_of(notebook: Any, *, redact: bool) -> Story:
+def page_of(
+    title: str, file: str, notebook: Any, *, failure: str | None, redact: bool
+) -> NotebookPage:
     """Return what an executed notebook becomes: title, answer, a section a heading.
 
-    `redact` leaves out what it printed, as that may quote a completion. Widgets are
-    left out.
+    Widgets and what cells printed are left out: a reward that prints does so for every
+    row. `redact` leaves out the message of an error, which may quote a completion.
     """
-    error, pictures = None, ""
+    error = None
+    pictures = ""
     answers: list[Any] = []
     groups: list[tuple[str, list[Any]]] = [("", [])]  # heading, cells
     for cell in notebook.cells:
@@ -100,8 +107,8 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
         if ASSERTIONS_TAG in tags:
             continue
         if cell.cell_type == "code":
-            cell.outputs, failure = _select_outputs(cell.get("outputs", []), redact)
-            error = failure or error
+            cell.outputs, raised = _select_outputs(cell.get("outputs", []), redact)
+            error = raised or error
             if PICTURE_TAG in tags:
                 pictures += _first_html(cell.outputs)
         elif cell.source.startswith("## "):
@@ -122,7 +129,9 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
     first = groups[0][1]
     cells = [*first[:1], *answers, *first[1:]]
     top = _export_cells(exporter, cells, notebook.metadata)
-    return Story(top, tuple(sections), error, pictures)
+    short = Short.from_notebook(notebook)
+    parts = (top, tuple(sections), pictures)
+    return NotebookPage(title, file, *parts, failure or error, short)
 
 
 def _export_cells(exporter: HTMLExporter, cells: list[Any], metadata: Any) -> Any:
@@ -154,7 +163,7 @@ def _select_outputs(
 ) -> tuple[list[Any], str | None]:
     """Return the outputs of a cell for a page, and the error in which it ended."""
     error = None
-    selected = [] if redact else _join_streams(outputs)
+    selected = []
     for output in outputs:
         if output.output_type == "stream":
             continue
@@ -185,64 +194,7 @@ def themed(svg: str) -> str:
     return f'<div class="rewardkit rk-figure" tabindex="0">{svg}</div>'
 
 
-def _join_streams(outputs: Sequence[Any]) -> list[Any]:
-    """Return what a cell printed, short, as one output a stream."""
-    texts: dict[str, str] = {}
-    for output in outputs:
-        if output.output_type == "stream":
-            texts[output.name] = texts.get(output.name, "") + output.text
-    streams = []
-    for name, text in texts.items():
-        streams.append(new_output("stream", name=name, text=printed_lines(text)))
-    return streams
-
-
-def printed_lines(text: str) -> str:
-    r"""Return the first lines of what a cell printed, and how much is left out.
-
-    There are no control characters in them. Of a line that was written over, such as a
-    progress bar's, the last state counts.
-
-    >>> print(printed_lines("row\n" * 1600).splitlines()[-1])
-    [1,590 more lines are left out of this page]
-    """
-    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    first = "\n".join(map(_last_state, lines[:STREAM_LINES]))
-    counts = []
-    if len(first) > LONGEST_STREAM:
-        counts.append(f"{len(first) - LONGEST_STREAM:,} more characters")
-    if len(lines) > STREAM_LINES:
-        counts.append(f"{len(lines) - STREAM_LINES:,} more lines")
-    note = f"\n[{' and '.join(counts)} are left out of this page]" if counts else ""
-    return f"{first[:LONGEST_STREAM]}{note}\n"
-
-
-def _last_state(line: str) -> str:
-    """Return what a terminal would show of a line in the end, without escapes."""
-    text = strip_ansi(line.rstrip("\r").rpartition("\r")[2])
-    return "".join(sign for sign in text if sign == "\t" or sign >= " ")
-
-
 QUESTIONS = (CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS)
-
-
-@dataclass(frozen=True)
-class NotebookPage:
-    """One executed notebook of a report: its title, its file, and what it became.
-
-    `error` is why it failed; `short` is what it came to, None where it does not say.
-    """
-
-    title: str
-    file: str
-    story: Story
-    error: str | None = None
-    short: Short | None = None
-
-    @property
-    def anchor(self) -> str:
-        """Return its name where several pages stand in one file."""
-        return re.sub(r"\W+", "-", self.file.removesuffix(".html"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +258,7 @@ class Summary:
     @property
     def pictures(self) -> Any:
         """Return the pictures of its pages that stand on the first one, as HTML."""
-        return markup.html_of("".join(page.story.pictures for page in self.pages))
+        return markup.html_of("".join(page.pictures for page in self.pages))
 
     def _shorts(self) -> Iterator[Short]:
         for page in self.pages:

@@ -50,7 +50,6 @@ def everything(reward, rollouts):
         show(diagnosis.components, "components"),
         show(diagnosis.highest(4), "highest"),
         show(scores.table[["prompt", "ground_truth"]], "texts"),
-        show(cases, "cases"),
     ]
     return "\n".join(record._repr_html_() for record in records)
 
@@ -101,7 +100,5 @@ def test_a_table_has_short_numbers_and_one_without_rows_says_so():
     assert ">mean_reward<" in page and ">0.333<" in page and "columns say" not in page
     assert "<table" not in show(frame[:0], "groups")._repr_html_()
     assert "groups: none" in show(frame[:0], "groups")._repr_html_()
-    with pytest.raises(
-        rk.InputError, match="show takes a DataFrame or a list of cases"
-    ):
+    with pytest.raises(rk.InputError, match="show takes a DataFrame, not"):
         show("groups")

@@ -19,7 +19,6 @@ from rewardkit.mutation.results import MOST_SURVIVORS
 from rewardkit.notebook.inputs import load_inputs
 from rewardkit.notebook.report_pages import (
     NotebookPage,
-    Story,
     Summary,
     index_page,
     summary_markdown,
@@ -383,10 +382,9 @@ def summary_of(diagnosis, found):
     """What a report says of this diagnosis, and of what a page of checks found."""
     advice = replace(rk.suggest(diagnosis), changes=())
     analysed = summarize(diagnosis, rk.forecast(diagnosis.scores), advice)
-    scores, story = diagnosis.scores, Story()
+    scores = diagnosis.scores
     pages = [
-        NotebookPage("a page", "page.html", story, None, short)
-        for short in (found, analysed)
+        NotebookPage("a page", "page.html", short=short) for short in (found, analysed)
     ]
     return Summary(
         "plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages)

@@ -14,7 +14,6 @@ from typing import Any
 
 import ipywidgets as widgets
 import pandas as pd
-from IPython.display import HTML
 
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.analysis.forecast import forecast
@@ -30,7 +29,6 @@ from rewardkit.notebook.workbench.cases import Cases
 from rewardkit.notebook.workbench.compose import Compose, live
 from rewardkit.notebook.workbench.findings import Findings, Probes
 from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, render, stack
-from rewardkit.notebook.workbench.reading import row_page
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward, check_reward
@@ -120,10 +118,6 @@ class Workbench:
     def flagged(self) -> list[Any]:
         """Return the ids of the rollouts flagged in Browse, for the cells below."""
         return self.scores.table["rollout_id"].iloc[self._bench.flagged].tolist()
-
-    def completion(self, row: int) -> HTML:
-        """Return a completion by position, as Browse shows it."""
-        return HTML(still(row_page(self._bench, row, still=True)))
 
     @cached_property
     def panel(self) -> Any:

@@ -89,8 +89,8 @@ def opened_page(bench: Bench, opened: Opened) -> str:
     return render("read", "", {"about": opened.about}, [], texts, table, [])
 
 
-def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
-    """Return the page of a row; `still`: without anything to click."""
+def row_page(bench: Bench, row: int) -> str:
+    """Return the page of a row."""
     columns = bench.scored.rollouts[row]
     spans = {}
     blocks: list[Block] = []
@@ -111,7 +111,7 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     return render(
         "read",
         row,
-        {**_head(bench, row), "still": still},
+        _head(bench, row),
         _siblings(bench, row),
         _texts(columns, text, spans),
         markup.html_of(Page("", blocks).body),
