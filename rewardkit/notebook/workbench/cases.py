@@ -272,7 +272,7 @@ class Cases(Panel):
             button = Action("Open in Browse", ["open-case", at])
             if outcome:
                 quote = Quote("", completion, {}, LONGEST_MISSED)
-                point = Point("high", case.name, outcome, case.why, "", [quote])
+                point = Point("high", case.name, f"{outcome}.", case.why, "", [quote])
                 missed.append(replace(point, actions=[button]))
             else:
                 passed.append((case.name, UserText(completion), case.why))
