@@ -99,7 +99,8 @@ class Table(Piece):
 
     A table with a caption that is not open is folded in HTML and left out of a short
     text. Columns that are "" in every row are left out, rows beyond `most` are counted,
-    cells are cut at `limit` characters.
+    cells are cut at `limit` characters. A `stacked` one has a line a cell on a narrow
+    page.
     """
 
     caption: str
@@ -109,6 +110,7 @@ class Table(Piece):
     is_open: bool = False
     most: int = MOST_ROWS
     limit: int = LONGEST_HTML_CELL
+    stacked: bool = False
 
     def lines(self, verbose: bool) -> list[str]:
         """Return it for a terminal, a sentence a row where it is wider than a line."""
@@ -137,6 +139,7 @@ class Table(Piece):
             header,
             rows,
             numeric=self.numeric,
+            stacked=self.stacked,
             most=self.most,
             limit=self.limit,
         )

@@ -243,7 +243,7 @@ def check_page(name: str, outcome: Plain) -> Page:
         )
     first = rows[:MOST_MISSES]
     rest = rows[MOST_MISSES:]
-    options: dict[str, Any] = {"numeric": ("expected",), "most": 200}
+    options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
     blocks.append(Table("", header, first, limit=400, **options))
     blocks.append(Table(f"and {len(rest):,} more", header, rest, **options))
     title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"

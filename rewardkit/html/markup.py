@@ -225,15 +225,17 @@ def table(
     rows: Sequence[Sequence[object]],
     *,
     numeric: Sequence[str] = (),
+    stacked: bool = False,
     most: int | None = None,
     limit: int = LONGEST_ESCAPED,
 ) -> str:
     """Return an HTML table of escaped cells; `numeric` columns are set flush right.
 
     It scrolls by itself where it is wider than the page; a header of empty names is
-    left out. Rows beyond `most` are counted, cells are cut at `limit` characters.
+    left out. A `stacked` table has a line a cell on a narrow page. Rows beyond `most`
+    are counted, cells are cut at `limit` characters.
     """
-    return part("parts", "table", header, rows, numeric, most, limit)
+    return part("parts", "table", header, rows, numeric, stacked, most, limit)
 
 
 def marked(

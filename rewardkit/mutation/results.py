@@ -261,6 +261,7 @@ class MutantResult(HasPage):
                     for item in others
                 ],
                 most=len(others),
+                stacked=True,
             )
         )
         blocks += self._not_counted()

@@ -31,7 +31,7 @@ from rewardkit.scoring.scores import Scores
 MIME = "application/vnd.rewardkit.short+json"
 POINTS_IN_FULL = 3
 AGREES = "this reward gives the scores of the log wherever both have one"
-LONGEST_IN_POINT = 240  # characters of a completion that shows a point
+LONGEST_IN_POINT = 200  # characters of a completion that shows a point
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": (
