@@ -1,6 +1,6 @@
 """Run the tests that need trainers, each in an environment of its own; print what was proved of which target.
 
-`make test-trainers`; arguments name environments of `environments.toml`, all by default.
+`make test-trainers`; arguments name environments of `environments.toml`, all by default. `--make` only makes them.
 """
 
 import json
@@ -151,5 +151,15 @@ def main(names):
         sys.exit(f"failed: {', '.join(failed)}")
 
 
+def make_all():
+    """Make all environments and test nothing, one after the other: CI does so while other tests run."""
+    described = tomllib.loads((HERE / "environments.toml").read_text())
+    for name, wanted in described["environment"].items():
+        made(name, wanted)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:] == ["--make"]:
+        make_all()
+    else:
+        main(sys.argv[1:])

@@ -33,8 +33,8 @@ LONGEST_VALUE = 200  # characters of another column
 LONGEST_LISTED = 90  # characters of a completion in the list
 RIGHTNESS = {1.0: "right", 0.0: "wrong"}
 """Kind of a completion by its label; any other is "open"."""
+MARKS = {"right": "\u2713", "wrong": "\u2717"}
 MOST_BLOCKS = 48  # siblings as blocks; of larger groups those around the open one
-RIGHT_WORDS = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
 IN_PLACE = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
 """Columns that stand in a place of their own, not among the others."""
 
@@ -44,12 +44,12 @@ IN_PLACE = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
 
 def line(bench: Bench, row: int) -> dict[str, Any]:
     """Return a line of the list: reward, right or wrong, beginning, and siblings."""
-    mark, _, word = RIGHT_WORDS.get(float(bench.right[0][row]), "").partition(" ")
+    word = RIGHTNESS.get(float(bench.right[0][row]), "")
     text = str(bench.scored.table["completion"].iloc[row])
     return {
         "row": row,
         "reward": _figure(bench.figures.rewards[row]),
-        "mark": mark,
+        "mark": MARKS.get(word, ""),
         "word": word,
         "text": one_line(text[:400])[:LONGEST_LISTED] or "(nothing)",
         "flagged": row in bench.flagged,
@@ -126,6 +126,7 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
         bench.siblings(row),
         bench.right,
     )
+    kind = RIGHTNESS.get(float(right[row]), "")
     reward = float(rewards[row])
     raw = float(bench.scores.table["reward_raw"].iloc[row])
     rank = ""
@@ -138,7 +139,7 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
         "raw": _figure(raw) if abs(raw - reward) > 1e-9 else "",
         "advantage": _signed(bench.figures.advantages[row]),
         "rank": rank,
-        "right": RIGHT_WORDS.get(float(right[row]), ""),
+        "right": f"{MARKS[kind]} {kind}" if kind else "",
         "by": by,
         "identity": bench.scored.table["rollout_id"].iloc[row],
         "flagged": row in bench.flagged,
