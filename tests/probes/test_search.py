@@ -35,7 +35,6 @@ from rewardkit.probes.search.templates import (
     fill,
     first_templates,
     is_wrong,
-    mentions_right,
     plain,
     write_wrong,
 )
@@ -102,12 +101,6 @@ def verdict_behind_fence(completion, truth):
     return min(10, int(found[1][:3])) / 10 if found else 0
 
 
-@planted
-def list_in_fence(completion, truth):
-    block = re.search(r"```(.*?)```", completion, re.DOTALL)
-    return block is not None and truth in re.findall(r"\w+", block[1])
-
-
 three_of_a_tag = planted(lambda completion, truth: completion.count("<step>") == 3)
 distinct_tags = planted(
     lambda completion, truth: min(1.0, len({*re.findall(r"<(\w+)>", completion)}) / 8)
@@ -126,7 +119,6 @@ def words_and_no_answer(completion, truth):
 
 words = planted(lambda completion, truth: 0.4 * (completion.count("thus") > 4))
 KEYWORD = re.escape(". " * 300) + "<check>verified</check>"
-LISTED = "a list with the right answer among wrong ones"
 PLANTED = {
     "a keyword in a tag": (keyword_in_tag, KEYWORD, "300 times and '<check>v"),
     "three of a tag": (three_of_a_tag, "<step><step><step>", "'<step>' 3 times"),
@@ -141,7 +133,6 @@ PLANTED = {
         r"(because|therefore|<answer></answer>){3}",
         "because",
     ),
-    "a list in a fence": (list_in_fence, r"```\d+ \d+ \d+```", LISTED),
     "part of the marks": (words, "(thus){5}", "thus"),
 }
 
@@ -168,9 +159,8 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
 
 def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same_seed():
     ((exploit,), _), ((again,), _) = (
-        searched(reward_of(list_in_fence), CAPITALS) for _ in range(2)
+        searched(reward_of(three_of_a_tag), CAPITALS) for _ in range(2)
     )
-    assert mentions_right(exploit.template)
     assert (exploit.template, exploit.calls) == (again.template, again.calls)
 
 
@@ -188,13 +178,6 @@ def beside_correct(*components, correct=CORRECT, **options):
 def last_number(completion, ground_truth):
     found = re.findall(r"-?\d+(?:\.\d+)?", completion)
     return float(bool(found) and float(found[-1]) == float(ground_truth))
-
-
-def last_whole_line(completion, ground_truth):
-    """One guess at an odd place is no list."""
-    return re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)[-1:] == [
-        ground_truth
-    ]
 
 
 def careless(completion, ground_truth):
@@ -252,7 +235,6 @@ SOUND = {
         SUMS,
     ),
     "the last number": (reward_of(last_number), SUMS),
-    "the last whole line": (made(last_whole_line), SUMS),
     "likeness": (reward_of(ALIKE, fields=PREDICTION), CAPITALS),
     "errors and what is not judged": (reward_of(careless), SUMS),
     "chance: on less than half": (reward_of(on_less_than_half), SUMS),
@@ -266,14 +248,6 @@ def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(
 ):
     found, calls = searched(reward, rollouts, seed=1)
     assert found == [] and calls <= SEARCH_CALLS
-
-
-def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
-    alike = rk.Component("alike", rk.measure.similarity("token_set"))
-    ((exploit,), _) = searched(reward_of(alike, fields=PREDICTION), CAPITALS)
-    assert "a list with the right answer among wrong ones" in describe_template(
-        exploit.template
-    )
 
 
 # The budget, and what cannot be searched
@@ -467,9 +441,7 @@ def states(text, one):
 
 
 @given(st.sampled_from(sorted(SUBJECTS)), st.integers(0, 2**32))
-def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(
-    name, seed
-):
+def test_what_edits_make_never_states_the_right_answer(name, seed):
     one, draw = SUBJECTS[name], np.random.default_rng(seed)
     made = [
         plain(one),
@@ -479,11 +451,7 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
         made.append(edit_template(made[draw.integers(len(made))], draw, VOCABULARY))
     for record in made:
         text = write_wrong(record, one)
-        if text is not None and not mentions_right(record):
-            assert not states(text, one), (record, text)
-        elif text is not None:
-            listed = rf"\W{re.escape(one.wrong[0])}\W.*{re.escape(one.right)}.*{re.escape(one.wrong[1])}\W"
-            assert re.search(listed, f" {text} ", re.DOTALL) and one.kind != "json"
+        assert text is None or not states(text, one), (record, text)
 
 
 CERTAIN = [

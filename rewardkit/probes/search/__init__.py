@@ -24,8 +24,6 @@ from rewardkit.probes.search.exploits import (
     report_exploit,
 )
 from rewardkit.probes.search.templates import (
-    LISTING_SLOTS,
-    WRONG_MARKED,
     WRONG_SLOTS,
     Segment,
     Template,
@@ -182,10 +180,10 @@ def _climb(
         outcomes = gains.outcomes([(home, text) for text in new])
         for text, outcome in zip(new, outcomes, strict=True):
             template = templates[text]
-            worth = gains.worth(home, template, outcome)
+            worth = gains.gain(home, outcome)
             if outcome is not None and not math.isnan(worth):
                 scored.append((worth, template, outcome))
-                if worth > best_worth and gains.pays(home, template, outcome):
+                if worth > best_worth and gains.pays(home, outcome):
                     best, best_worth = template, worth
         parents = [*_select_elite(scored, gains.observed.weights(home)), start]
         odds = np.append(np.arange(len(parents), 1, -1), len(parents))
@@ -225,7 +223,7 @@ def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
                 return False
             (outcome,) = gains.outcomes([(subject, text)])
             goal = min(FULL_MARKS, KEPT_GAIN * item.gain)
-            if not gains.pays(subject, template, outcome):
+            if not gains.pays(subject, outcome):
                 return False
             if gains.gain(subject, outcome) < goal:
                 return False
@@ -285,12 +283,7 @@ def _shrink_segment(
             least = middle
     if best.times <= FEW_REPEATS:
         best = Segment(best.text * best.times)
-    for slots, simplest in (
-        (LISTING_SLOTS, WRONG_MARKED),
-        (LISTING_SLOTS, LISTING_SLOTS[0]),
-        (WRONG_SLOTS, WRONG_SLOTS[0]),
-    ):
-        fits(best._replace(text=re.sub(f"[{slots}]", simplest, best.text)))
+    fits(best._replace(text=re.sub(f"[{WRONG_SLOTS}]", WRONG_SLOTS[0], best.text)))
     for unit in (r"\s*\S+|\s+", r"(?s)."):
         _drop_units(
             re.findall(unit, best.text),

@@ -36,28 +36,12 @@ WRONG_SLOTS = "\ue000\ue001\ue002"
 BEFORE, BEHIND, OPENING, CLOSING, TAIL = "\ue003\ue004\ue005\ue006\ue007"
 """Slots of the format: around the reasoning, around the answer, behind it."""
 
-LIST_SLOTS = {"\ue008": " ", "\ue009": ", ", "\ue00a": " or ", "\ue00b": "\n"}
-"""Slots of lists of answers, the right one between two wrong ones -> separator."""
-
-MARKS_SLOT = "\ue00c"
-"""Slot of the same list, each answer in a mark of its own."""
-
-LISTING_SLOTS = "".join((*LIST_SLOTS, MARKS_SLOT))
 FORMAT_SLOTS = BEFORE + BEHIND + OPENING + CLOSING + TAIL
-ALL_SLOTS = WRONG_SLOTS + FORMAT_SLOTS + LISTING_SLOTS
+ALL_SLOTS = WRONG_SLOTS + FORMAT_SLOTS
 WRONG_MARKED = OPENING + WRONG_SLOTS[0] + CLOSING
-
-LISTABLE_KINDS = ("number", "choice", "text", "mathematics")
-"""Kinds of answers of which a list is none: code and JSON may hold one another."""
 
 LONGEST_SEARCHED = 20_000
 """Characters of a completion. Our choice: some five thousand tokens."""
-
-GLUED_LIST = re.compile(
-    rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{FORMAT_SLOTS}])[{LISTING_SLOTS}]"
-    rf"|[{LISTING_SLOTS}][\w{LISTING_SLOTS}{WRONG_SLOTS}]"
-)
-"""A list run into something else, so that its ends could be read as another answer."""
 
 NUMBER_TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
@@ -80,22 +64,9 @@ def plain(subject: Subject, answer: str = WRONG_SLOTS[0]) -> Template:
     return tuple(map(Segment, texts))
 
 
-def mentions_right(template: Template) -> bool:
-    """Whether the right answer is mentioned, in a list."""
-    slots = set(LISTING_SLOTS)
-    return any(not slots.isdisjoint(text) for text, _ in template)
-
-
-def fill(template: Template, subject: Subject, place: int | None = 1) -> str:
-    """Write the completion of a template.
-
-    The right answer stands at this place of its lists; with None in none of them.
-    """
+def fill(template: Template, subject: Subject) -> str:
+    """Write the completion of a template."""
     form, wrong = subject.format, subject.wrong
-    answers = [wrong[number % min(3, len(wrong))] for number in range(3)]
-    listed = answers
-    if place is not None:
-        listed = [*answers[:place], subject.right, *answers[place:2]]
     before, _, behind = form.lead.partition(REASONING)
     quote = '"' if form.quoted else ""
     slots: dict[str, str | int | None] = {
@@ -104,11 +75,9 @@ def fill(template: Template, subject: Subject, place: int | None = 1) -> str:
         OPENING: form.opening + quote,
         CLOSING: quote + form.closing,
         TAIL: form.tail,
-        MARKS_SLOT: "\n".join(map(form.marked, listed)),
     }
-    slots |= zip(WRONG_SLOTS, answers, strict=True)
-    for slot, separator in LIST_SLOTS.items():
-        slots[slot] = separator.join(listed)
+    for number, slot in enumerate(WRONG_SLOTS):
+        slots[slot] = wrong[number % len(wrong)]
     return join_segments(template).translate(str.maketrans(slots))
 
 
@@ -118,21 +87,11 @@ def join_segments(template: Template) -> str:
 
 
 def write_wrong(template: Template, subject: Subject) -> str | None:
-    """Write the completion of a template, or None.
-
-    None is for what is too long, or not certain to be wrong: the right answer may stand
-    in lists only, which stand by themselves, between two wrong ones.
-    """
+    """Write the completion of a template; None if it is too long, or may be right."""
     if sum(len(text) * times for text, times in template) > LONGEST_SEARCHED:
         return None
-    if mentions_right(template):
-        if subject.kind not in LISTABLE_KINDS or GLUED_LIST.search(
-            join_segments(template)
-        ):
-            return None
     text = fill(template, subject)
-    without_right = fill(template, subject, None)
-    if len(text) > LONGEST_SEARCHED or not is_wrong(without_right, subject):
+    if len(text) > LONGEST_SEARCHED or not is_wrong(text, subject):
         return None
     return text
 
@@ -280,7 +239,7 @@ def assemble_vocabulary(
         "verdicts": FAKE_VERDICTS,
         "sentences": STOCK_SENTENCES,
         "delimiters": DELIMITERS,
-        "answers": (WRONG_MARKED, *WRONG_SLOTS[:2], *LIST_SLOTS, MARKS_SLOT),
+        "answers": (WRONG_MARKED, *WRONG_SLOTS[:2]),
         "fillers": list(map(filler, lengths)),
     }
     return Vocabulary(texts, (*STOCK_WRAPS, *tags), around)
@@ -320,10 +279,6 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
     """Yield what is tried first: much of each kind, around each state of the answer."""
     texts = vocabulary.texts
     words = [f"{text}, " for text in texts["phrases"][:20]]
-    wrapped_lists = [
-        f"\n{opening}{LISTING_SLOTS[0]}{closing}"
-        for opening, closing in vocabulary.wraps
-    ]
     additions = [
         [],
         words,
@@ -332,16 +287,12 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
         [f"{text}\n" for text in texts["verdicts"]],
         [f"{text}\n" for text in texts["sentences"]],
         [*texts["delimiters"], "\n", *texts["verdicts"][:1]],
-        wrapped_lists,
     ]
-    # lists are last: what mentions no right answer shows a hole more clearly
     states = (
         Segment(WRONG_MARKED),
         Segment(OPENING + CLOSING),
         Segment(WRONG_MARKED + "\n", 5),
         Segment(""),
-        Segment(OPENING + LISTING_SLOTS[1] + CLOSING),
-        Segment(MARKS_SLOT),
     )
     for state in states:
         start = list(template)
@@ -411,8 +362,8 @@ def drop(template: Template, draw: Generator, vocabulary: Vocabulary) -> Templat
 
 
 def refill(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
-    """Put another wrong answer in the mark, a list, or nothing."""
-    choices = ("", *WRONG_SLOTS, *LIST_SLOTS)
+    """Put another wrong answer in the mark, or nothing."""
+    choices = ("", *WRONG_SLOTS)
     slot = choices[draw.integers(len(choices))]
     return tuple(
         segment._replace(text=segment.text.replace(WRONG_SLOTS[0], slot))
