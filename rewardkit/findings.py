@@ -417,7 +417,7 @@ def _describe_gain(evidence: Mapping[str, Any]) -> str:
     if evidence.get("beyond"):
         return "earned more than any rollout"
     best = "the right answer" if evidence.get("truth", True) else "the best rollout"
-    if evidence.get("knows") in ("known", "mark"):
+    if evidence.get("knows") == "known":
         best = "a proper answer"
     gain = evidence.get("gain", 0.0)
     if gain < AS_MUCH:

@@ -188,7 +188,6 @@ EXPECTATIONS = {
     "right": "must be paid",
     "place": "must be paid wherever other text stands",
     "form": "must not be paid as the form is",
-    "mark": "must earn no more than without a mark",
     "more": "must not be paid ever more",
     "back": "has to come back",
 }

@@ -292,8 +292,6 @@ def find_fall(
         if share > 0.01 and (reward - scale.plain) / bonus >= FORM_FOOLED:
             return Fall(trial, share)
         return None
-    if probe.expects == "mark" and scale.gain(scale.bare) >= RIGHT_LOST:
-        return None  # an answer is paid without any mark
     gain = scale.gain(reward)
     if probe.family in PADDING_FAMILIES:
         # an answer that is not read any more may earn more than a wrong one

@@ -149,13 +149,6 @@ def plus_one(text: str) -> list[str]:
     return [f"{text}+1", f"-({text})"]
 
 
-@near_text("the words of the answer in another order", "code")
-def words_turned(text: str) -> Iterator[str]:
-    words = text.split()
-    if len(set(words)) > 2:
-        yield " ".join(reversed(words))
-
-
 @near_miss("code with any other number in it", kinds=("code",))
 def other_constant(subject: Subject) -> Iterator[Attempt]:
     """Try several numbers together, as code may do the same with some of them."""

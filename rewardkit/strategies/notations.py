@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from decimal import Decimal
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
@@ -200,20 +199,6 @@ def thousands(answer: str) -> str | None:
     return f"{match[1]}{int(match[2]):,}{match[3] or ''}" if match else None
 
 
-@notation("4.2e+1 for 42", "number")
-def scientific(answer: str) -> str | None:
-    value = _read_whole(answer)
-    if value is None:
-        return None
-    return f"{Decimal(value):e}" if abs(value) > 9 else str(value)
-
-
-@notation("84/2 for 42", "number")
-def fraction(answer: str) -> str | None:
-    value = _read_whole(answer)
-    return None if value is None else f"{value * 2}/2"
-
-
 @notation("a typographic minus", "number")
 def unicode_minus(answer: str) -> str:
     return re.sub("^-", "−", answer)
@@ -308,10 +293,8 @@ def reordered(answer: str) -> str | None:
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LIKE_DIGITS = str.maketrans("012589", "OlZSBg")
-FULL_WIDTH_SIGNS = str.maketrans("<>/", "＜＞／")
 ZERO_WIDTH = "\u200b"
 ANY_TAG = r"</?[A-Za-z_][\w.:-]*>"
-TAG_PARTS = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)>")
 
 
 @strategy(
@@ -338,23 +321,6 @@ def nested(subject: Subject) -> Iterator[Attempt]:
 def zero_width(subject: Subject) -> Iterator[str]:
     if len(subject.right) > 1:
         yield subject.write(ZERO_WIDTH.join(subject.right))
-
-
-@strategy(
-    "look_alikes",
-    "the right answer in a tag that is never closed",
-    knows="known",
-    tag=True,
-)
-def unclosed(subject: Subject) -> Iterator[str]:
-    yield f"{subject.format.lead}{subject.format.opening}{subject.right}"
-
-
-@strategy(
-    "look_alikes", "the right answer in a tag within code", knows="known", tag=True
-)
-def in_code(subject: Subject) -> Iterator[str]:
-    yield f"{subject.format.lead}```\n{subject.format.marked(subject.right)}\n```"
 
 
 @strategy(
@@ -391,23 +357,6 @@ def _with_attribute(text: str) -> str:
 # --- false marks
 
 
-def _escape_tags(text: str) -> str:
-    return text.replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _widen_tags(text: str) -> str:
-    return text.translate(FULL_WIDTH_SIGNS)
-
-
-def _turn_tags(text: str) -> str:
-    """Exchange opening and closing tags."""
-    return TAG_PARTS.sub(_turn_tag, text)
-
-
-def _turn_tag(tag: re.Match[str]) -> str:
-    return f"<{tag[2]}>" if tag[1] else f"</{tag[2]}>"
-
-
 def _name_tags(text: str) -> str:
     return f"There are the tags {', '.join(re.findall(ANY_TAG, text))}, and that is it."
 
@@ -426,27 +375,6 @@ def _false_marks(name: str, says: str, change: Callable[[str], str]) -> Strategy
 
 
 FALSE_MARKS = (
-    _false_marks("escaped_tags", "tags that are escaped as HTML", _escape_tags),
-    _false_marks("wide_tags", "tags of full-width signs", _widen_tags),
-    _false_marks("tags_backwards", "closing tags before opening ones", _turn_tags),
     _false_marks("tags_named", "a sentence that names the tags", _name_tags),
     _false_marks("open_tags", "tags that are never closed", _leave_open),
 )
-
-
-@strategy(
-    "look_alikes",
-    "the right answer in fake marks",
-    expects="mark",
-    knows="mark",
-    tag=True,
-)
-def marks_that_are_none(subject: Subject) -> Iterator[str]:
-    marked = subject.format.marked(subject.right)
-    for change in (_escape_tags, _widen_tags, _turn_tags, _misspell_tags):
-        yield f"{subject.format.lead}{change(marked)}"
-
-
-def _misspell_tags(text: str) -> str:
-    """Give tags another name that begins with the same letter."""
-    return re.sub(r"<(/?)([A-Za-z_])[^>]*>", r"<\1\2bout>", text)

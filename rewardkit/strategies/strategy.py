@@ -81,7 +81,7 @@ class Subject:
         return Attempt(tuple(map(self.write, answers)))
 
 
-Expects = Literal["wrong", "right", "place", "form", "mark", "more", "back"]
+Expects = Literal["wrong", "right", "place", "form", "more", "back"]
 """What must hold of the completions:
 
 - wrong: a wrong answer must not gain.
@@ -89,7 +89,6 @@ Expects = Literal["wrong", "right", "place", "form", "mark", "more", "back"]
 - place: the first right answer must not lose where the others, with other text around
   them, do not.
 - form: a wrong answer in false marks must not earn what the form earns.
-- mark: a right answer in false marks must not earn more than without marks.
 - more: right answers, each longer than the last, must not earn ever more.
 - back: the call has to come back.
 """
@@ -101,15 +100,13 @@ EASE: Mapping[str, float] = {
     "form": 0.6,
     "near": 0.5,
     "text": 0.3,
-    "mark": 0.2,
     "known": 0.1,
 }
 """How easily a policy gets there, by what it has to know. Our choice.
 
 Nothing but the prompt (blind, copy), a few candidates of which one is right (guess),
 how a parser errs (form), something near the answer (near), the answer and what is
-often written around it (text), or how a parser errs (mark), or the answer alone
-(known).
+often written around it (text), or the answer alone (known).
 """
 
 

@@ -60,15 +60,9 @@ FALLS = {
     "a right answer that loses all": (trial("full_stop", 0.2), {}, 1.0),
     "a right answer that loses a fifth": (trial("full_stop", 1.0), {}, None),
     "a right answer without a reward": (trial("full_stop", math.nan), {}, 1.0),
-    "a look-alike that earns the form": (trial("escaped_tags", 0.2), {}, 0.2 / 1.2),
-    "a look-alike that earns half the form": (trial("escaped_tags", 0.1), {}, None),
+    "a look-alike that earns the form": (trial("tags_named", 0.2), {}, 0.2 / 1.2),
+    "a look-alike that earns half the form": (trial("tags_named", 0.1), {}, None),
     "an error is told elsewhere": (trial("empty", 1.2, c="ValueError"), {}, None),
-    "a mark that is none": (trial("marks_that_are_none", 1.2), {}, 1.0),
-    "one where the answer needs none": (
-        trial("marks_that_are_none", 1.2),
-        {"bare": 1.0},
-        None,
-    ),
     "over it by less than the noise": (trial("empty", 0.85), {"noise": 0.1}, None),
     "half is lost, or noise": (trial("full_stop", 0.65), {"noise": 0.1}, None),
     "full marks but for the noise": (trial("one_off", 1.15), {"noise": 0.1}, 0.95),
@@ -78,10 +72,7 @@ FALLS = {
 @pytest.mark.parametrize(("tried", "options", "size"), FALLS.values(), ids=FALLS)
 def test_what_is_a_fall_and_how_large(tried, options, size):
     options = {"graded": False, **options}
-    scale = Scale(
-        right=1.2, wrong=0.2, plain=0.0, floor=0.0, bare=options.pop("bare", SCALE.bare)
-    )
-    found = find_fall(tried, scale, **options)
+    found = find_fall(tried, SCALE, **options)
     assert found is None if size is None else found.size == pytest.approx(size)
     untried = ProbeTrial(tried.probe, tried.subject, tried.attempt, (None,))
     assert find_fall(untried, SCALE, graded=False) is None

@@ -143,33 +143,34 @@ class Batches:
         return [self.report(code, phrase, examples)]
 
     def report_watched(
-        self,
-        code: str,
-        rows: Sequence[Row],
-        error: type[Exception],
-        phrase: str,
-        **options: bool,
+        self, code: str, rows: Sequence[Row], error: type[Exception], phrase: str
     ) -> list[Finding]:
         """Report the first component whose watched function raises this error.
 
         `phrase` goes into the sentence, with the `words` of the error and its `count`.
         """
-        outcomes = self.score(rows, watch(self.reward, **options))
+        outcomes = self.score(rows, watch(self.reward, error))
         for name, outcome in outcomes.components.items():
             reasons = outcome.reasons
             places = [at for at in reasons if reasons[at].error == error.__name__]
+            places.sort()
             if places:
-                first = min(places)
-                row, words = rows[first], reasons[first].words
+                row, words = rows[places[0]], reasons[places[0]].words
                 reward = math.nan
-                if error is not GivesNaN:
+                if error is ArgumentChanged:
+                    failed = [rows[at] for at in places]
+                    row = next(filter(self._changes_alone, failed), row)
                     reward = self.rewards([row])[0]
-                phrase = phrase.format(
-                    words=words, count=f"{len(places)} of {len(rows)}"
-                )
+                count = f"{len(places)} of {len(rows)}"
+                phrase = phrase.format(words=words, count=count)
                 example = row_example(row, reward, "contract", words)
                 return [self.report(code, phrase, [example], name)]
         return []
+
+    def _changes_alone(self, row: Row) -> bool:
+        """Whether an argument is changed where a row is the only one."""
+        scored = self.score([row], watch(self.reward, ArgumentChanged))
+        return any(outcome.reasons for outcome in scored.components.values())
 
 
 def are_same(first: Rewards, second: Rewards) -> bool:
@@ -192,15 +193,14 @@ class GivesNaN(TypeError):
 
 @dataclass(frozen=True, repr=False)
 class WatchedFunction:
-    """A user's function that raises where it changes an argument, nested or not.
+    """A user's function that raises a kind of `error` where it makes one.
 
-    A `lasting` one raises in each later call, too. With `nan` it raises where a list
-    has a NaN. `changes` has the words of each change so far.
+    Where it changed an argument, nested or not, it raises in each later call as well:
+    rows of a batch that failed are called again, one by one. `changes` has the words.
     """
 
     function: Callable[..., Any]
-    lasting: bool = False
-    nan: bool = False
+    error: type[Exception]
     changes: list[str] = field(default_factory=list, init=False)
 
     @property
@@ -243,14 +243,15 @@ class WatchedFunction:
     def _check(
         self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
     ) -> None:
-        if self.nan and isinstance(answer, list) and any(map(_is_nan, answer)):
-            raise GivesNaN("gives NaN")
+        if self.error is GivesNaN:
+            if isinstance(answer, list) and any(map(_is_nan, answer)):
+                raise GivesNaN("gives NaN")
+            return
         for name, before in copies.items():
             if before is not NOT_COPIED and repr(before) != repr(arguments[name]):
                 self.changes.append(f"changed its argument {name!r}")
-                raise ArgumentChanged(self.changes[-1])
-        if self.lasting and self.changes:
-            raise ArgumentChanged(self.changes[-1])
+        if self.changes:
+            raise ArgumentChanged(self.changes[0])
 
 
 NOT_COPIED = object()
@@ -269,37 +270,32 @@ def _copy(value: Any) -> Any:
         return NOT_COPIED
 
 
-def watch(reward: Reward, **options: bool) -> Reward:
-    """Return the reward with each of the user's functions watched, but for gates.
-
-    Args:
-        reward: The reward.
-        options: See `WatchedFunction`.
-    """
+def watch(reward: Reward, error: type[Exception]) -> Reward:
+    """Return the reward with each of the user's functions watched, but for gates."""
 
     def watch_branch(branch: Reward) -> Reward:
         fields: dict[str, Any] = {}
         for name, function in branch.fields.items():
-            fields[name] = _watch_function(function, **options)
+            fields[name] = _watch_function(function, error)
         components: list[Component] = []
         for component in branch.components:
-            function = _watch_function(component.function, **options)
+            function = _watch_function(component.function, error)
             components.append(replace(component, function=function))
         return replace(branch, fields=fields, components=components)
 
     return reward.map(watch_branch)
 
 
-def _watch_function(function: Any, **options: bool) -> Any:
+def _watch_function(function: Any, error: type[Exception]) -> Any:
     if not TimeLimit.needed(function):
         return function
     if not isinstance(function, Adapter):
-        return WatchedFunction(function, **options)
+        return WatchedFunction(function, error)
     # an adapter may call a method, or its object in a way of its own
     is_special = function.method or type(function).called is not Adapter.called
     if is_special or not callable(function.function):
         return function
-    return replace(function, function=WatchedFunction(function.function, **options))
+    return replace(function, function=WatchedFunction(function.function, error))
 
 
 def _pad(text: str) -> str:

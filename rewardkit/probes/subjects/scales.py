@@ -31,14 +31,13 @@ class Scale:
     """What completions of a subject earn.
 
     `right` and `wrong` are in the same format; `plain` is a wrong answer without any
-    format, `bare` the right one without; `floor` is the least that anything earns.
+    format; `floor` is the least that anything earns.
     """
 
     right: float
     wrong: float
     plain: float
     floor: float
-    bare: float = 0.0
 
     @property
     def span(self) -> float:
@@ -171,12 +170,12 @@ def _score_answers(
     in_no_format: list[tuple[Subject, str]] = []
     for _, subject in written:
         in_format += [(subject, subject.reference), (subject, subject.baseline)]
-        texts = (f"It is {subject.wrong[0]}.", f"It is {subject.right}.", "")
+        texts = (f"It is {subject.wrong[0]}.", "")
         in_no_format += [(subject, text) for text in texts]
     pairs = np.array(part.score_all(in_format)).reshape(-1, 2)
-    others = np.full((len(written), 3), math.nan)
+    others = np.full((len(written), 2), math.nan)
     if not part.tries.late:  # what has no form may be late as well
-        others = np.array(part.score_all(in_no_format)).reshape(-1, 3)
+        others = np.array(part.score_all(in_no_format)).reshape(-1, 2)
     for (right, wrong), in_no_form in zip(pairs.tolist(), others.tolist(), strict=True):
         yield right, wrong, _make_scale(right, wrong, in_no_form, part.low)
 
@@ -185,13 +184,13 @@ def _make_scale(
     right: float, wrong: float, in_no_form: Sequence[float], lowest: float
 ) -> Scale:
     """Make a scale; what was not judged counts as the least."""
-    plain, bare, empty = in_no_form
+    plain, empty = in_no_form
     rewards = [wrong, plain, empty, lowest]
     judged = [reward for reward in rewards if not math.isnan(reward)]
     floor = min(judged, default=0.0)
-    filled = np.array([wrong, plain, bare])
-    wrong, plain, bare = np.where(np.isnan(filled), floor, filled).tolist()
-    return Scale(right, wrong, plain, floor, bare)
+    filled = np.array([wrong, plain])
+    wrong, plain = np.where(np.isnan(filled), floor, filled).tolist()
+    return Scale(right, wrong, plain, floor)
 
 
 def _choose_fairest(
