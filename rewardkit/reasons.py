@@ -22,7 +22,6 @@ class ReasonCode(Enum):
     LATE = "late"
     PROCESS_ENDED = "process_ended"
     NOT_TRIED = "not_tried"
-    INTERRUPTED = "interrupted"
     OUT_OF_RANGE = "out_of_range"
     NOT_FINITE = "not_finite"
     WRONG_TYPE = "wrong_type"
@@ -40,7 +39,6 @@ class ReasonCode(Enum):
     NEEDS_SIBLINGS = "needs_siblings"
     NO_ROUTE = "no_route"
     NO_LABEL = "no_label"
-    UNKNOWN = "unknown"
 
 
 REASON_SENTENCES = {
@@ -50,7 +48,6 @@ REASON_SENTENCES = {
     ReasonCode.NOT_TRIED: (
         "was not tried, as calls before it took longer than {seconds:g} s"
     ),
-    ReasonCode.INTERRUPTED: "interrupted",
     ReasonCode.OUT_OF_RANGE: "out of range: returned {value}; its range is {expected}",
     ReasonCode.NOT_FINITE: (
         "returned {value}; a score must be finite (return None for 'not judged')"
@@ -78,7 +75,6 @@ REASON_SENTENCES = {
     ReasonCode.NEEDS_SIBLINGS: "needs the siblings of its group",
     ReasonCode.NO_ROUTE: "no reward for {column}={value}",
     ReasonCode.NO_LABEL: "it has no label",
-    ReasonCode.UNKNOWN: "{words}",
 }
 
 ABSTENTIONS = frozenset(

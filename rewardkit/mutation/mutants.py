@@ -33,11 +33,11 @@ from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.cases import Case, CaseSource, Expected
 from rewardkit.scoring.check import cases_for, columns_of
 from rewardkit.scoring.deadlines import CannotLimit
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
+from rewardkit.scoring.prints import caught_prints
 
 MOST_ROLLOUTS = 2_000
 """Rollouts that mutants are tried on. Our choice: a second or two."""

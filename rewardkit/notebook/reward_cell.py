@@ -39,10 +39,10 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.cases import Case, load_cases
 from rewardkit.scoring.check import check, components_of
 from rewardkit.scoring.deadlines import cannot_limit
+from rewardkit.scoring.prints import caught_prints
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward

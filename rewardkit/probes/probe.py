@@ -56,9 +56,9 @@ from rewardkit.probes.trials import (
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import cannot_limit, time_limit
+from rewardkit.scoring.prints import caught_prints
 from rewardkit.strategies.added_text import fake_verdicts
 from rewardkit.strategies.programs import kills_process
 from rewardkit.strategies.strategy import Strategy

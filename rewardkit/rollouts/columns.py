@@ -121,3 +121,15 @@ def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     for row in rows:
         names |= dict.fromkeys(row)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def free_name(name: str, names: Collection[str], numbered: str = "{}_{}") -> str:
+    """Return the name, with a number behind it where it is taken.
+
+    >>> free_name("acc", {"acc", "acc_2"})
+    'acc_3'
+    """
+    free, number = name, 2
+    while free in names:
+        free, number = numbered.format(name, number), number + 1
+    return free

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from itertools import accumulate
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from rewardkit.rewards.component import Call
 from rewardkit.rewards.fingerprint import Recorded, user_code
 from rewardkit.rewards.reward import ROLLOUT, Columns, Reward, Rows
 from rewardkit.rollouts.columns import lists_of_columns
-from rewardkit.scoring.calls import Calls, as_field, as_list, as_score
+from rewardkit.scoring.answers import as_field, as_list, as_score
+from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
 from rewardkit.scoring.reuse import cannot_call
 
@@ -156,19 +158,6 @@ class RowColumns(Mapping[str, Sequence[Any]]):
         return MadeColumn(make_row, *(self.values() if names else [range(self.count)]))
 
 
-class Bound(NamedTuple):
-    """A user's function with the arguments of all calls, a column for each parameter.
-
-    `result` makes a plain value of an answer and of its `result_arguments`.
-    """
-
-    function: Callable[..., Any]
-    positional: Sequence[Sequence[Any]]
-    keywords: Mapping[str, Sequence[Any]]
-    result: Callable[..., Any]
-    result_arguments: Sequence[Sequence[Any]] = ()
-
-
 class Caller:
     """Calls the functions of a reward for rows.
 
@@ -224,7 +213,7 @@ class Caller:
             raise cannot_call(self.reward)
         if together is Together.ROW:
             notes = self._new_notes(len(rows), verdicts)
-            calls = self._calls(call, rows.tolist(), None, settle, notes)
+            calls = self._calls(call, rows, None, settle, notes)
             answers = answers_of(calls, self.limit)
             if notes:
                 for row, noted in zip(rows.tolist(), notes, strict=True):
@@ -232,31 +221,32 @@ class Caller:
             return answers
         if together is Together.GROUP and self.groups is None:
             return [NEEDS_SIBLINGS] * len(rows)
-        ordered, sizes = rows.tolist(), [len(rows)]
+        sizes = [len(rows)]
+        ordered = rows
         if together is not Together.ALL and len(rows):
             codes = rows if self.groups is None else self.groups[rows]
             order = np.argsort(codes, kind="stable")
-            ordered = rows[order].tolist()
+            ordered = rows[order]
             ends = np.flatnonzero(np.diff(codes[order])) + 1
             sizes = np.diff([0, *ends, len(rows)]).tolist()
         by_row: dict[int, Any] = {}
-        while ordered:
+        while len(ordered):
             notes = self._new_notes(len(sizes), verdicts)
-            settle_list = SETTLE_LISTS[settle]
-            calls = self._calls(call, ordered, sizes, settle_list, notes)
+            calls = self._calls(call, ordered, sizes, SETTLE_LISTS[settle], notes)
             row_by_row: list[int] = []
             end = 0
             for place, answer in enumerate(answers_of(calls, self.limit)):
                 start, end = end, end + sizes[place]
-                bundle = ordered[start:end]
+                bundle = ordered[start:end].tolist()
                 has_failed = isinstance(answer, Reason)
                 if has_failed and together is Together.BATCH and len(bundle) > 1:
                     row_by_row += bundle
                     continue
                 if notes is not None:
                     self._keep_notes(notes[place], bundle, verdicts)
-                by_row.update(zip(bundle, _spread(answer, len(bundle)), strict=True))
-            ordered, sizes = row_by_row, [1] * len(row_by_row)
+                by_row.update(zip(bundle, spread(answer, len(bundle)), strict=True))
+            ordered = np.array(row_by_row, dtype=np.intp)
+            sizes = [1] * len(row_by_row)
         return [by_row[row] for row in rows.tolist()]
 
     def _new_notes(
@@ -282,49 +272,37 @@ class Caller:
     def _calls(
         self,
         call: Call,
-        rows: list[int],
+        rows: Rows,
         sizes: list[int] | None,
         settle: Callable[[Any], Any],
         notes: list[dict[str, Any]] | None,
     ) -> Calls:
-        """Return the calls for each of these rows, or for so many of them as lists.
+        """Return the calls for each of these rows, or for so many of them as lists."""
+        calls = self._bind(call, rows, sizes)
+        if calls is None:
+            read: Any = partial(self._arguments, call, rows)
+            if sizes is not None:
+                read = partial(self._lists, call, rows, sizes)
+            count = len(rows if sizes is None else sizes)
+            calls = Calls.of(call, read, count)
+        return replace(calls, settle=settle, notes=notes)
 
-        What a trainer's adapter calls is bound to columns, but for a time limit or what
-        it can only call by itself: there is a column called as the rows are, or the
-        arguments of a row cannot be made.
+    def _bind(self, call: Call, rows: Rows, sizes: list[int] | None) -> Calls | None:
+        """Return the calls of a trainer's adapter, bound to columns.
+
+        None under a time limit and for what it can only call by itself: there is a
+        column called as the rows are, or the arguments of a row cannot be made.
         """
-        count = len(rows if sizes is None else sizes)
-        bound = self._bind(call, np.array(rows, dtype=np.intp), sizes)
-        if bound is not None:
-            return Calls(
-                bound.function,
-                bound.positional,
-                bound.keywords,
-                count,
-                settle,
-                notes,
-                call.is_async,
-                bound.result,
-                bound.result_arguments,
-            )
-        if sizes is None:
-            column: Any = partial(self._arguments, call, np.array(rows, dtype=np.intp))
-        else:
-            column = partial(self._lists, call, rows, sizes)
-        return Calls.of(call, column, count, settle, notes)
-
-    def _bind(self, call: Call, rows: Rows, sizes: list[int] | None) -> Bound | None:
-        adapter: Any = call.function
-        bind = getattr(adapter, "bind_columns", None)
+        bind = getattr(call.function, "bind_columns", None)
         if bind is None or self.limit or ROLLOUT in self.columns:
             return None
         read = partial(self._arguments, call, rows)
         columns = RowColumns(self.columns, len(rows), read)
         try:
-            bound: Bound = bind(columns, sizes or [])
+            calls: Calls = bind(columns, sizes or [])
         except CAUGHT:
             return None
-        return bound
+        return calls
 
     def _arguments(self, call: Call, rows: Rows, name: str) -> Sequence[Any]:
         """Return the values of a column, copies where a user's code may change them."""
@@ -341,15 +319,15 @@ class Caller:
         return self._immutable[name]
 
     def _lists(
-        self, call: Call, rows: list[int], sizes: list[int], name: str
+        self, call: Call, rows: Rows, sizes: list[int], name: str
     ) -> list[Sequence[Any]]:
         """Return the values of a column for each bundle of rows, as new lists."""
-        values = list(self._arguments(call, np.array(rows, dtype=np.intp), name))
+        values = list(self._arguments(call, rows, name))
         ends = list(accumulate(sizes))
         return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
-def _spread(answer: list[Any] | Reason, rows: int) -> list[Any]:
+def spread(answer: list[Any] | Reason, rows: int) -> list[Any]:
     """Return the answer for several rows by row; one Reason is that of each."""
     if isinstance(answer, Reason):
         return [answer] * rows

@@ -1,43 +1,32 @@
-"""Calls of users' functions: what they raise and print becomes a record.
+"""Calls of users' functions, in turn or some of an async one at a time.
 
-The one place that catches what users' functions raise. No error ends a pass over the
-rows.
+What a call raises is its answer, as a Reason; no error ends a pass over the rows.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
-import sys
-import sysconfig
 import threading
-import traceback
 from collections.abc import (
     Callable,
     Coroutine,
     Iterable,
     Iterator,
     Mapping,
-    MappingView,
     Sequence,
 )
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from pathlib import Path
-from types import FunctionType, NoneType
-from typing import Any, Final, TextIO
+from types import FunctionType
+from typing import Any
 
-import numpy as np
-
-from rewardkit.errors import CAUGHT, NotJudged, error_text, preview
-from rewardkit.html.excerpts import user_texts_are_hidden
 from rewardkit.primitives.primitive import listen
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
+from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
 
 CONCURRENT_CALLS = 16
 """Calls of one async component at a time. Our choice: about what an endpoint takes."""
@@ -47,37 +36,25 @@ CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
 )
 """Called with what it noted when a call of an async function ends; a progress bar."""
 
-UNFINISHED = Reason(ReasonCode.INTERRUPTED)
-"""The answer of a call of an async function that an interrupt ended."""
-
-
-def reason_of(error: BaseException) -> Reason:
-    """Return why a call that raised this has no value, with the user's line."""
-    name = type(error).__name__
-    if isinstance(error, NotJudged):
-        return Reason(ReasonCode.NOT_JUDGED, words=str(error) or name)
-    words, place = error_text(error), place_of(error)
-    return Reason(ReasonCode.RAISED, words=words, error=name, place=place)
-
 
 @dataclass(frozen=True, eq=False)
 class Calls:
     """Calls of one function, for each of its parameters a column with the arguments.
 
-    `settle` makes a plain value of an answer, or a Reason why it is none. What a call
-    notes goes into its dict of `notes`. A trainer's adapter says by `result` what came
-    of an answer, to which `result_arguments` are added, a column each.
+    `settle` makes a plain value of an answer, or a Reason why it is none. A trainer's
+    adapter says by `result` what came of an answer, to which `result_arguments` are
+    added, a column each. What a call notes goes into its dict of `notes`.
     """
 
     function: Callable[..., Any]
     positional: Sequence[Sequence[Any]]
     keywords: Mapping[str, Sequence[Any]]
     count: int
-    settle: Callable[[Any], Any]
-    notes: Sequence[dict[str, Any]] | None = None
+    settle: Callable[[Any], Any] = as_field
     is_async: bool = False
     result: Callable[..., Any] | None = None
     result_arguments: Sequence[Sequence[Any]] = ()
+    notes: Sequence[dict[str, Any]] | None = None
 
     @classmethod
     def of(
@@ -85,15 +62,12 @@ class Calls:
         call: Call,
         column: Callable[[str], Sequence[Any]],
         count: int,
-        settle: Callable[[Any], Any],
-        notes: Sequence[dict[str, Any]] | None = None,
+        settle: Callable[[Any], Any] = as_field,
     ) -> Calls:
         """Fill the parameters of a signature from columns by name."""
         positional = [column(name) for name in call.positional]
         keywords = {key: column(name) for key, name in call.keywords.items()}
-        return cls(
-            call.function, positional, keywords, count, settle, notes, call.is_async
-        )
+        return cls(call.function, positional, keywords, count, settle, call.is_async)
 
     def columns(
         self, rows: Sequence[int]
@@ -119,27 +93,12 @@ def prepare(functions: Iterable[Any]) -> None:
             prepare_function()
 
 
-def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
-    """Return what a call returns, or a Reason where it raises.
-
-    Any exception counts, as a panic of a Rust tokenizer is no `Exception`; only an
-    interrupt from the keyboard goes on.
-    """
-    try:
-        return function(*positional, **keywords)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        return reason_of(error)
-
-
 def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     """Make the calls in this process and return their answers, settled.
 
     Scores are not settled, as their taker settles all of them at once. Calls are made
     in turn, or some of an async function at a time, each of which may take so many
-    `seconds`. An interrupt ends the latter, and leaves `UNFINISHED` where no answer
-    was.
+    `seconds`.
     """
     if calls.is_async:
         answers = _await_all(calls, seconds)
@@ -150,13 +109,6 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     if calls.settle is as_field and VALUES.issuperset(map(type, answers)):
         return answers
     return list(map(calls.settle, answers))
-
-
-VALUES = frozenset({str, int, float, bool, NoneType, list, dict, Reason})
-"""Types of answers that are values of a field as they are."""
-
-NUMBERS = frozenset({int, float, bool, NoneType})
-"""Types of scores whose taker settles all of them at once."""
 
 
 def _by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
@@ -247,7 +199,7 @@ def _await_all(calls: Calls, seconds: float | None) -> list[Any]:
     They run on a loop in a thread of its own, as a notebook's thread has one. The loop
     stays: a client that a function holds belongs to the loop of its first use.
     """
-    answers: list[Any] = [UNFINISHED] * calls.count
+    answers: list[Any] = [None] * calls.count
     rows = iter(range(calls.count))
     loop = event_loop(os.getpid(), threading.get_ident())
     try:
@@ -258,7 +210,8 @@ def _await_all(calls: Calls, seconds: float | None) -> list[Any]:
     except KeyboardInterrupt:
         for _ in rows:  # no other call begins
             pass
-    return list(answers)
+        raise
+    return answers
 
 
 async def _share(
@@ -367,206 +320,3 @@ def event_loop(process: int, owner: int | str) -> asyncio.AbstractEventLoop:
 
     threading.Thread(target=run, name="rewardkit-async", daemon=True).start()
     return loop
-
-
-def as_field(answer: Any) -> Any:
-    """Return the value of a field; an iterator becomes a list, to be read twice."""
-    if type(answer) is not str and isinstance(answer, Iterator | MappingView):
-        return guarded(list, answer)
-    return answer
-
-
-def as_list(
-    answer: Any, settle: Callable[[Any], Any], expected: str
-) -> list[Any] | Reason:
-    """Return the answer for several rows as settled values, or why it is no list."""
-    if isinstance(answer, Reason):
-        return answer
-    if type(answer) is list:
-        as_they_are = VALUES if settle is as_field else NUMBERS
-        if as_they_are.issuperset(map(type, answer)):
-            return list(answer)
-    no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=expected)
-    if isinstance(answer, str | bytes | Mapping):
-        return no_list
-    settled: list[Any] | Reason = guarded(lambda: [settle(value) for value in answer])
-    if isinstance(settled, Reason):
-        return replace(no_list, words=str(settled))
-    return settled
-
-
-def as_decision(answer: Any) -> bool | Reason | None:
-    """Return what a predicate decides: a bool, None ("cannot tell"), or a Reason."""
-    if answer is None or isinstance(answer, Reason):
-        return answer
-    if isinstance(answer, bool | np.bool_):
-        return bool(answer)
-    return Reason(ReasonCode.NOT_A_DECISION, value=preview(answer))
-
-
-def as_score(answer: Any) -> float | Reason | None:
-    """Return a finite number, None, or a Reason why the answer is no score.
-
-    In the answer for several rows a `NotJudged` stands for a row without a score.
-    """
-    if answer is None or isinstance(answer, Reason):
-        return answer
-    if isinstance(answer, NotJudged):
-        return reason_of(answer)
-    if type(answer) is not float and not isinstance(answer, SCORE_TYPES):
-        name = type(answer).__name__
-        return Reason(ReasonCode.WRONG_TYPE, value=preview(answer), type_name=name)
-    try:
-        number = float(answer)
-    except OverflowError:
-        number = math.inf
-    except CAUGHT as error:  # a subclass of float may do anything
-        return replace(reason_of(error), place="")
-    if math.isfinite(number):
-        return number
-    return Reason(ReasonCode.NOT_FINITE, value=repr(number))
-
-
-SCORE_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
-
-
-def place_of(error: BaseException) -> str:
-    """Return the innermost line of a user's file that an error came from, or ""."""
-    place = ""
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        name = frame.f_code.co_filename
-        if not name.startswith(LIBRARY_PREFIXES):
-            file = "cell" if CELL_FOLDER in name else Path(name).name
-            place = f"{file}:{line}"
-    return place
-
-
-CELL_FOLDER = "ipykernel_"
-"""In the name of the folder in which a notebook's cells are files."""
-
-LIBRARY_PREFIXES = (
-    "<",
-    str(files("rewardkit")),
-    *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
-)
-"""Beginnings of files that are no user's: no file at all, rewardkit's, libraries'."""
-
-
-MOST_PRINTED: Final = 10_000
-"""Characters that are recorded. Our choice: a few hundred lines."""
-
-PRINTED_LINES: Final = 3
-"""Lines that a person sees."""
-
-LONGEST_LINE: Final = 120
-"""Characters of such a line."""
-
-
-@dataclass
-class Printed:
-    """How many `lines` were printed, and the `text` of the first."""
-
-    lines: int = 0
-    text: str = ""
-
-    def add(self, other: Printed) -> None:
-        """Count what else was printed, and record its text as far as there is room."""
-        self.lines += other.lines
-        self.text += other.text[: max(0, MOST_PRINTED - len(self.text))]
-
-    def __bool__(self) -> bool:
-        return bool(self.text)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {"lines": max(1, self.lines), "text": self.text}
-
-    def show(self) -> None:
-        """Print the first lines to ``sys.stderr``, and how many more there were.
-
-        While user texts are hidden only their number.
-        """
-        if not self:
-            return
-        count = max(1, self.lines)
-        plural = "s" if count > 1 else ""
-        lines = [f"the reward's functions printed {count:,} line{plural}:"]
-        quoted = []
-        if not user_texts_are_hidden():
-            quoted = _make_legible(self.text).splitlines()[:PRINTED_LINES]
-        for line in quoted:
-            if len(line) > LONGEST_LINE:
-                line = f"{line[: LONGEST_LINE - 3]}..."
-            lines.append(f"  {line}")
-        if count >= len(lines):
-            lines.append(f"  ... {count - len(lines) + 1:,} more")
-        print("\n".join(lines), file=sys.stderr)
-
-
-def _make_legible(text: str) -> str:
-    """Escape what controls a terminal, and half characters."""
-    characters = []
-    for character in text:
-        is_legible = character.isprintable() or character == "\n"
-        characters.append(character if is_legible else ascii(character)[1:-1])
-    return "".join(characters)
-
-
-class _Stream:
-    """A stand-in for a standard stream.
-
-    What a block that catches prints writes to it is caught. What other threads print
-    goes on to the stream, and so does all else that a stream can do.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        catching = _CATCHING.get()
-        if catching is None:
-            return self._stream.write(text)
-        catching.add(Printed(text.count("\n"), text))
-        return len(text)
-
-    def writelines(self, lines: Iterator[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def close(self) -> None:
-        """Stay open: a user's function may close what it takes for standard output."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-_CATCHING: ContextVar[Printed | None] = ContextVar("rewardkit_printed", default=None)
-_LOCK = threading.Lock()
-_BEFORE: list[tuple[TextIO, TextIO]] = []
-"""For each block of any thread that catches prints, the streams before the first."""
-
-
-@contextmanager
-def caught_prints() -> Iterator[Printed]:
-    """Catch what the block, and coroutines that it awaits, print."""
-    printed = Printed()
-    with _LOCK:
-        _BEFORE.append(_BEFORE[0] if _BEFORE else (sys.stdout, sys.stderr))
-        sys.stdout, sys.stderr = map(_Stream, _BEFORE[0])
-    token = _CATCHING.set(printed)
-    try:
-        yield printed
-    finally:
-        _CATCHING.reset(token)
-        with _LOCK:
-            before = _BEFORE.pop()
-            sys.stdout, sys.stderr = map(_Stream, before) if _BEFORE else before
-
-
-def print_here(printed: Printed) -> None:
-    """Let what was caught in another process count as printed here."""
-    catching = _CATCHING.get()
-    if catching is None:
-        printed.show()
-    else:
-        catching.add(printed)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ import numpy as np
 from rewardkit.errors import CasesError, did_you_mean, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Floats, Rows
-from rewardkit.rollouts.columns import ALIASES, Columns
+from rewardkit.rollouts.columns import ALIASES, Columns, free_name
 from rewardkit.rollouts.files import json_lines, read_files
 from rewardkit.rollouts.paths import (
     GALLERY_PREFIX,
@@ -281,7 +280,7 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     lines: list[bytes] = []
     for case in cases:
         load_cases([case])
-        name = _free_name(str(case.get("name", "case")), names)
+        name = free_name(str(case.get("name", "case")), names, "{} ({})")
         line = _as_line({"name": name, **case} | {"name": name})
         if _content_of(case) not in contents:
             contents.add(_content_of(case))
@@ -294,17 +293,6 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     text = before + b"".join(lines)
     write_whole(file, lambda temporary: temporary.write_bytes(text))
     return len(lines)
-
-
-def _free_name(name: str, names: set[str]) -> str:
-    """Return a name, with a number behind it where it is in use."""
-    if name not in names:
-        return name
-    for number in count(2):
-        free_name = f"{name} ({number})"
-        if free_name not in names:
-            break
-    return free_name
 
 
 def _as_line(case: Mapping[str, Any]) -> bytes:

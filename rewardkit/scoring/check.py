@@ -21,11 +21,13 @@ from rewardkit.primitives.messages import turns_before
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rewards.route import bind
-from rewardkit.scoring.calls import caught_prints, prepare
+from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.calls import prepare
 from rewardkit.scoring.cases import Case, CaseSource, cases_of
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.prints import caught_prints
 
 CASE_LINE: Final = (
     '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
@@ -175,10 +177,7 @@ def assert_cases(reward: Reward, cases: CaseSource) -> None:
 
 def columns_of(cases: Sequence[Case]) -> dict[str, list[Any]]:
     """Return the columns of cases; None where a case does not have one."""
-    names: dict[str, None] = {}
-    for case in cases:
-        names |= dict.fromkeys(case.columns)
-    return {name: [case.columns.get(name) for case in cases] for name in names}
+    return lists_of_columns([case.columns for case in cases])
 
 
 def components_of(cases: Iterable[Case]) -> set[str]:

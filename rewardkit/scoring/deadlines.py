@@ -13,17 +13,9 @@ from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import (
-    UNFINISHED,
-    Calls,
-    Printed,
-    answered,
-    as_score,
-    caught_prints,
-    concurrency,
-    print_here,
-    reason_of,
-)
+from rewardkit.scoring.answers import as_score, reason_of
+from rewardkit.scoring.calls import Calls, answered, concurrency
+from rewardkit.scoring.prints import Printed, caught_prints, print_here
 from rewardkit.workers.pool import (
     CannotSend,
     DeadlinePassed,
@@ -151,12 +143,6 @@ class TimeLimit:
                         calls.notes[row].update(noted)
                 if late and late == self.patience:
                     break
-        except KeyboardInterrupt:
-            if not calls.is_async:
-                raise
-            answers = [
-                UNFINISHED if answer is untried else answer for answer in answers
-            ]
         except CannotSend as error:
             raise CannotLimit(
                 f"{describe(calls.function)} cannot be called in another process, "
@@ -244,8 +230,8 @@ def _make_calls(
         keywords,
         count,
         settle,
-        notes if has_notes else None,
         is_async,
+        notes=notes if has_notes else None,
     )
     with caught_prints() as printed:
         values = answered(calls, seconds)

@@ -23,15 +23,8 @@ from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Columns, Part, Reward, Rows
 from rewardkit.rewards.route import Plan, bind
 from rewardkit.rollouts.columns import ALIASES
+from rewardkit.scoring.answers import as_decision, as_field, as_score, guarded
 from rewardkit.scoring.callers import NEEDS_SIBLINGS, Caller, Together, at_rows
-from rewardkit.scoring.calls import (
-    UNFINISHED,
-    as_decision,
-    as_field,
-    as_score,
-    caught_prints,
-    guarded,
-)
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.outcomes import (
     ABSTAINED,
@@ -41,6 +34,7 @@ from rewardkit.scoring.outcomes import (
     Outcome,
     Outcomes,
 )
+from rewardkit.scoring.prints import caught_prints
 from rewardkit.scoring.reuse import Earlier, Reuse
 
 if TYPE_CHECKING:
@@ -61,8 +55,7 @@ def evaluate(
 ) -> Outcomes:
     """Evaluate a plan for these columns, lists of `plan.rows` values.
 
-    What a component, field or gate does wrong becomes its status. Where an interrupt
-    ends calls of async components, no others are made, and their rows are unfinished.
+    What a component, field or gate does wrong becomes its status.
 
     Args:
         plan: the reward, bound to the rows.
@@ -177,18 +170,10 @@ class _Evaluation:
         together = Together.GROUP if item.group else Together.ROW
         if item.batch:
             together = Together.ALL if item.batch is True else Together.BATCH
-        unfinished = self.out.unfinished
-        if item.call.is_async and unfinished:  # an interrupt ended an earlier one
-            unfinished.update(rows.tolist())
-            rows = rows[:0]
         verdicts = None
         if getattr(item.function, "asks_model", False):
             verdicts = outcome.verdicts
         answers = self.caller.answers(item.call, rows, as_score, together, verdicts)
-        if item.call.is_async:
-            for row, answer in zip(rows.tolist(), answers, strict=True):
-                if answer is UNFINISHED:
-                    unfinished.add(row)
         arguments = {}
         if not user_code(item.call.function):
             for name in item.call.asks_for:

@@ -93,7 +93,9 @@ class Explanation(HasPage):
         ]
 
 
-def explain(reward: Reward | Scores, rollout: Mapping[str, Any] | int) -> Explanation:
+def explain(
+    reward: Reward | Scores, rollout: Mapping[str, Any] | int | str
+) -> Explanation:
     """Explain the reward of one completion, before any transform.
 
     Args:
@@ -101,20 +103,23 @@ def explain(reward: Reward | Scores, rollout: Mapping[str, Any] | int) -> Explan
             called again, so that it is also told what failed, hung or depends on
             siblings.
         rollout: a dict of columns such as ``rollouts[0]``; of scores the position of a
-            row.
+            row, or its `rollout_id` as text.
 
     Raises:
         RewardError: a column is missing, or the reward has no part for this rollout.
         RolloutsError: `rollout` is neither, or there is no such row.
     """
     if isinstance(reward, Scores):
-        is_number = isinstance(rollout, int | np.integer)
-        if not is_number or not 0 <= rollout < len(reward):  # type: ignore[operator]
+        row: Any = rollout
+        if isinstance(rollout, str):
+            ids = list(map(str, reward.rollouts.table.get("rollout_id", ())))
+            row = ids.index(rollout) if rollout in ids else None
+        if not isinstance(row, int | np.integer) or not 0 <= row < len(reward):
             raise RolloutsError(
-                f"explain takes the position of one of {len(reward)} scored rows, "
-                f"not {preview(rollout)}"
+                f"explain takes the position of one of {len(reward)} scored rows or "
+                f"a rollout_id as text, not {preview(rollout)}"
             )
-        row = int(rollout)  # type: ignore[arg-type]
+        row = int(row)
         result = _result_of_row(reward, row)
         return _explain(reward.reward, reward.rollouts[row], result, f"row {row}")
     check_reward(reward, "explain")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.rewards.route import Plan
-from rewardkit.scoring.calls import Printed
-
-T = TypeVar("T")
+from rewardkit.scoring.prints import Printed
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
@@ -62,11 +60,14 @@ class Outcome:
         for row, verdict in other.verdicts.items():
             self.verdicts[places[row]] = verdict
 
-    def at(self, rows: Rows) -> Outcome:
-        """Return that of these rows alone, in their order."""
-        places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
-        reasons, verdicts = _at(self.reasons, places), _at(self.verdicts, places)
-        return Outcome(self.scores[rows], self.status[rows], reasons, verdicts)
+    def take(self, rows: Rows, other: Outcome) -> None:
+        """Take these rows from another outcome of the same table."""
+        self.scores[rows], self.status[rows] = other.scores[rows], other.status[rows]
+        for row in rows.tolist():
+            if row in other.reasons:
+                self.reasons[row] = other.reasons[row]
+            if row in other.verdicts:
+                self.verdicts[row] = other.verdicts[row]
 
 
 @dataclass(eq=False)
@@ -76,8 +77,7 @@ class Outcomes:
     `fields` are the extractions, None where there is none, and `failed` says by field
     and row why one failed (no value is no failure). `gate` is 1 where the gate on the
     whole reward is open, 0 closed, NaN unknown. `notes` has what `rk.note` left, if it
-    is wanted, `printed` what users' functions printed, and `unfinished` the rows whose
-    calls an interrupt ended.
+    is wanted, and `printed` what users' functions printed.
     """
 
     plan: Plan
@@ -87,7 +87,6 @@ class Outcomes:
     notes: list[dict[str, Any]] | None = None
     failed: dict[str, dict[int, Reason]] = field(default_factory=dict)
     printed: Printed = field(default_factory=Printed)
-    unfinished: set[int] = field(default_factory=set)
 
     @classmethod
     def blank(cls, plan: Plan, *, notes: bool = False) -> Outcomes:
@@ -131,23 +130,6 @@ class Outcomes:
         if self.notes is not None and other.notes is not None:
             for row, noted in zip(places, other.notes, strict=True):
                 self.notes[row] = noted
-
-    def finished(self) -> tuple[Rows, Outcomes]:
-        """Return the rows that no interrupt left unfinished, and their outcomes."""
-        is_finished = np.ones(len(self.gate), dtype=bool)
-        is_finished[list(self.unfinished)] = False
-        rows = np.flatnonzero(is_finished)
-        places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
-        fields, failed, components = {}, {}, {}
-        for name, values in self.fields.items():
-            fields[name] = [values[row] for row in places]
-        for name, reasons in self.failed.items():
-            failed[name] = _at(reasons, places)
-        for name, outcome in self.components.items():
-            components[name] = outcome.at(rows)
-        notes = None if self.notes is None else [self.notes[row] for row in places]
-        outcomes = Outcomes(self.plan, fields, components, self.gate[rows], notes)
-        return rows, replace(outcomes, failed=failed, printed=self.printed)
 
     @property
     def scores(self) -> dict[str, Floats]:
@@ -229,8 +211,3 @@ def verdicts_text(summary: Mapping[str, Any]) -> str:
 
 LONGEST_VERDICT_REASON = 100
 """Characters of a reason in a summary."""
-
-
-def _at(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:
-    """Return what is known by row for the rows that have a place, by that."""
-    return {places[row]: value for row, value in values.items() if row in places}

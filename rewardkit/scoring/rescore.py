@@ -17,10 +17,10 @@ from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Plan
 from rewardkit.rollouts.columns import PART_PREFIXES
-from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.prints import caught_prints
 from rewardkit.scoring.reuse import (
     UNSCORED,
     Earlier,
@@ -150,8 +150,6 @@ def rescore(
             earlier=Earlier(scores.outcomes, again, opens=run),
         )
     printed.show()
-    if outcomes.unfinished:
-        raise KeyboardInterrupt
     to_score = {}
     for name in reward.names:
         reasons = outcomes.components[name].reasons.values()

@@ -124,7 +124,7 @@ class Reuse:
                 return rows
         is_reused = is_same & was_called[rows]
         reused_rows = rows[is_reused]
-        outcome.put(reused_rows, before.at(reused_rows))
+        outcome.take(reused_rows, before)
         if not self.earlier.opens:
             outcome.mark(rows[is_same & ~is_reused], ABSTAINED, UNSCORED)
             is_reused = is_same

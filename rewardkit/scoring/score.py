@@ -37,10 +37,11 @@ from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.callers import RowColumns, at_rows
-from rewardkit.scoring.calls import CALLED, caught_prints, prepare
+from rewardkit.scoring.calls import CALLED, prepare
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.prints import caught_prints
 from rewardkit.scoring.scores import (
     Scores,
     is_result,
@@ -53,7 +54,7 @@ from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 FIRST_SHARD: Final = 4
 """Rows of the first shard that is scored in this process."""
 
-FIRST_ASYNC_SHARD: Final = 512
+FIRST_ASYNC_SHARD: Final = 256
 """The same with async components, whose calls wait together. Our choice."""
 
 FIRST_PATIENT_SHARD: Final = 256
@@ -264,10 +265,6 @@ def run_shards(
             began = time.perf_counter()
             rows = cut_shard(start, max(size, least))
             outcomes = evaluate_shard(*arguments_of(rows), limit)
-            if outcomes.unfinished:
-                places, outcomes = outcomes.finished()
-                yield rows[places], outcomes
-                raise KeyboardInterrupt
             yield rows, outcomes
             growth = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
             size = max(1, int(size * min(growth, FASTEST_GROWTH)))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
-from rewardkit.reasons import Reason, ReasonCode, read_reasons
+from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan
@@ -395,17 +395,6 @@ def _from_arrow(name: str, column: pa.ChunkedArray, is_json: bool) -> Any:
     return as_column(values)
 
 
-def _reasons_from_texts(table: pd.DataFrame, kind: str, name: str) -> pd.Series[Any]:
-    """Make reasons of the sentences of a table without them."""
-    judged = table.get(f"status/{name}", pd.Series("error", table.index)) == "error"
-    reasons: list[str | None] = []
-    for text, is_error in zip(table[f"{kind}/{name}"], judged, strict=True):
-        code = ReasonCode.UNKNOWN if is_error else ReasonCode.NOT_JUDGED
-        is_text = isinstance(text, str)
-        reasons.append(Reason(code, words=text).to_json() if is_text else None)
-    return pd.Series(reasons, table.index, dtype=object)
-
-
 def is_scored(path: str | Path) -> bool:
     """Return whether a path is for `load_scores`: saved scores, or nothing."""
     file = Path(path)
@@ -420,8 +409,7 @@ def is_scored(path: str | Path) -> bool:
 def load_scores(path: str | Path) -> Scores:
     """Load scores from the folder or Parquet file that `Scores.save` wrote.
 
-    The reward is the one of the run record: it can be weighed and diagnosed, not run. A
-    table without ``reason/`` columns gets them from its sentences, which say less.
+    The reward is the one of the run record: it can be weighed and diagnosed, not run.
 
     Raises:
         RolloutsError: no such file, or one that was not written by rewardkit.
@@ -439,6 +427,10 @@ def load_scores(path: str | Path) -> Scores:
         about, reward = record["rollouts"], reward_from_record(record["reward"])
         mapping, source = about["mapping"], about["source"]
         group_key = tuple(about["group_key"])
+        if not {f"reason/{name}" for name in reward.names} <= {
+            *arrow_table.column_names
+        }:
+            raise KeyError
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise RolloutsError(
             f"{str(file)!r} is not a scored table of this version of rewardkit; "
@@ -449,10 +441,6 @@ def load_scores(path: str | Path) -> Scores:
         is_json = name in json_columns
         columns[name] = _from_arrow(name, arrow_table.column(name), is_json)
     table = pd.DataFrame(columns)
-    for name in columns:
-        kind, _, owner = name.partition("/")
-        if kind in ("error", "failed") and f"reason/{owner}" not in table:
-            table[f"reason/{owner}"] = _reasons_from_texts(table, kind, owner)
     results = list(filter(is_result, table.columns))
     kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
     rollouts = Rollouts(

@@ -15,7 +15,8 @@ from rewardkit.errors import CAUGHT, RewardError, preview
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rewards.load import failed
-from rewardkit.scoring.callers import Bound, MadeColumn, RowColumns
+from rewardkit.scoring.callers import MadeColumn, RowColumns
+from rewardkit.scoring.calls import Calls
 from rewardkit.targets.columns import CANONICAL, Row, uses
 
 Arguments = tuple[Sequence[Sequence[Any]], Mapping[str, Sequence[Any]]]
@@ -67,20 +68,28 @@ class Adapter(Made):
         answer = bound.function(*[column[0] for column in bound.positional], **keywords)
         others = [column[0] for column in bound.result_arguments]
         if self.is_async:
-            return _await_result(bound, answer, others)
-        return bound.result(answer, *others)
+            return _await_result(self._result, answer, others)
+        return self._result(answer, *others)
 
-    def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Bound:
+    def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
         """Return the calls for these rows, one for each or one for so many of them."""
         positional, keywords = self.arguments(rows)
-        if not self.together:
-            return Bound(self.called, positional, keywords, self._result)
-        lists = [cut(column, sizes) for column in positional]
-        named = {name: cut(column, sizes) for name, column in keywords.items()}
-        starts = [0, *accumulate(sizes)][:-1]
-        for name, value_at in self.shared(rows).items():
-            named[name] = MadeColumn(value_at, starts)
-        return Bound(self.called, lists, named, self._result)
+        count = rows.count
+        if self.together:
+            count = len(sizes)
+            positional = [cut(column, sizes) for column in positional]
+            keywords = {name: cut(column, sizes) for name, column in keywords.items()}
+            starts = [0, *accumulate(sizes)][:-1]
+            for name, value_at in self.shared(rows).items():
+                keywords[name] = MadeColumn(value_at, starts)
+        return Calls(
+            self.called,
+            positional,
+            keywords,
+            count,
+            is_async=self.is_async,
+            result=self._result,
+        )
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return for each positional and each keyword argument a value a row."""
@@ -117,8 +126,10 @@ class Adapter(Made):
         return {}
 
 
-async def _await_result(bound: Bound, answer: Any, others: list[Any]) -> Any:
-    return bound.result(await answer, *others)
+async def _await_result(
+    result: Callable[..., Any], answer: Any, others: list[Any]
+) -> Any:
+    return result(await answer, *others)
 
 
 def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:

@@ -16,13 +16,7 @@ from typing import Any
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, make_object
-from rewardkit.targets.columns import (
-    Row,
-    answer_turns,
-    batch_columns,
-    fill,
-    required_columns,
-)
+from rewardkit.targets.columns import Row, fill, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -34,6 +28,7 @@ from rewardkit.targets.target import (
     places_by_key,
     require_installed,
 )
+from rewardkit.targets.turns import answer_turns, batch_columns
 
 OF_COMPLETIONS = ("completion", "rollout_id")
 """Columns that differ between siblings."""

@@ -18,18 +18,16 @@ from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns
-from rewardkit.scoring.callers import Bound, MadeColumn, RowColumns
+from rewardkit.scoring.callers import MadeColumn, RowColumns
+from rewardkit.scoring.calls import Calls
 from rewardkit.targets.adapter import Adapter, Arguments, cut, make_object, plain_values
 from rewardkit.targets.columns import (
     AliasedRow,
     Row,
     column_of,
     fill,
-    from_messages,
     required_columns,
     required_parameters,
-    transcript,
-    transcripts,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -44,6 +42,7 @@ from rewardkit.targets.target import (
     require_installed,
     run_async,
 )
+from rewardkit.targets.turns import from_messages, transcript, transcripts
 
 HOOK_VERSIONS = {
     "completion": "0.1 to dev22",
@@ -182,11 +181,11 @@ class Group(One):
             lists[name] = self.values_of(rows, argument)
         return (), fill(self.called, {}, lists)
 
-    def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Bound:
+    def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
         """Return the calls, and for their results the rollouts of each."""
         bound = super().bind_columns(rows, sizes)
         ids = cut(self.values_of(rows, "rollout_id"), sizes)
-        return bound._replace(result_arguments=[ids])
+        return replace(bound, result_arguments=[ids])
 
     def result(self, answer: Any, rollout_ids: Sequence[str] = ()) -> Any:
         """Return a dict for each row, in their order. ValueError: one has none."""

@@ -17,11 +17,9 @@ from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,
     fill,
-    from_messages,
     required_columns,
     required_parameters,
     takes_all,
-    transcripts,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -34,6 +32,7 @@ from rewardkit.targets.target import (
     require_installed,
     run_async,
 )
+from rewardkit.targets.turns import from_messages, transcripts
 
 
 class Function(Adapter):

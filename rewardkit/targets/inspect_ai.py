@@ -19,9 +19,10 @@ from typing import Any
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
+from rewardkit.rollouts.logs.evaluations import INSPECT_GRADES
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
-from rewardkit.targets.columns import Row, from_messages, prompt_turns, transcript
+from rewardkit.targets.columns import Row
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -32,17 +33,7 @@ from rewardkit.targets.target import (
     import_file,
     require_installed,
 )
-
-VALUE_TO_FLOAT = {
-    "C": 1.0,
-    "I": 0.0,
-    "P": 0.5,
-    "N": 0.0,
-    "yes": 1.0,
-    "true": 1.0,
-    "no": 0.0,
-    "false": 0.0,
-}
+from rewardkit.targets.turns import from_messages, prompt_turns, transcript
 
 
 class Scorer(Adapter):
@@ -76,7 +67,7 @@ class Scorer(Adapter):
 
 def _read_value(value: Any) -> Any:
     if isinstance(value, str):
-        number = VALUE_TO_FLOAT.get(value, VALUE_TO_FLOAT.get(value.lower()))
+        number = INSPECT_GRADES.get(value, INSPECT_GRADES.get(value.lower()))
         try:
             value = float(value) if number is None else number
         except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import failed, find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.columns import free_name
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import caught_prints
 from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.prints import caught_prints
 from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.adapter import Key, LacksColumn
 from rewardkit.targets.columns import OF_DATA, Row, required_parameters, takes_anything
@@ -282,7 +283,7 @@ def _components_of(
     keys = trial.keys
     is_unseen = not keys and main is not None and not (is_plain and trial.works)
     if not keys and not is_unseen:
-        label = _free_name(identifier(name), used)
+        label = free_name(identifier(name), used)
         function = adapter.function
         if is_plain and list(reading.mapping) == required_parameters(function):
             columns = dict(reading.mapping)
@@ -293,13 +294,13 @@ def _components_of(
             paid["group"] = True
         return {}, [Component(label, adapter, **paid)]
     field = f"{name}_result" if is_unseen else name
-    field = _free_name(identifier(field), used | set(keys))
+    field = free_name(identifier(field), used | set(keys))
     used.add(field)
     judged = JUDGED if trial.says_judged else ""
     components = []
     for key in keys or [str(main)]:
         label = name if is_unseen else f"{prefix}{key}"
-        label = _free_name(identifier(label), used)
+        label = free_name(identifier(label), used)
         used.add(label)
         number = Key(key)
         if key == main:
@@ -309,14 +310,6 @@ def _components_of(
             Component(label, number, columns={"result": field}, **options)
         )
     return {field: adapter}, components
-
-
-def _free_name(name: str, used: set[str]) -> str:
-    """Return the name, with a number behind it where it is used."""
-    if name not in used:
-        return name
-    names = (f"{name}_{number}" for number in count(2))
-    return next(free for free in names if free not in used)
 
 
 def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:

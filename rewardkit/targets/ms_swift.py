@@ -17,7 +17,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Arguments, make_object
-from rewardkit.targets.columns import Row, batch_columns, transcript, transcripts
+from rewardkit.targets.columns import Row
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -28,6 +28,7 @@ from rewardkit.targets.target import (
     import_file,
     require_installed,
 )
+from rewardkit.targets.turns import batch_columns, transcript, transcripts
 
 
 class Function(trl.Function):

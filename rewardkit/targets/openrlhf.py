@@ -18,12 +18,7 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import (
-    Row,
-    columns_by_parameter,
-    prompt_turns,
-    required_columns,
-)
+from rewardkit.targets.columns import Row, columns_by_parameter, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     JUDGED,
@@ -35,6 +30,7 @@ from rewardkit.targets.target import (
     require_installed,
     run_async,
 )
+from rewardkit.targets.turns import prompt_turns
 
 log = logging.getLogger(__name__)
 

@@ -16,13 +16,7 @@ from rewardkit.errors import RewardError
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
-from rewardkit.targets.columns import (
-    Row,
-    from_messages,
-    generated_texts,
-    prompt_turns,
-    required_parameters,
-)
+from rewardkit.targets.columns import Row, required_parameters
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -33,6 +27,7 @@ from rewardkit.targets.target import (
     import_file,
     require_installed,
 )
+from rewardkit.targets.turns import from_messages, generated_texts, prompt_turns
 
 ENVIRONMENT_FORM = (
     'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'

@@ -11,6 +11,8 @@ from rewardkit.errors import RewardError, preview
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.answers import as_list
+from rewardkit.scoring.callers import spread
 from rewardkit.scoring.calls import Calls, answered
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 from rewardkit.targets.adapter import plain_values
@@ -288,7 +290,8 @@ def try_reading(
         size = len(rows) if together == "group" else 1
         lists, answers = answers, []
         for answer in lists:
-            answers += _spread(answer, size)
+            scores = as_list(answer, lambda score: score, "scores")
+            answers += spread(scores, size)
     return ReadingTrial(target, reading, tuple(answers))
 
 
@@ -297,24 +300,8 @@ def _call(
 ) -> list[Any]:
     """Return the answers, of another process where the function can be sent."""
     adapter = reading.adapter
-    calls = Calls(
-        adapter, [inputs], {}, len(inputs), plain_values, is_async=is_async(adapter)
-    )
+    calls = Calls(adapter, [inputs], {}, len(inputs), plain_values, is_async(adapter))
     try:
         return limit.run(calls)
     except CannotLimit:
         return answered(calls)
-
-
-def _spread(answer: Any, count: int) -> list[Any]:
-    """Return the values of a list for so many rows, or for each why there is none."""
-    if isinstance(answer, Reason):
-        return [answer] * count
-    if not isinstance(answer, list):
-        shown = preview(answer)
-        reason = Reason(ReasonCode.NOT_A_LIST, value=shown, expected="scores")
-    elif len(answer) != count:
-        reason = Reason(ReasonCode.WRONG_LENGTH, returned=len(answer), rows=count)
-    else:
-        return answer
-    return [reason] * count

@@ -26,12 +26,10 @@ from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.columns import (
     Row,
     T,
-    batch_columns,
     columns_asked,
     fill,
     required_columns,
     required_parameters,
-    split_column,
     takes,
     takes_anything,
 )
@@ -45,6 +43,7 @@ from rewardkit.targets.target import (
     import_file,
     require_installed,
 )
+from rewardkit.targets.turns import batch_columns, split_column
 
 SURE_PARAMETERS = {"completions", "completion_ids"}
 """Parameters that no other trainer's functions have."""

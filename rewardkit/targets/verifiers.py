@@ -26,11 +26,8 @@ from rewardkit.targets.columns import (
     CANONICAL,
     AliasedRow,
     Row,
-    are_of_two_texts,
-    conversations,
     fill,
     required_parameters,
-    split,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -43,6 +40,7 @@ from rewardkit.targets.target import (
     require_installed,
     run_async,
 )
+from rewardkit.targets.turns import are_of_two_texts, conversations, split
 
 V1_ARGUMENTS = {"task": "the row", "trace": "prompt and completion"}
 

@@ -14,14 +14,9 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import (
-    AliasedRow,
-    Row,
-    fill,
-    required_parameters,
-    split_column,
-)
+from rewardkit.targets.columns import AliasedRow, Row, fill, required_parameters
 from rewardkit.targets.target import RewardPart, Target, TrainerReading
+from rewardkit.targets.turns import split_column
 
 RUBRIC_ARGUMENTS = {
     "prompt": "prompt",

@@ -9,8 +9,8 @@ import pytest
 from scored import Seen, made, score
 
 import rewardkit as rk
-from rewardkit.scoring.calls import MOST_PRINTED
 from rewardkit.scoring.explain import explain
+from rewardkit.scoring.prints import MOST_PRINTED
 
 
 def vowels(completion):

@@ -8,10 +8,10 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.targets import benchmax
-from rewardkit.targets.columns import transcript
 from rewardkit.targets.export import export
 from rewardkit.targets.target import import_file
 from rewardkit.targets.target import run_async as run
+from rewardkit.targets.turns import transcript
 
 
 def rollout(name, row):

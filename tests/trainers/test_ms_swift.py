@@ -8,8 +8,8 @@ from swift.rl_core.data import GRPOSample
 from swift.rl_core.grpo_algorithm import compute_rewards_per_func
 from table import read_as, rows
 
-from rewardkit.targets.columns import transcript
 from rewardkit.targets.export import export
+from rewardkit.targets.turns import transcript
 
 ROLLOUTS = rows("it is 4", "5", "4", "")
 

@@ -7,7 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.rollouts.columns import ALL_ALIASES, LOGGED, Columns, map_columns
+from rewardkit.rollouts.columns import (
+    ALL_ALIASES,
+    LOGGED,
+    Columns,
+    free_name,
+    map_columns,
+)
 from rewardkit.rollouts.values import Place, SourceRows
 
 SCORE_NAME = re.compile(r"reward|score|acc", re.IGNORECASE)
@@ -93,7 +99,7 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
             warnings.append(
                 f"{wrong} values of {column} are no numbers: taken as missing"
             )
-        component = _free_name(identifier(names[name]), components)
+        component = free_name(identifier(names[name]), components)
         components[component] = column
         weights[component] = weight
     notes = list(log.notes)
@@ -215,16 +221,6 @@ def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bo
         else:
             repeated.add(key)
     return len({values[key] for key in repeated}) >= FEWEST_DATA_VALUES
-
-
-def _free_name(name: str, names: Collection[str]) -> str:
-    """Return the name, with a number behind it where it is taken."""
-    free = name
-    number = 2
-    while free in names:
-        free = f"{name}_{number}"
-        number = number + 1
-    return free
 
 
 def numeric(values: Iterable[Any]) -> bool:

@@ -1,0 +1,182 @@
+"""A row as chat messages: conversations of prompt and completion, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardkit.primitives.messages import assistant_text
+from rewardkit.scoring.callers import MadeColumn, RowColumns
+from rewardkit.targets.columns import Row
+
+
+def prompt_turns(row: Row) -> list[dict[str, Any]]:
+    """Return the prompt's turns, a text as one turn of the user."""
+    prompt = row.get("prompt")
+    if prompt is None:
+        return []
+    if isinstance(prompt, Sequence) and not isinstance(prompt, str):
+        return [dict(turn) for turn in prompt]
+    return [{"role": "user", "content": prompt}]
+
+
+def transcript(row: Row) -> list[dict[str, Any]]:
+    """Return the column `messages`, else the prompt with the completion behind it.
+
+    >>> transcript({"prompt": "2+2?", "completion": "4"})
+    [{'role': 'user', 'content': '2+2?'}, {'role': 'assistant', 'content': '4'}]
+    """
+    turns = row.get("messages")
+    if isinstance(turns, Sequence) and not isinstance(turns, str) and turns:
+        return [dict(turn) for turn in turns]
+    return [*prompt_turns(row), {"role": "assistant", "content": row.get("completion")}]
+
+
+def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a conversation as a row's `prompt`, `completion` and `messages`.
+
+    The prompt is what stands before the first turn of the assistant: a text where that
+    is one turn of the user. The completion is the text of the assistant's last turn.
+
+    >>> from_messages(transcript({"prompt": "2+2?", "completion": "4"}))["prompt"]
+    '2+2?'
+    """
+    turns = [dict(turn) for turn in messages]
+    prompt: Any = turns[: _first_answer(turns)]
+    if len(prompt) == 1 and prompt[0].get("role") == "user":
+        text = prompt[0].get("content")
+        if isinstance(text, str):
+            prompt = text
+    return {"prompt": prompt, "completion": assistant_text(turns), "messages": turns}
+
+
+def _first_answer(turns: Sequence[Mapping[str, Any]]) -> int:
+    """Return the place of the assistant's first turn, behind all where it has none."""
+    roles = [turn.get("role") for turn in turns]
+    return [*roles, "assistant"].index("assistant")
+
+
+def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the turns of the prompt, and those that were generated.
+
+    A prompt of messages says by its length where that is; else the first turn of the
+    assistant begins what was generated.
+    """
+    turns, prompt = transcript(row), row.get("prompt")
+    start = len(prompt) if isinstance(prompt, list) else _first_answer(turns)
+    return turns[:start], turns[start:]
+
+
+def conversations(rows: RowColumns) -> Sequence[dict[str, Any]]:
+    """Return what each row has of `prompt`, `completion` and `messages`."""
+    others = set(rows) - {"prompt", "completion", "messages"}
+    return rows.without(others).rows()
+
+
+def are_of_two_texts(rows: RowColumns) -> bool:
+    """Whether each conversation is a prompt and a completion, which are texts."""
+    prompts = rows.column("prompt")
+    return "messages" not in rows and {str}.issuperset(map(type, prompts))
+
+
+def split_column(rows: RowColumns, name: str) -> Sequence[list[dict[str, Any]]]:
+    """Return the turns of each `prompt`, or those of each `completion`."""
+    if are_of_two_texts(rows):
+        turns = question_turns if name == "prompt" else answer_turns
+        return MadeColumn(turns, rows.column(name))
+    place = 0 if name == "prompt" else 1
+    return MadeColumn(lambda row: split(row)[place], conversations(rows))
+
+
+def question_turns(text: Any) -> list[dict[str, Any]]:
+    """Return a prompt as the user's one turn."""
+    return [{"role": "user", "content": text}]
+
+
+def answer_turns(text: Any) -> list[dict[str, Any]]:
+    """Return a completion as the assistant's one turn."""
+    return [{"role": "assistant", "content": text}]
+
+
+def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
+    """Return the `transcript` of each row."""
+    if not are_of_two_texts(rows):
+        return MadeColumn(transcript, conversations(rows))
+    return MadeColumn(_two_turns, rows["prompt"], rows.column("completion"))
+
+
+def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "content": completion},
+    ]
+
+
+def generated_texts(row: Row) -> list[str]:
+    """Return the assistant's generated texts, one a turn."""
+    if not isinstance(row.get("messages"), list):
+        return [row["completion"]]
+    texts = []
+    for turn in split(row)[1]:
+        if turn.get("role") == "assistant":
+            texts.append(assistant_text([turn]) or "")
+    return texts
+
+
+def batch_columns(
+    completions: Sequence[Any], arguments: Mapping[str, Any], *, spread: bool = False
+) -> dict[str, list[Any]]:
+    """Return what a trainer hands over of a batch as columns.
+
+    Columns are the completions as texts, each list of their length, and what
+    conversations in `messages` say. Other values are repeated where the trainer gives
+    one for all (`spread`), else left out; the step of a `trainer_state` is a column.
+    """
+    count = len(completions)
+    columns: dict[str, list[Any]] = {}
+    repeated: dict[str, list[Any]] = {}
+    for name, argument in arguments.items():
+        if _is_column(name, argument, count):
+            columns[name] = list(argument)
+        elif spread:
+            repeated[name] = [argument] * count
+    step = getattr(arguments.get("trainer_state"), "global_step", None)
+    if step is not None:
+        repeated["step"] = [step] * count
+    columns = {
+        **repeated,
+        **columns,
+        "completion": [assistant_text(completion) for completion in completions],
+    }
+    if _are_conversations(columns.get("messages", [])):
+        _add_conversations(columns)
+    if not any(columns.get("prompt_id", ())):  # a trainer's placeholder
+        columns.pop("prompt_id", None)
+    return columns
+
+
+def _are_conversations(messages: Sequence[Any]) -> bool:
+    for turns in messages:
+        if not isinstance(turns, list) or not turns:
+            return False
+    return len(messages) > 0
+
+
+def _is_column(name: str, values: Any, count: int) -> bool:
+    """Whether it is a column of so many values, and no single conversation."""
+    if not isinstance(values, list | tuple) or len(values) != count:
+        return False
+    return name != "messages" or not any(isinstance(turn, Mapping) for turn in values)
+
+
+def _add_conversations(columns: dict[str, list[Any]]) -> None:
+    """Put what the conversations in `messages` say into the other columns."""
+    rows = [from_messages(turns) for turns in columns["messages"]]
+    columns["messages"] = [row["messages"] for row in rows]
+    columns.setdefault("prompt", [row["prompt"] for row in rows])
+    for place, row in enumerate(rows):
+        last = row["messages"][-1]
+        text = columns["completion"][place]
+        if last.get("role") != "assistant" and last.get("content") == text:
+            # what a tool said is no completion
+            columns["completion"][place] = row["completion"]
