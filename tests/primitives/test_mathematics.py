@@ -121,6 +121,7 @@ ROWS = (
     ("Die L\u00f6sung ist 0,125.", "0.125", True, "thousandths with a comma"),
     ("The answer is 1,234.", "1.234", False, "thousands are no decimals"),
     ("1,22", "1.22", False, "two numbers outside of a sentence"),
+    ("The roots are 1,2.", "1.2", False, "two values behind their verb"),
     ("12π cm³", r"12\pi\text{ cm}^3", True, "a unit behind a Greek letter"),
     ("m=7", "m=3, p=7", False, "the value of another name"),
     ("x = 2y = 8", "x = 8", True, "a chain of equations"),

@@ -325,10 +325,12 @@ def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(
 
 def test_a_scored_rollout_is_explained_without_calling_anything_again():
     called = []
-    (line,) = explain(
-        score(lambda completion: called.append(1) or 1 / 0, rows="a"), 0
-    ).lines
-    assert (line.status, called) == ("error", [1])
+    scores = score(lambda completion: called.append(1) or 1 / 0, rows="a")
+    (line,) = rk.explain(scores, 0).lines
+    (same,) = rk.explain(scores, str(scores.table["rollout_id"][0])).lines
+    assert (line.status, same.why_not, called) == ("error", line.why_not, [1])
+    with pytest.raises(rk.InputError, match="or a rollout_id as text, not 'nobody'"):
+        rk.explain(scores, "nobody")
     assert line.reason.startswith(
         "ZeroDivisionError: division by zero (test_scoring.py:"
     )

@@ -82,8 +82,8 @@ def math_equal(
       where other words of a sentence stand between, or each is a named value
       (``k = 45``), they are read in this way, too.
     - A decimal comma is one in whole solutions, where that makes a side equal (1,22 is
-      1.22; three digits behind it are thousands), everywhere with
-      ``decimal_comma=True``, and never with False.
+      1.22; three digits behind it are thousands; after "are" stand several values),
+      everywhere with ``decimal_comma=True``, and never with False.
     - A base or index behind a number (``101_2``), a transpose and the prime of ``5'``
       make a difference; what says "about" in front (``\approx``, a tilde) makes none.
     - ``60^\circ`` is equal to ``\pi/3`` and to 60; a labelled option, "(C) 12", to its
@@ -141,6 +141,9 @@ _PROSE = re.compile(
 _FIND_ANSWER = math_answer()
 
 
+_SAYS_SEVERAL = re.compile(r"\b(?:are|sind|sont)\W{0,20}(?:boxed\W)?\Z", re.IGNORECASE)
+"""What stands before several values: "The roots are 1,2"."""
+
 _DECIMAL_COMMA = re.compile(
     r"(?P<before>[\s$]*[-+]?)(?P<whole>\d{1,3}(?:[.\s]\d{3})+|\d{1,99}),"
     r"(?P<decimals>\d{1,2}|\d{4,99}|(?<![1-9]0,)(?<=0,)\d{3})(?P<behind>(?:[^\d,;]|\^\d)*)"
@@ -161,14 +164,18 @@ def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
         return []
     readings = [text]
     is_solution = len(text) <= LONGEST_SOLUTION and bool(_PROSE.search(text))
+    has_decimals = decimal_comma
     if is_solution:
         spans = _FIND_ANSWER.spans(text)
+        if decimal_comma is None:
+            start = spans[0][0] if spans else 0
+            has_decimals = not _SAYS_SEVERAL.search(text[max(0, start - 40) : start])
         readings = [text[slice(*span)] + unit_behind(text, span[1]) for span in spans]
         readings = readings or [text]
         apart = boxes_apart(text)
         if apart:
             readings.append(apart)
-    if decimal_comma or (decimal_comma is None and is_solution):
+    if has_decimals:
         number = _DECIMAL_COMMA.fullmatch(readings[0])
         if number:
             whole = re.sub(r"[.\s]", "", number["whole"])
