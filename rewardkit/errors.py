@@ -5,14 +5,13 @@ Each error says in one sentence what was wrong, what was expected and what to do
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
-CAUGHT = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
+CAUGHT = (Exception, SystemExit, GeneratorExit)
 """What users' files and objects may raise without ending the program."""
 LONGEST_PREVIEW = 80
 """Characters of a value in a sentence."""

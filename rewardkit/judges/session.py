@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from rewardkit.errors import InputError
 from rewardkit.judges.spending import Cache, Limits, cache_file, read_recorded
 from rewardkit.rollouts.chat import KEY, NO_KEY, Server, fatal_code, read_answer
-from rewardkit.scoring.calls import event_loop
+from rewardkit.scoring.awaiting import event_loop
 
 T = TypeVar("T")
 Tokens = tuple[int, int]  # of the question, of the answer

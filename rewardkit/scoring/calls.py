@@ -5,26 +5,19 @@ What a call raises is its answer, as a Reason; no error ends a pass over the row
 
 from __future__ import annotations
 
-import asyncio
-import os
-import threading
 from collections.abc import (
     Callable,
-    Coroutine,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import suppress
-from contextvars import Context, ContextVar, copy_context
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
 from rewardkit.primitives.primitive import listen
-from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
 
@@ -101,7 +94,9 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     `seconds`.
     """
     if calls.is_async:
-        answers = _await_all(calls, seconds)
+        from rewardkit.scoring.awaiting import await_all  # asyncio is slow to import
+
+        answers = await_all(calls, seconds)
     else:
         answers = _in_turn(calls)
     if calls.settle is as_score:
@@ -111,7 +106,7 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     return list(map(calls.settle, answers))
 
 
-def _by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
+def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
     """Return a function of positional arguments alone that makes a call, and columns.
 
     Parameters of a Python function are filled by position as far as they follow one
@@ -140,11 +135,11 @@ def _by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]
 
 def _in_turn(calls: Calls) -> list[Any]:
     """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
-    function, columns = _by_position(calls)
+    function, columns = by_position(calls)
     notes = calls.notes
 
     def call(row: int) -> Any:
-        return _result(calls, function(*_at(columns, row)), row)
+        return result_of(calls, function(*arguments_at(columns, row)), row)
 
     def call_and_note(row: int) -> Any:
         assert notes is not None
@@ -193,130 +188,18 @@ def _has_arguments(columns: Sequence[Sequence[Any]], row: int) -> bool:
     return True
 
 
-def _await_all(calls: Calls, seconds: float | None) -> list[Any]:
-    """Make the calls of an async function, some at a time; late ones end.
-
-    They run on a loop in a thread of its own, as a notebook's thread has one. The loop
-    stays: a client that a function holds belongs to the loop of its first use.
-    """
-    answers: list[Any] = [None] * calls.count
-    rows = iter(range(calls.count))
-    loop = event_loop(os.getpid(), threading.get_ident())
-    try:
-        made = asyncio.run_coroutine_threadsafe(
-            _share(rows, calls, seconds, answers), loop
-        )
-        made.result()
-    except KeyboardInterrupt:
-        for _ in rows:  # no other call begins
-            pass
-        raise
-    return answers
-
-
-async def _share(
-    rows: Iterator[int], calls: Calls, seconds: float | None, answers: list[Any]
-) -> None:
-    """Share the calls of these rows among some tasks, and fill in their answers.
-
-    A call has a task of its own where that shows: it has a time limit or notes, or an
-    earlier one changed the context, or cancelled the task that it ran in.
-    """
-    function, columns = _by_position(calls)
-    arguments, notes, report = _rows_of_arguments(columns), calls.notes, CALLED.get()
-    are_apart = seconds is not None or notes is not None or report is not None
-
-    async def make_calls() -> None:
-        nonlocal are_apart
-        task = asyncio.current_task()
-        assert task is not None
-        for row in rows:
-            given = next(arguments, None)
-            if are_apart:
-                call = _noted_call(calls, function, columns, row)
-                answers[row], noted = await _apart(call, context.copy(), seconds)
-                if notes is not None:
-                    notes[row].update(noted)
-                if report:
-                    report(noted)
-                continue
-            try:
-                answer = await function(*(given or _at(columns, row)))
-                answers[row] = _result(calls, answer, row)
-            except BaseException as error:  # the main thread gets interrupts
-                answers[row] = reason_of(error)
-            if task.cancelling():
-                are_apart = True
-                with suppress(asyncio.CancelledError):
-                    await asyncio.sleep(0)
-            elif copy_context() != context:
-                are_apart = True
-
-    with listen(False):
-        context = copy_context()
-        count = min(concurrency(calls.function), calls.count)
-        await asyncio.gather(*[make_calls() for _ in range(count)])
-
-
-async def _noted_call(
-    calls: Calls,
-    function: Callable[..., Any],
-    columns: Sequence[Sequence[Any]],
-    row: int,
-) -> tuple[Any, dict[str, Any]]:
-    """Return what came of the call of a row, and what it noted."""
-    with listen(calls.notes is not None) as noted:
-        try:
-            answer = await function(*_at(columns, row))
-            return _result(calls, answer, row), noted
-        except BaseException as error:
-            return reason_of(error), noted
-
-
-async def _apart(
-    call: Coroutine[Any, Any, tuple[Any, dict[str, Any]]],
-    context: Context,
-    seconds: float | None,
-) -> tuple[Any, dict[str, Any]]:
-    """Make a call in a task and a context of its own, which ends after some seconds."""
-    task = asyncio.get_running_loop().create_task(call, context=context)
-    await asyncio.wait({task}, timeout=seconds)
-    if task.done():
-        return task.result()
-    task.cancel()
-    return Reason(ReasonCode.LATE, seconds=seconds or 0.0), {}
-
-
-def _at(columns: Sequence[Sequence[Any]], row: int) -> list[Any]:
+def arguments_at(columns: Sequence[Sequence[Any]], row: int) -> list[Any]:
+    """Return the arguments of a row."""
     return [column[row] for column in columns]
 
 
-def _result(calls: Calls, answer: Any, row: int) -> Any:
+def result_of(calls: Calls, answer: Any, row: int) -> Any:
+    """Return what came of the answer for a row."""
     if calls.result is None:
         return answer
-    return calls.result(answer, *_at(calls.result_arguments, row))
-
-
-def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of each row, up to one that has some that cannot be made."""
-    with suppress(BaseException):
-        yield from zip(*columns, strict=True)
+    return calls.result(answer, *arguments_at(calls.result_arguments, row))
 
 
 def concurrency(function: Any) -> int:
     """Return how many calls of an async function are made at a time."""
     return int(getattr(function, "concurrency", CONCURRENT_CALLS))
-
-
-@lru_cache
-def event_loop(process: int, owner: int | str) -> asyncio.AbstractEventLoop:
-    """Return the event loop of a waiting thread, or of all that ask models."""
-    loop = asyncio.new_event_loop()
-
-    def run() -> None:
-        while True:  # a function may stop it, or end it by an error
-            with suppress(BaseException):
-                loop.run_forever()
-
-    threading.Thread(target=run, name="rewardkit-async", daemon=True).start()
-    return loop

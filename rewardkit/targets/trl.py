@@ -18,8 +18,8 @@ from rewardkit.primitives.primitive import note
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.awaiting import event_loop
 from rewardkit.scoring.callers import RowColumns
-from rewardkit.scoring.calls import event_loop
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
 from rewardkit.targets.areal import is_areal
 from rewardkit.targets.atropos import is_atropos

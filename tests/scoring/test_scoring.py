@@ -151,7 +151,7 @@ def test_the_repr_is_a_summary_with_the_most_frequent_reason_of_errors():
         score(*parts, rows=("", "a", "bbb"))
     ).splitlines()
     assert title == "Scores of r: 3 rollouts, 3 (100.0%) not judged"
-    assert size.split() == ["size", "1", "1.333", "1.247", "0", "3", "3"]
+    assert size.split() == ["size", "1", "1.33", "1.25", "0", "3", "3"]
     assert errors.startswith(f"  c: 3 errors, most often ValueError: no {'x' * 40}")
 
 
