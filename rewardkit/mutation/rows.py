@@ -23,10 +23,10 @@ from rewardkit.rewards.reward import ROLLOUT, Columns, Floats, Reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import LOGGED
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import Calls, answered, concurrency
+from rewardkit.scoring.calls import Calls, concurrency
 from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
 from rewardkit.scoring.check import columns_of
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit, answered
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, Outcomes
 from rewardkit.scoring.reuse import content_of

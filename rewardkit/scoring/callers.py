@@ -138,15 +138,13 @@ class RowColumns(Mapping[str, Sequence[Any]]):
         others = [name for name in self if name not in names]
         return RowColumns(others, self.count, self.__getitem__)
 
-    def beside(
-        self, name: str, make: Callable[[RowColumns], Sequence[Any]]
-    ) -> RowColumns:
-        """Return the same rows with a column that is made of them."""
+    def beside(self, columns: Mapping[str, Sequence[Any]]) -> RowColumns:
+        """Return the same rows with these columns, in place of their own."""
 
-        def read(column: str) -> Sequence[Any]:
-            return make(self) if column == name else self[column]
+        def read(name: str) -> Sequence[Any]:
+            return columns[name] if name in columns else self[name]
 
-        return RowColumns([*self, name], self.count, read)
+        return RowColumns([*self, *columns], self.count, read)
 
     def rows(self, kind: type[dict[str, Any]] = dict) -> Sequence[dict[str, Any]]:
         """Return each row as a dict of its own."""

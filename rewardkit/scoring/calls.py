@@ -19,7 +19,7 @@ from typing import Any
 
 from rewardkit.primitives.primitive import listen
 from rewardkit.rewards.component import Call
-from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
+from rewardkit.scoring.answers import as_field, reason_of
 
 CONCURRENT_CALLS = 16
 """Calls of one async component at a time. Our choice: about what an endpoint takes."""
@@ -86,26 +86,6 @@ def prepare(functions: Iterable[Any]) -> None:
             prepare_function()
 
 
-def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
-    """Make the calls in this process and return their answers, settled.
-
-    Scores are not settled, as their taker settles all of them at once. Calls are made
-    in turn, or some of an async function at a time, each of which may take so many
-    `seconds`.
-    """
-    if calls.is_async:
-        from rewardkit.scoring.awaiting import await_all  # asyncio is slow to import
-
-        answers = await_all(calls, seconds)
-    else:
-        answers = _in_turn(calls)
-    if calls.settle is as_score:
-        return answers
-    if calls.settle is as_field and VALUES.issuperset(map(type, answers)):
-        return answers
-    return list(map(calls.settle, answers))
-
-
 def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
     """Return a function of positional arguments alone that makes a call, and columns.
 
@@ -133,7 +113,7 @@ def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
     return call, [*columns, *keywords.values()]
 
 
-def _in_turn(calls: Calls) -> list[Any]:
+def in_turn(calls: Calls) -> list[Any]:
     """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
     function, columns = by_position(calls)
     notes = calls.notes

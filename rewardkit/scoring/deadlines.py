@@ -13,8 +13,8 @@ from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.answers import as_score, reason_of
-from rewardkit.scoring.calls import Calls, answered, concurrency
+from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
+from rewardkit.scoring.calls import Calls, concurrency, in_turn
 from rewardkit.scoring.prints import Printed, caught_prints, print_here
 from rewardkit.workers.pool import (
     CannotSend,
@@ -78,6 +78,26 @@ def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
     if limit and limit.needed(calls.function):
         return limit.run(calls)
     return answered(calls)
+
+
+def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
+    """Make the calls in this process and return their answers, settled.
+
+    Scores are not settled, as their taker settles all of them at once. Calls are made
+    in turn, or some of an async function at a time, each of which may take so many
+    `seconds`.
+    """
+    if calls.is_async:
+        from rewardkit.scoring.awaiting import await_all  # asyncio is slow to import
+
+        answers = await_all(calls, seconds)
+    else:
+        answers = in_turn(calls)
+    if calls.settle is as_score:
+        return answers
+    if calls.settle is as_field and VALUES.issuperset(map(type, answers)):
+        return answers
+    return list(map(calls.settle, answers))
 
 
 class TimeLimit:

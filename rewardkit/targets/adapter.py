@@ -240,23 +240,23 @@ def make_object(kind: type) -> Any:
         ) from error
 
 
-PLAIN = frozenset({float, int, str, bool, NoneType})
+PLAIN_KINDS = frozenset({float, int, str, bool, NoneType})
 
 
 def plain_values(answer: Any) -> Any:
     """Return an answer as plain values: arrays and tensors as lists or as a number."""
-    if type(answer) in PLAIN:
+    if type(answer) in PLAIN_KINDS:
         return answer
     if type(answer) is dict:
         for key, value in answer.items():  # a loop is quickest for a few keys
-            if type(key) is not str or type(value) not in PLAIN:
+            if type(key) is not str or type(value) not in PLAIN_KINDS:
                 break
         else:
             return answer.copy()
     if isinstance(answer, Mapping):
         return {str(key): plain_values(value) for key, value in answer.items()}
     if isinstance(answer, list | tuple):
-        if PLAIN.issuperset(map(type, answer)):
+        if PLAIN_KINDS.issuperset(map(type, answer)):
             return list(answer)
         return [plain_values(entry) for entry in answer]
     to_list: Callable[[], Any] | None = getattr(answer, "tolist", None)

@@ -16,7 +16,7 @@ from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import (
     Row,
     columns_asked,
-    fill,
+    filled_columns,
     named_parameters,
     required_columns,
     uses,
@@ -40,8 +40,7 @@ class Function(Adapter):
         positional = [prompts, rows.column("completion")]
         positional += [copy_column(rows.column(name)) for name in TOKEN_PARAMETERS]
         own = _own_parameters(self.function)
-        columns = fill(self.function, rows, {})
-        return positional, {name: columns[name] for name in columns if name not in own}
+        return positional, filled_columns(self.function, rows, own)
 
 
 def _own_parameters(function: Any) -> list[str]:

@@ -264,8 +264,15 @@ def fill(
     for name in trainer_arguments:
         if takes(function, name):
             arguments[name] = trainer_arguments[name]
-    sources = columns_by_parameter(function, row.keys(), trainer_arguments)
-    return arguments | {name: row[source] for name, source in sources.items()}
+    return arguments | filled_columns(function, row, trainer_arguments)
+
+
+def filled_columns(
+    function: Any, row: Mapping[str, T], others: Collection[str]
+) -> dict[str, T]:
+    """Return the columns that fill a function's parameters but for the `others`."""
+    sources = columns_by_parameter(function, row.keys(), others)
+    return {name: row[source] for name, source in sources.items()}
 
 
 def required_columns(

@@ -25,7 +25,7 @@ from rewardkit.targets.target import (
 )
 
 RESPONSE_LENGTH = "response_length"
-NOT_LOGGED = object()
+NO_LENGTH = object()
 
 
 class Function(Adapter):
@@ -75,8 +75,8 @@ def _inputs(rows: RowColumns) -> Sequence[dict[str, Any]]:
     return MadeColumn(_input, texts, truths)
 
 
-def _input(text: Any, truth: Any, length: Any = NOT_LOGGED) -> dict[str, Any]:
-    if length is NOT_LOGGED:
+def _input(text: Any, truth: Any, length: Any = NO_LENGTH) -> dict[str, Any]:
+    if length is NO_LENGTH:
         length = len(str(text).split())
     return {"response": text, RESPONSE_LENGTH: length, "ground_truth": truth}
 

@@ -7,7 +7,7 @@ import logging
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from keyword import iskeyword
 from typing import Any
@@ -19,7 +19,7 @@ from rewardkit.errors import RewardError
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
-from rewardkit.rollouts.columns import ALIASES, lists_of_columns
+from rewardkit.rollouts.columns import ALIASES, lists_of_columns, map_columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.target import JUDGED
@@ -164,14 +164,12 @@ def _rename_columns(
     `columns` comes before the names that are known.
     """
     renamed = {name: list(column) for name, column in batch.items()}
-    for canonical, aliases in ALIASES.items():
-        sources: Iterable[str] = aliases
-        if columns.get(canonical):
-            sources = [columns[canonical]]
-        for source in sources:
-            if source in batch:
-                renamed[canonical] = list(batch[source])
-                break
+    wanted = {}
+    for canonical, source in columns.items():
+        if canonical in ALIASES and source in batch:
+            wanted[canonical] = source
+    for canonical, source in map_columns(list(batch), wanted).items():
+        renamed[canonical] = list(batch[source])
     return renamed
 
 

@@ -36,7 +36,7 @@ class Function(trl.Function):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the lists that TRL hands over, and the conversations."""
-        return super().arguments(rows.beside("messages", transcripts))
+        return super().arguments(rows.beside({"messages": transcripts(rows)}))
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

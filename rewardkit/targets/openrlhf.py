@@ -18,7 +18,7 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import Row, columns_by_parameter, required_columns
+from rewardkit.targets.columns import Row, filled_columns, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     JUDGED,
@@ -67,11 +67,9 @@ class Function(Adapter):
             MadeColumn(_in_list, column)
             for column in (queries, prompts, rows.column("ground_truth"))
         ]
-        others = {}
-        sources = columns_by_parameter(self.function, rows.keys(), OPENRLHF_ARGUMENTS)
-        for name, source in sources.items():
-            others[name] = MadeColumn(_in_list, rows[source])
-        return columns, others
+        others = filled_columns(self.function, rows, OPENRLHF_ARGUMENTS)
+        lists = {name: MadeColumn(_in_list, others[name]) for name in others}
+        return columns, lists
 
     def result(self, answer: Any) -> Any:
         """Return a dict of the reward and what is shown beside it, or a bare reward."""

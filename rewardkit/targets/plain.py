@@ -13,7 +13,7 @@ from rewardkit.targets.columns import (
     OF_DATA,
     Row,
     column_of,
-    fill,
+    filled_columns,
     required_columns,
     required_parameters,
     source_of,
@@ -32,13 +32,11 @@ class Function(Adapter):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns by the names that it asks for, or by position."""
-        columns = fill(self.function, rows, {})
+        columns = filled_columns(self.function, rows, self.left)
         positional = []
         for name, parameter in parameters(self.function).items():
             if parameter.kind is parameter.POSITIONAL_ONLY and name in columns:
                 positional.append(columns.pop(name))
-        for name in self.left:
-            columns.pop(name, None)
         return positional, columns
 
 

@@ -13,8 +13,8 @@ from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.answers import as_list
 from rewardkit.scoring.callers import spread
-from rewardkit.scoring.calls import Calls, answered
-from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
+from rewardkit.scoring.calls import Calls
+from rewardkit.scoring.deadlines import CannotLimit, TimeLimit, answered
 from rewardkit.targets.adapter import plain_values
 from rewardkit.targets.columns import SAMPLE, Row
 from rewardkit.targets.exported import RewardHolder

@@ -28,6 +28,7 @@ from rewardkit.targets.columns import (
     T,
     columns_asked,
     fill,
+    filled_columns,
     required_columns,
     required_parameters,
     takes,
@@ -88,8 +89,7 @@ class Function(Adapter):
 
     def columns(self, row: Mapping[str, T]) -> dict[str, T]:
         """Return the columns that it asks for, by its own names."""
-        columns = fill(self.function, row, {})
-        return {name: columns[name] for name in columns if name not in TRL_ARGUMENTS}
+        return filled_columns(self.function, row, TRL_ARGUMENTS)
 
     def result(self, answer: Any) -> Any:
         """Return a list; a NaN in it is ``None``, as the trainer takes it."""

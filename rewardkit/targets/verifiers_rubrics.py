@@ -104,11 +104,7 @@ def _states(
         "trajectory": MadeColumn(list, [()] * rows.count),
         "timing": MadeColumn(dict, [TIMING] * rows.count),
     }
-
-    def read(name: str) -> Sequence[Any]:
-        return columns[name] if name in columns else rows[name]
-
-    return RowColumns([*rows, *columns], rows.count, read).rows(AliasedRow)
+    return rows.beside(columns).rows(AliasedRow)
 
 
 TIMING = {"generation_ms": 0.0, "scoring_ms": 0.0}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.scoring.calls import answered
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit, answered
 
 ROWS = [
     {
