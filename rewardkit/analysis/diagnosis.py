@@ -152,11 +152,7 @@ class Diagnosis(HasPage):
 
         ``top_decile`` is the share of the absolute advantage in the tenth of the groups
         that holds most, ``sample_size`` the effective sample size of the absolute
-        advantage as a share of the rows, ``merged_vectors`` how many of the distinct
-        vectors of paid scores that siblings have get the advantage of another one: 1 -
-        distinct advantages / distinct vectors, within groups that have an advantage.
-        What a vector says is lost there; to normalise each component before adding
-        loses less.
+        advantage as a share of the rows.
         """
         names = usable_columns(self.scores, self.scores.rollouts.group_key[1:])
         names = list(dict.fromkeys([*names, *self.by]))

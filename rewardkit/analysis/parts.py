@@ -43,7 +43,7 @@ SLICE_CODES = (
     "truncated_paid",
 )
 """Reported of a slice: no signal, no score, pay for something else. Our choice."""
-MOST_VALUES = 30
+MOST_SLICES = 30
 """Values of a column that is sliced unasked. Our choice."""
 MOST_NAMED_VALUES = 500
 """Values of a column that the caller names: each verdict's level is divided by them.
@@ -119,22 +119,12 @@ def make_view(
     rows: Any = part.rows
     if len(rows) == len(scores):
         rows = slice(None)  # so that no array is copied
-    table, names = scores.table.iloc[rows], part.reward.names
+    table = scores.table.iloc[rows]
     prompts = numbered(scores.rollouts.prompts[rows])
-    gate = np.ones(len(table))
-    if "gate/reward" in table:
-        gate = table["gate/reward"].to_numpy(dtype=float)
     return View(
-        reward=part.reward,
+        **scored_arrays(scores, part.reward, rows),
         part=part.label,
         rows=part.rows,
-        scores={name: scores.score(name)[rows] for name in names},
-        status={name: scores.status(name)[rows] for name in names},
-        reasons={
-            name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names
-        },
-        rewards=scores.rewards[rows],
-        gate=gate,
         groups=numbered(scores.groups[rows]),
         rollout_ids=table["rollout_id"],
         completions=table["completion"].to_numpy(dtype=object),
@@ -144,6 +134,25 @@ def make_view(
         context=context_of(scores, table, label=label, columns=columns),
         thresholds=thresholds or {},
     )
+
+
+def scored_arrays(
+    scores: Scores, reward: Reward, rows: Any = slice(None)
+) -> dict[str, Any]:
+    """Return the fields of a view that say what a reward gave some rows."""
+    table, names = scores.table.iloc[rows], reward.names
+    gate = np.ones(len(table))
+    if "gate/reward" in table:
+        gate = table["gate/reward"].to_numpy(dtype=float)
+    reasons = {name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names}
+    return {
+        "reward": reward,
+        "scores": {name: scores.score(name)[rows] for name in names},
+        "status": {name: scores.status(name)[rows] for name in names},
+        "reasons": reasons,
+        "rewards": scores.rewards[rows],
+        "gate": gate,
+    }
 
 
 def _check_metric(training: Training, reward: Reward) -> None:
@@ -208,7 +217,7 @@ def usable_columns(scores: Scores, names: Sequence[str]) -> list[str]:
     columns = []
     for name in names:
         codes, kinds = _coded(scores.table[name])
-        if len(kinds) <= MOST_VALUES and not _mixed(codes, scores.groups):
+        if len(kinds) <= MOST_SLICES and not _mixed(codes, scores.groups):
             columns.append(name)
     return columns
 

@@ -20,7 +20,6 @@ from rewardkit.analysis.statistics import (
     group_stats,
 )
 from rewardkit.analysis.statistics.advantages import (
-    merged_vectors,
     sample_size,
     top_decile,
 )
@@ -228,7 +227,6 @@ def signal_of(view: View, rows: Mask) -> dict[str, Any]:
         }
     )
     shares = silent[several].mean()
-    columns = {name: view.scores[name][rows] for name in view.paid_names}
     mean_name = "mean_primary" if view.part else f"mean_{view.primary}"
     return {
         "groups": len(kinds),
@@ -239,7 +237,6 @@ def signal_of(view: View, rows: Mask) -> dict[str, Any]:
         "none_right": shares["none_right"],
         "top_decile": top_decile(advantages, groups),
         "sample_size": sample_size(advantages),
-        "merged_vectors": merged_vectors(columns, advantages, groups),
     }
 
 

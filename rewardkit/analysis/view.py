@@ -493,18 +493,31 @@ class View:
         columns = {name: scores[self.few] for name, scores in self.scores.items()}
         return correlations(columns, numbered(self.groups[self.few]), self.part)
 
-    def correlation_interval(self, first: str, second: str) -> tuple[float, float]:
-        """Return the interval of the correlation of what two components pay."""
-        missing = np.isnan(self.scores[first]) | np.isnan(self.scores[second])
+    def correlate(
+        self, first: Floats, second: Floats
+    ) -> tuple[float, tuple[float, float]]:
+        """Return the correlation of two values among siblings, and its interval.
+
+        NaN where one of them is the same among all siblings.
+
+        Args:
+            first: (rows,), NaN in rows that do not count.
+            second: likewise.
+        """
+        is_missing = np.isnan(first) | np.isnan(second)
         centred = []
-        for name in (first, second):
-            values = np.where(missing, np.nan, self.scores[name])
-            centred.append(np.nan_to_num(within(values, self.groups)))
+        for values in (first, second):
+            inside = within(np.where(is_missing, np.nan, values), self.groups)
+            centred.append(np.nan_to_num(inside))
         a, b = centred
-        sums = [a * a, b * b, self.sign(first, second) * a * b]
-        return self.bootstrap.interval(
+        sums = [a * a, b * b, a * b]
+        squares = float(sums[0].sum() * sums[1].sum())
+        if squares <= 0:
+            return math.nan, (math.nan, math.nan)
+        interval = self.bootstrap.interval(
             sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
         )
+        return float(sums[2].sum() / math.sqrt(squares)), interval
 
 
 def _signs(values: Floats) -> Floats:

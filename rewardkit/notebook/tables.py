@@ -38,8 +38,6 @@ GLOSSARIES = (
         "holds most",
         "sample_size": "how many rows of equal advantage would be worth as much, as a "
         "share of all rows",
-        "merged_vectors": "share of the combinations of scores that get the same "
-        "advantage as another one",
     },
     {
         "groups": "those with so many rewards; for a fit, those with two or more",

@@ -13,7 +13,7 @@ from rewardkit.analysis.context import numbers
 from rewardkit.analysis.findings import FEWEST_GROUPS
 from rewardkit.analysis.parts import (
     MOST_NAMED_VALUES,
-    MOST_VALUES,
+    MOST_SLICES,
     make_views,
     only_finite,
 )
@@ -252,7 +252,7 @@ def _choose_columns(
     for name in map(str, scores.rollouts.table.columns):
         if name in unfit or name.startswith(LOGGED):
             continue
-        if 2 <= _levels(scores, name).nunique() <= MOST_VALUES:
+        if 2 <= _levels(scores, name).nunique() <= MOST_SLICES:
             columns.append(name)
     return columns
 

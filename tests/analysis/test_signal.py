@@ -9,7 +9,6 @@ from planted.tables import scores_of
 import rewardkit as rk
 from rewardkit.analysis.statistics.advantages import (
     group_shares,
-    merged_vectors,
     moved,
     sample_size,
     shapley,
@@ -42,27 +41,6 @@ def test_figures_of_advantages_by_hand(figure, given, expected):
     assert figure(*arrays) == pytest.approx(expected, nan_ok=True)
 
 
-MERGED = [  # scores of two components, advantages, and the share of vectors that are merged
-    ([1, 0, 0, 0], [0, 1, 0, 0], [1, 1, -1, -1], 1 / 3),  # two of three are one
-    ([1, 0, 0, 0], [0, 1, 0, 0], [2, 1, -1, -1], 0.0),  # each has its own advantage
-    (
-        [1, 0, NAN, 0],
-        [0, 0, 0, 0],
-        [1, -1, -1, -1],
-        1 / 3,
-    ),  # a missing score is a value
-]
-
-
-@pytest.mark.parametrize(("right", "tidy", "advantages", "expected"), MERGED)
-def test_merged_vectors_are_those_of_a_group_that_share_an_advantage(
-    right, tidy, advantages, expected
-):
-    twice = {"right": np.tile(right, 2) * 1.0, "tidy": np.tile(tidy, 2) * 1.0}
-    found = merged_vectors(twice, np.tile(advantages, 2) * 1.0, np.repeat([0, 1], 4))
-    assert found == pytest.approx(expected)
-
-
 def test_group_signal_has_the_figures_of_the_advantages_under_the_settings():
     parts = {"a": [1.0, 0, 0, 1, 0, 0, 0, 0], "b": [0.0, 1, 0, 0, 1, 0, 0, 0]}
     groups = np.repeat([0, 1], 4)
@@ -73,19 +51,10 @@ def test_group_signal_has_the_figures_of_the_advantages_under_the_settings():
     assert (signal["top_decile"], signal["sample_size"]) == pytest.approx(
         (0.5, 3.0**2 / (1.5 * 8))
     )
-    # vectors (1, 0), (0, 1), (0, 0) and (0, 1), (0, 0): five, of four advantages
-    assert signal["merged_vectors"] == pytest.approx(1 / 5)
-    for weight in (0.5, 0.0):  # of other advantages, and not paid
-        other = rk.diagnose(
-            scores_of(parts, groups, weights={"b": weight})
-        ).group_signal
-        assert other["merged_vectors"].tolist() == [0.0]
     nothing = rk.diagnose(
         scores_of({"a": [1.0, 1.0, 1.0]}, [0, 0, 1])
     ).group_signal.iloc[0]
-    assert np.isnan(
-        nothing[["top_decile", "sample_size", "merged_vectors"]].to_numpy(dtype=float)
-    ).all()
+    assert np.isnan(nothing[["top_decile", "sample_size"]].to_numpy(dtype=float)).all()
 
 
 ALIKE = [

@@ -5,7 +5,7 @@ import pytest
 from planted.tables import GROUPS, PROMPTS, ROWS, outcomes, scored, stated
 
 import rewardkit as rk
-from rewardkit.analysis.statistics.curves import Curve, fit_curve, kind_of_curve
+from rewardkit.analysis.statistics.curves import LengthCurve, fit_curve, kind_of_curve
 
 DRAW = np.random.default_rng(5)
 HARD = outcomes(DRAW, PROMPTS, 8, 0.3, 0.4)[0]
@@ -140,7 +140,7 @@ AT = np.linspace(100, 2000, 9)
 
 
 def falls(values):
-    return Curve(AT, np.asarray(values, dtype=float))
+    return LengthCurve(AT, np.asarray(values, dtype=float))
 
 
 LIMIT = np.clip((AT - 1500) / 500, 0, 1)

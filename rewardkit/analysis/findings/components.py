@@ -160,18 +160,19 @@ def _redundant(
 ) -> Finding:
     if second in view.task and first not in view.task:
         first, second = second, first  # the task is never the redundant one
-    both = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
-    a = within(np.where(both, view.scores[first], np.nan), view.groups)
-    b = within(np.where(both, view.scores[second], np.nan), view.groups)
+    sign = view.sign(first, second)
+    scores, others = view.scores[first], sign * view.scores[second]
+    both = ~(np.isnan(scores) | np.isnan(others))
+    gap = within(np.where(both, scores - others, np.nan), view.groups)
     return finding(
         view,
         "redundant",
         second,
         value=correlation,
-        interval=view.correlation_interval(first, second),
+        interval=view.correlate(scores, others)[1],
         n=int(both.sum()),
         limit=limit,
-        reading=both & (np.abs(a - view.sign(first, second) * b) > 0.5),
+        reading=both & (np.abs(gap) > 0.5),
         cost=view.declared_weights[second],
         other=first,
     )

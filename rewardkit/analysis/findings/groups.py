@@ -114,7 +114,8 @@ def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
     if not view.additive:
         return
     for first, second in combinations(view.paid_names, 2):
-        correlation = view.sign(first, second) * view.correlations[first, second]
+        sign = view.sign(first, second)
+        correlation = sign * view.correlations[first, second]
         if np.isnan(correlation) or correlation > -least:
             continue
         a, b = view.pieces[first], view.pieces[second]
@@ -125,7 +126,8 @@ def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
             remainder = float(view.group_stats(a + b).squares.sum()) / apart
         if remainder > MOST_REMAINING:
             continue
-        low, upper = view.correlation_interval(first, second)
+        scores, others = view.scores[first], sign * view.scores[second]
+        _, (low, upper) = view.correlate(scores, others)
         both_vary = _varies(view, first) & _varies(view, second)
         tied = float((view.dead & both_vary).sum() / max(view.several, 1))
         yield finding(

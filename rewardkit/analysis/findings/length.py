@@ -12,8 +12,8 @@ import pandas as pd
 from rewardkit.analysis.findings import Findings, conclusive, finding
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.curves import (
-    Curve,
     CurveFit,
+    LengthCurve,
     fit_curve,
     kind_of_curve,
     round_length,
@@ -26,7 +26,7 @@ from rewardkit.answers.formats import find_likely_mark
 from rewardkit.findings import Finding, rule
 from rewardkit.primitives.texts import normal_text
 
-MOST_LEVELS = 10
+MOST_VERDICT_LEVELS = 10
 """Values of a verdict up to which equal ones make rows alike. Our choice."""
 ONE_SIDE = 0.95
 """Share of the rows that must lie on the side of their answer. Our choice."""
@@ -71,7 +71,7 @@ def length_curve(
     fit = _fit(view, alike, is_right)
     if fit is None or fit.curve.explained < length_explains:
         return
-    wrong: Curve | None = None
+    wrong: LengthCurve | None = None
     if alike.is_right is None:
         levels = group_stats(view.rewards[known], alike.classes[known]).mean
         span = 2 * float(np.nanstd(levels))
@@ -83,7 +83,7 @@ def length_curve(
             wrong = wrong_fit.curve
         elif is_wrong.any():  # they earn the same at each length
             ends = np.full(len(fit.curve.lengths), view.rewards[is_wrong].mean())
-            wrong = Curve(fit.curve.lengths, ends)
+            wrong = LengthCurve(fit.curve.lengths, ends)
     curve = fit.curve
     kind = kind_of_curve(curve, wrong, span)
     places = [0, len(curve.values) - 1]
@@ -130,7 +130,7 @@ def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
     return fit
 
 
-def _describe_wrong(wrong: Curve | None, unit: str) -> str:
+def _describe_wrong(wrong: LengthCurve | None, unit: str) -> str:
     if wrong is None:
         return ""
     return wrong.describe([0, len(wrong.values) - 1], unit)
@@ -143,7 +143,7 @@ def _alike_by_verdict(view: View) -> AlikeRows | None:
         return None
     levels, codes = np.unique(verdicts.scores, return_inverse=True)
     levels = levels[~np.isnan(levels)]
-    if not 1 < len(levels) <= MOST_LEVELS:
+    if not 1 < len(levels) <= MOST_VERDICT_LEVELS:
         return None
     is_known = ~np.isnan(verdicts.scores)
     classes = np.where(is_known, view.groups * (len(levels) + 1) + codes, -1)

@@ -15,7 +15,7 @@ from rewardkit.analysis.findings import (
     finding,
     share,
 )
-from rewardkit.analysis.statistics import Floats, Mask, within
+from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
@@ -119,17 +119,18 @@ def _shares(view: View, mass: Floats, total: float) -> dict[str, float]:
 def _direction(view: View, verdicts: Verdicts, is_phantom: Mask) -> Direction:
     """Return how what is paid there goes with the task where verdicts differ."""
     varies = view.group_stats(verdicts.scores).live[view.groups]
+    task = np.where(varies, verdicts.scores, np.nan)
     if verdicts.is_component:
         beside = _paid_beside(view, verdicts)
         if beside is None:
             return Direction()
-        return Direction(*_correlation(view, beside, verdicts.scores, varies))
+        return Direction(*view.correlate(beside, task))
     lengths = view.context.lengths
-    there = is_phantom[view.groups]
-    of_length, _ = _correlation(view, view.paid_by, lengths, there)
+    paid_there = np.where(is_phantom[view.groups], view.paid_by, np.nan)
+    of_length, _ = view.correlate(paid_there, lengths)
     if math.isnan(of_length) or abs(of_length) < LEAST_BY_LENGTH:
         return Direction()
-    of_task, ends = _correlation(view, lengths, verdicts.scores, varies)
+    of_task, ends = view.correlate(lengths, task)
     sign = math.copysign(1.0, of_length)
     low, high = sorted(sign * end for end in ends)
     unit = "longer" if of_length > 0 else "shorter"
@@ -145,26 +146,6 @@ def _paid_beside(view: View, verdicts: Verdicts) -> Floats | None:
         if name != verdicts.name:
             beside = beside + piece
     return beside
-
-
-def _correlation(
-    view: View, first: Floats, second: Floats, rows: Mask
-) -> tuple[float, Interval]:
-    """Return the correlation of two values among siblings in some rows."""
-    known = rows & ~(np.isnan(first) | np.isnan(second))
-    centred = []
-    for values in (first, second):
-        inside = within(np.where(known, values, np.nan), view.groups)
-        centred.append(np.nan_to_num(inside))
-    a, b = centred
-    sums = [a * a, b * b, a * b]
-    squares = float(sums[0].sum() * sums[1].sum())
-    if squares <= 0:
-        return math.nan, NO_INTERVAL
-    value = float(sums[2].sum() / math.sqrt(squares))
-    return value, view.bootstrap.interval(
-        sums, view.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
-    )
 
 
 def _headroom(view: View, verdicts: Verdicts) -> float:

@@ -19,7 +19,7 @@ TURNS = 0.1
 """Share of what being right adds by which a curve must turn. Our choice."""
 AT_ITS_TOP = 0.1
 """Share of a curve's height that still counts as its top. Our choice."""
-FLAT = 0.5
+FLAT_SHARE = 0.5
 """Share of the lengths at the top from which a curve is a limit, not a slope.
 
 Our choice: DAPO's overlong penalty begins where few completions are.
@@ -29,7 +29,7 @@ AS_MUCH_FOR_WRONG = 0.8
 
 
 @dataclass(frozen=True)
-class Curve:
+class LengthCurve:
     """What rows of one kind earn at some lengths, shortest first.
 
     `explained` is the share of the differences among alike rows that it explains.
@@ -53,7 +53,7 @@ class Curve:
     def is_limit(self) -> bool:
         """Return whether most lengths earn about the most: only the others lose."""
         is_top = self.values >= self.values.max() - AT_ITS_TOP * self.height
-        return bool(is_top.mean() >= FLAT)
+        return bool(is_top.mean() >= FLAT_SHARE)
 
     @property
     def valley(self) -> tuple[int, int, int]:
@@ -88,7 +88,8 @@ class Curve:
     def describe(self, places: Sequence[int], unit: str) -> str:
         """Say what is earned at some places.
 
-        >>> curve = Curve(np.array([98.0, 1013, 2040]), np.array([0.988, 0.5, 1.0]))
+        >>> values = np.array([0.988, 0.5, 1.0])
+        >>> curve = LengthCurve(np.array([98.0, 1013, 2040]), values)
         >>> curve.describe([0, 1, 2], "characters")
         '0.99 at 98 characters, 0.5 at 1,000 and 1 at 2,000'
         """
@@ -105,7 +106,7 @@ def round_length(length: float) -> str:
     return f"{float(f'{length:.2g}'):,.0f}"
 
 
-def kind_of_curve(right: Curve, wrong: Curve | None, span: float) -> str:
+def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) -> str:
     """Say what a curve does: "turns", "outweighs", "pays_wrong", "mild", or "".
 
     A dip turns. Length outweighs being right where wrong answers of one length earn
@@ -143,7 +144,7 @@ class CurveFit:
     `sums` are the products of which the fit is made, (rows,) each.
     """
 
-    curve: Curve
+    curve: LengthCurve
     sums: list[Floats]
     prompts: Codes
 
@@ -197,7 +198,7 @@ def fit_curve(
     left = centred - np.column_stack(columns) @ slopes
     explained = 1 - float(left @ left) / float(totals[0, 0])
     level = float((values - np.interp(lengths, knots, heights)).mean())
-    curve = Curve(knots, level + heights, explained)
+    curve = LengthCurve(knots, level + heights, explained)
     return CurveFit(curve, sums, prompts)
 
 

@@ -124,7 +124,7 @@ def marks_of(texts: Texts) -> Floats:
 
 # --- correlations
 
-FEWEST_ROWS = 3
+FEWEST_SHARED_ROWS = 3
 """That two must share: through two points there is always a line."""
 
 
@@ -194,10 +194,10 @@ def correlations(
             constant = pair[0]
         elif squares_b <= ZERO_STD**2 * n:
             constant = pair[1]
-        if n >= FEWEST_ROWS and constant is None:
+        if n >= FEWEST_SHARED_ROWS and constant is None:
             correlation = _product(a, b) / np.sqrt(squares_a * squares_b)
             matrix[i, j] = matrix[j, i] = correlation
-        elif i != j and n < FEWEST_ROWS:
+        elif i != j and n < FEWEST_SHARED_ROWS:
             rows_word = "row" if n == 1 else "rows"
             why[pair] = f"both are scored in {n} {rows_word} only"
         elif i != j:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.before_after import in_brackets
+from rewardkit.analysis.parts import scored_arrays
 from rewardkit.analysis.statistics import Floats, Mask, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
@@ -223,17 +224,4 @@ def certain(difference: float, interval: Interval, tests: int) -> bool:
 
 def view_of(scores: Scores, like: View) -> View:
     """Return the view of other scores of the same rows, under the same settings."""
-    names, table = scores.reward.names, scores.table
-    gate = np.ones(len(like))
-    if "gate/reward" in table:
-        gate = table["gate/reward"].to_numpy(dtype=float)
-    reasons = {name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names}
-    return replace(
-        like,
-        reward=scores.reward,
-        scores={name: scores.score(name) for name in names},
-        status={name: scores.status(name) for name in names},
-        reasons=reasons,
-        rewards=scores.rewards,
-        gate=gate,
-    )
+    return replace(like, **scored_arrays(scores, scores.reward))

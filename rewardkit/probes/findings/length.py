@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics.curves import Curve, kind_of_curve, round_length
+from rewardkit.analysis.statistics.curves import (
+    LengthCurve,
+    kind_of_curve,
+    round_length,
+)
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import Example, Finding, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -36,8 +40,8 @@ class Lengthened:
 
     subject: Subject
     texts: tuple[tuple[str, ...], tuple[str, ...]]
-    right: Curve
-    wrong: Curve
+    right: LengthCurve
+    wrong: LengthCurve
 
     @property
     def span(self) -> float:
@@ -146,5 +150,5 @@ def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
     if values.shape[1] < 3 or np.isnan(values).any():
         return None
     at = np.array([len(text) for text in texts[0]], dtype=float)
-    right, wrong = (Curve(at, side) for side in values)
+    right, wrong = (LengthCurve(at, side) for side in values)
     return Lengthened(subject, (texts[0], texts[1]), right, wrong)
