@@ -20,10 +20,10 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.finding_changes import FindingChanges, compare_findings
 from rewardkit.analysis.findings.scored import ATOL, RTOL
 from rewardkit.analysis.matching import MatchedRows, notes_of
+from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.findings import percent, short_number
 from rewardkit.html.pages import HasPage, Page
 
@@ -57,22 +57,6 @@ class BeforeAfter(HasPage):
     siblings: Codes = field(repr=False)
     bootstrap: Bootstrap = field(repr=False)
     matching: Mapping[str, Any]
-
-    def among(self, mask: Mask) -> BeforeAfter:
-        """Return the record of some of its rows, such as one slice or the suspects.
-
-        Args:
-            mask: Which rows of `table`, (rows,).
-        """
-        prompts = np.unique(self.bootstrap.prompts[mask], return_inverse=True)[1]
-        return BeforeAfter(
-            self.a,
-            self.b,
-            self.table[mask].reset_index(drop=True),
-            self.siblings[mask],
-            Bootstrap(prompts, seed=self.bootstrap.seed),
-            {**self.matching, "matched": int(mask.sum())},
-        )
 
     def both(self, column: str) -> tuple[Floats, Floats]:
         """Return the "reward" or "advantage" of A and of B, (rows,) each."""

@@ -14,6 +14,11 @@ from rewardkit.analysis.before_after import (
     before_after,
     in_brackets,
 )
+from rewardkit.analysis.case_changes import (
+    compare_cases,
+    describe_cases,
+    first_of,
+)
 from rewardkit.analysis.definition_changes import DefinitionChange, definition_changes
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.finding_changes import MOST_CHANGES
@@ -22,20 +27,15 @@ from rewardkit.analysis.matching import MatchedRows, match_rows
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.selection import Pair, at_equal_kl
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import SEVERITIES, counted, most, short_number
+from rewardkit.findings import SEVERITIES, counted, short_number
 from rewardkit.html.blocks import Block, Table
-from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import More, Page
 from rewardkit.plain import to_plain
-from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.scoring.cases import Case, load_cases
-from rewardkit.scoring.check import check
+from rewardkit.scoring.cases import Case
 from rewardkit.scoring.scores import Scores
 
 GRAVE_SEVERITIES = ("high", "warn")
-LONGEST_NAME = 64
-"""Characters of a change or a case in a line. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ class Comparison(BeforeAfter):
             *self._definition_lines(),
             *self.moves,
             *self._selection_lines(),
-            *self._case_lines(),
+            *describe_cases(self.cases),
             *self.findings.lines,
             *notes[:MOST_CHANGES],
             f"Next: {self._next_step()}",
@@ -188,7 +188,7 @@ class Comparison(BeforeAfter):
         lines = []
         if self.changes:
             count = counted(len(self.changes), "change")
-            lines.append(f"Definition: {count}: {_first(self.changes)}")
+            lines.append(f"Definition: {count}: {first_of(self.changes)}")
         for name, (was, now) in self.run.items():
             lines.append(f"{name} was {was} for A, {now} for B")
         return lines or ["Definition: the same"]
@@ -203,25 +203,6 @@ class Comparison(BeforeAfter):
             return []
         head = f"What each selects for, at a KL of {self.forecast.kl[-1]:.2g} nats:"
         return [head, *lines, f"  Limit: {LIMITS[0]}"]
-
-    def _case_lines(self) -> list[str]:
-        cases = self.cases
-        if cases is None:
-            return []
-        sides = []
-        for side in "ab":
-            if cases[side]:
-                sides.append(f"{side.upper()} passes {cases[side]['passed']}")
-        passed = ", ".join(sides)
-        if cases["reason"]:
-            line = f"Cases were not compared: {cases['reason']}"
-            return [f"{line}; {passed}" if passed else line]
-        line = f"Cases: {passed} of {cases['cases']}"
-        for kind in ("lost", "gained"):
-            names = [*map(repr, cases[kind])]
-            if names:
-                line += f", {len(names)} {kind} ({_first(names)})"
-        return [line]
 
     def _next_step(self) -> str:
         if self.cases and self.cases["lost"]:
@@ -278,11 +259,6 @@ def _signed(value: float) -> str:
     return f"{round(value, 4) + 0:+.3g}"
 
 
-def _first(items: Sequence[object]) -> str:
-    texts = [one_line(item, LONGEST_NAME) for item in items]
-    return most(texts, MOST_CHANGES)
-
-
 def compare(
     scores_a: Scores,
     scores_b: Scores,
@@ -323,7 +299,7 @@ def compare(
     matched = match_rows(scores_a, scores_b)
     case_changes = None
     if cases is not None:
-        case_changes = _compare_cases(scores_a.reward, scores_b.reward, cases, timeout)
+        case_changes = compare_cases(scores_a.reward, scores_b.reward, cases, timeout)
     a, b = (
         diagnose(scores, training=settings, label=label, seed=seed)
         for scores in (scores_a, scores_b)
@@ -336,50 +312,6 @@ def compare(
         cases=case_changes,
         forecast=_compare_selection(a, b, matched, label),
     )
-
-
-def _compare_cases(
-    a: Reward, b: Reward, source: Sequence[Case] | str | Path, timeout: float | None
-) -> dict[str, Any]:
-    """Return which cases B passes and A fails (`gained`), and the reverse (`lost`).
-
-    What a case expects of a component that one reward lacks counts for neither. Where a
-    reward is from a run record and cannot be run, there is a `reason` in their place.
-    """
-    cases = load_cases(source) if isinstance(source, str | Path) else source
-    shared = {"reward", *set(a.names).intersection(b.names)}
-    changes: dict[str, Any] = {
-        "cases": len(cases),
-        "a": None,
-        "b": None,
-        "gained": None,
-        "lost": None,
-        "compared": 0,
-        "reason": None,
-    }
-    failed: dict[str, set[str]] = {}
-    recorded = []
-    for side, reward in (("a", a), ("b", b)):
-        if not reward.can_run:
-            recorded.append(side.upper())
-            continue
-        result = check(reward, cases, ignore={*a.names, *b.names}, timeout=timeout)
-        changes[side] = {"passed": result.passed, "failed": result.failed}
-        failed[side] = {miss.case for miss in result.misses if miss.what in shared}
-    if recorded:
-        changes["reason"] = (
-            f"the reward of {' and '.join(recorded)} was read from a run record and "
-            "cannot be run"
-        )
-        return changes
-    names = []
-    for case in cases:
-        if case.reward is not None or shared.intersection(case.scores):
-            names.append(case.name)
-    changes["compared"] = len(names)
-    changes["gained"] = [name for name in names if name in failed["a"] - failed["b"]]
-    changes["lost"] = [name for name in names if name in failed["b"] - failed["a"]]
-    return changes
 
 
 def _compare_selection(

@@ -40,7 +40,8 @@ class Context:
     """Columns of the rows of one part of the scores, each (rows,).
 
     `label` is 0 or 1, NaN where it is missing; None where no label was named or where
-    `why_no_label` says why it cannot be used. `named` are the columns of numbers that
+    `why_no_label` says why it cannot be used. `repeated_label` is one that a component
+    repeats, which confirms nothing. `named` are the columns of numbers that
     the caller names; without them all those of `unasked` are used, the columns of the
     rollouts that the reward does not ask for: what it asks for it may well pay.
     """
@@ -51,6 +52,7 @@ class Context:
     why_no_label: str
     named: Sequence[str] | None
     unasked: frozenset[str]
+    repeated_label: Floats | None = None
 
     @cached_property
     def lengths(self) -> Floats:
@@ -132,13 +134,16 @@ def context_of(
     weights = scores.reward.weights
     # a score that is only recorded, such as verl's acc, may be the label
     paid = [name for name in scores.reward.names if weights[name]]
-    values, why = _label(table, label, paid)
-    return Context(table, values, label, why, columns, unasked)
+    values, why = _label(table, label)
+    repeated = None
+    if values is not None:
+        why = _why_not_independent(table, label, values, paid)
+        if why:
+            values, repeated = None, values
+    return Context(table, values, label, why, columns, unasked, repeated)
 
 
-def _label(
-    table: pd.DataFrame, name: str, components: Sequence[str]
-) -> tuple[Floats | None, str]:
+def _label(table: pd.DataFrame, name: str) -> tuple[Floats | None, str]:
     """Return the label as 0 and 1, or None and why it cannot be used."""
     column = truths(column_values(table[name]))
     if not numeric(column):
@@ -157,9 +162,7 @@ def _label(
         if len(levels) > 5:
             listed += " ..."
         return None, f"{name!r} is not one of two values: it has {listed}"
-    label = np.where(np.isnan(values), np.nan, values == levels[1])
-    why = _why_not_independent(table, name, label, components)
-    return (None if why else label), why
+    return np.where(np.isnan(values), np.nan, values == levels[1]), ""
 
 
 def _why_not_independent(

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import Codes, overflows
-from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.errors import InputError
 from rewardkit.findings import percent
 from rewardkit.rollouts.values import column_values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,14 @@ import numpy as np
 from rewardkit.analysis.diagnosis import VIEW_RULES, Diagnosis
 from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
-    Change,
     Proposal,
     ProposalRule,
     part_scores,
 )
 from rewardkit.analysis.suggestions.measure import (
     Effect,
-    certain,
     effects,
-    order_of,
+    judge_by_label,
     share_in_tied_groups,
     view_of,
 )
@@ -285,65 +283,6 @@ def _badness(finding: Finding) -> float:
     if finding.code == "length_bias":
         return float(abs(value - 0.5))
     return float(-value if finding.code == "starved" else value)
-
-
-def judge_by_label(
-    before: View,
-    after: View,
-    change: Change,
-    by_label: Mapping[str, Effect],
-    tests: int,
-) -> tuple[str, str]:
-    """Judge whether a change improves or harms the order of siblings by the label.
-
-    An added component must itself order them as the label does: where a reward orders
-    them worse than chance, noise brings it nearer to chance. A change is no improvement
-    either where the sibling that it puts first is right less often, which is what the
-    forecast of a policy begins with.
-
-    Args:
-        before: The view before the change.
-        after: The view after it.
-        change: What is changed.
-        by_label: The effects "label_auc" and "label_best".
-        tests: How many changes are compared.
-
-    Returns:
-        "improves", "harms" or "unclear", and the sentence for it.
-    """
-    order, first = by_label["label_auc"], by_label["label_best"]
-    name, size = repr(before.context.label_name), f"by {order.moved} of the pairs"
-    if order.difference == 0 and order.interval == (0, 0):
-        return "unclear", f"It orders siblings of which {name} differs as before"
-    if not certain(order.difference, order.interval, tests):
-        return (
-            "unclear",
-            f"Whether it orders siblings more like {name} is not clear: {size}",
-        )
-    if order.difference < 0:
-        return (
-            "harms",
-            f"It orders siblings less like {name}, {size}: it makes the reward worse",
-        )
-    better = f"It orders siblings more like {name}, {size}"
-    added = [item.name for item in change.added]
-    added += [key for key in change.weights if before.components[key].weight == 0]
-    if added:
-        share, (low, high) = order_of(after, added, tests)
-        is_certain = certain(share - 0.5, (low - 0.5, high - 0.5), tests)
-        if not (low > 0.5 and is_certain):
-            return (
-                "unclear",
-                f"{better}, but what it adds does so in {percent(share)} of them, no "
-                "more than noise would",
-            )
-    if first.difference < 0 and certain(first.difference, first.interval, tests):
-        return (
-            "unclear",
-            f"{better}, but the one that it puts first has it less often, by "
-            f"{first.moved}",
-        )
-    return "improves", better
 
 
 def _figures(measured: Sequence[Effect], side: str) -> dict[str, Any]:

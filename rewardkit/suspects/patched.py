@@ -17,16 +17,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.before_after import BeforeAfter, before_after
-from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
+from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.verdicts import read_answers
-from rewardkit.analysis.view import ROUNDING, View
+from rewardkit.analysis.view import View
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number
-from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
@@ -49,7 +48,7 @@ class Patched:
     Of the `rows` that both have, `judged` got a reward from it; `why_not` is the
     commonest reason against one.
 
-    Of the `suspects` among them `lower` lose, `earned` had a positive advantage, `earn`
+    Of the `suspects` among them `earned` had a positive advantage, `earn`
     still have one, and `earn_right` of these are right; `rewards` are their mean
     rewards before and after. Of the others `right` are right, as `right_by` says; in
     `lost` are those of them that lose, with both rewards and advantages, first the
@@ -58,8 +57,7 @@ class Patched:
     what is right.
 
     A completion loses that is not judged any more, is pushed down, or beats fewer of
-    the wrong completions (by `LARGEST_FALL` of them). `changes` is all that changed,
-    `suspect_changes` that among the suspects.
+    the wrong completions (by `LARGEST_FALL` of them). `changes` is all that changed.
     """
 
     reward: str
@@ -67,7 +65,6 @@ class Patched:
     judged: int = 0
     why_not: str = ""
     suspects: int = 0
-    lower: int = 0
     earned: int = 0
     earn: int = 0
     earn_right: int = 0
@@ -79,7 +76,6 @@ class Patched:
     right_suspects: int = 0
     lost_suspects: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     changes: BeforeAfter | None = field(default=None, repr=False)
-    suspect_changes: BeforeAfter | None = field(default=None, repr=False)
 
     @property
     def sentences(self) -> list[str]:
@@ -146,7 +142,7 @@ class Patched:
             "lost": to_records(self.lost),
             "lost_suspects": to_records(self.lost_suspects),
         }
-        del plain["changes"], plain["suspect_changes"]
+        del plain["changes"]
         return plain
 
 
@@ -204,15 +200,13 @@ def measure_patch(
         return rows_to_read(scores, matched.a[losing], columns)
 
     lost = list_losing(~is_suspect & is_right)
-    suspect_changes = changes.among(is_suspect)
-    means = suspect_changes.table[["reward_a", "reward_b"]].mean()
+    means = changes.table.loc[is_suspect, ["reward_a", "reward_b"]].mean()
     return Patched(
         reward=patched.reward.name,
         rows=len(changes.table),
         judged=int(is_judged.sum()),
         why_not=_commonest_reason(patched, matched.b[~is_judged]),
         suspects=int(is_suspect.sum()),
-        lower=int((is_suspect & loses).sum()),
         earned=int((is_suspect & earned).sum()),
         earn=int((is_suspect & earns).sum()),
         earn_right=int((is_right_suspect & earns).sum()),
@@ -224,7 +218,6 @@ def measure_patch(
         right_suspects=int(is_right_suspect.sum()),
         lost_suspects=list_losing(is_right_suspect),
         changes=changes,
-        suspect_changes=suspect_changes,
     )
 
 
@@ -294,38 +287,26 @@ class Rightness:
     is_independent: Mask
 
 
-def read_label(
-    rows: int, views: Sequence[View], name: str | None
-) -> tuple[Floats | None, list[str]]:
+def read_label(rows: int, views: Sequence[View]) -> tuple[Floats | None, list[str]]:
     """Read a label of all rows as 0 and 1, NaN where missing.
 
     A label that a component repeats is used, too: here it says what is right and
     confirms nothing.
 
     Returns:
-        The values, None where the column is no label (not of two values, or no
-        numbers); and what is wrong with it.
+        The values, None without a label, or where the column is none (not of two
+        values, or no numbers); and what is wrong with it.
     """
-    if name is None:
-        return None, []
     columns: list[Floats | None] = []
-    reasons = []
+    reasons: dict[str, None] = {}
     for view in views:
-        reason = view.context.why_no_label.partition(", so ")[0]
-        if reason and reason not in reasons:
-            reasons.append(reason)
-        columns.append(_label_of(view, name))
+        context = view.context
+        if context.why_no_label:
+            reasons[context.why_no_label.partition(", so ")[0]] = None
+        is_repeated = context.repeated_label is not None
+        columns.append(context.repeated_label if is_repeated else context.label)
     values = join_views(rows, views, columns)
-    return None if np.isnan(values).all() else values, reasons
-
-
-def _label_of(view: View, name: str) -> Floats | None:
-    column = truths(column_values(view.context.table[name]))
-    if not numeric(column):
-        return None
-    values = numbers(pd.Series(column))
-    levels = np.unique(values[~np.isnan(values)])
-    return _is_above(values, levels[0]) if len(levels) == 2 else None
+    return None if np.isnan(values).all() else values, [*reasons]
 
 
 def join_views(

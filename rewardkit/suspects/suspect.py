@@ -130,7 +130,7 @@ def suspect(
     views = make_views(scores, training=settings, label=label, seed=seed)
     bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)
     advantages = join_views(len(scores), views, [view.advantages for view in views])
-    labels, reasons = read_label(len(scores), views, label)
+    labels, reasons = read_label(len(scores), views)
     notes = [f"The label {reason}." for reason in reasons]
     suspects = filter_suspects(
         scores,

@@ -239,12 +239,9 @@ class Suspicion(HasPage):
             if len(table) > MOST_LISTED:
                 tables[f"{title}, all"] = table
         blocks += [_to_table(title, table) for title, table in tables.items()]
-        if self.patched and self.patched.changes and self.patched.suspect_changes:
-            name = repr(self.patched.reward)
-            changes = self.patched.suspect_changes.moves
-            blocks.append(More(f"What {name} changes for suspects", changes))
-            changes = self.patched.changes.moves
-            blocks.append(More(f"What {name} changes for all", changes))
+        if self.patched and self.patched.changes:
+            title = f"What {self.patched.reward!r} changes for all"
+            blocks.append(More(title, self.patched.changes.moves))
         return Page(f"Suspects by {self.reward!r}", blocks, headline)
 
     def _headline(self) -> str:

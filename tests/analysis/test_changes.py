@@ -8,11 +8,11 @@ import pytest
 from planted.tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.suggest import judge_by_label
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.measure import (
     certain,
     effects,
+    judge_by_label,
     share_in_tied_groups,
 )
 

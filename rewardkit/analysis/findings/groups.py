@@ -59,7 +59,6 @@ def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
         reason=reason,
         rows=judged,
         groups=len(view.stats.count),
-        groups_of_two=view.several,
     )
 
 
@@ -257,9 +256,6 @@ def zero_std_groups(
         limit=zero_std,
         severity="high" if value >= zero_std_high else "warn",
         reading=view.dead[view.groups] & ~np.isnan(view.rewards),
-        all_wrong=float(wrong.sum() / view.several),
-        all_right=float(right.sum() / view.several),
-        otherwise=float(otherwise.sum() / view.several),
         cancelled=float(cancelled.sum() / view.several),
         task_is_known=view.reward.task_is_known,
         split=", ".join(split),

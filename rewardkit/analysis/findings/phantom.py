@@ -99,9 +99,7 @@ def phantom(
         by=by,
         side=direction.side,
         correlation=direction.correlation,
-        correlation_interval=direction.interval,
         means=direction.means,
-        headroom=_headroom(view, verdicts),
         mild=severity == "info",
     )
 
@@ -146,18 +144,3 @@ def _paid_beside(view: View, verdicts: Verdicts) -> Floats | None:
         if name != verdicts.name:
             beside = beside + piece
     return beside
-
-
-def _headroom(view: View, verdicts: Verdicts) -> float:
-    """Return the most that wrong rows get beside the task, less the mean of right ones.
-
-    NaN where the parts of the reward are not known, or none is right.
-    """
-    beside = _paid_beside(view, verdicts) if verdicts.is_component else None
-    if beside is None:
-        return math.nan
-    is_wrong = verdicts.scores <= verdicts.low
-    right = beside[verdicts.scores > verdicts.low]
-    if not is_wrong.any() or not len(right):
-        return math.nan
-    return float(np.nanmax(beside[is_wrong]) - np.nanmean(right))

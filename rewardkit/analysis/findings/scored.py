@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import LARGEST, Codes, Floats, Mask, finite
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.view import SHOWN_IDS, View
+from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, most, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.fingerprint import describe

@@ -311,7 +311,6 @@ def drift(
             what=figure.name,
             mean=mean,
             reward_change=gain,
-            reward_interval=gain_interval,
         )
 
 

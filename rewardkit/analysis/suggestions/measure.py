@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.before_after import in_brackets
 from rewardkit.analysis.parts import scored_arrays
+from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import ROUNDING, View
+from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.view import View
+from rewardkit.findings import percent
 from rewardkit.plain import PlainRecord
 from rewardkit.scoring.scores import Scores
 
@@ -220,6 +223,65 @@ def certain(difference: float, interval: Interval, tests: int) -> bool:
     low, high = interval
     error = (high - low) / 2 / NormalDist().inv_cdf(1 - 0.025 / tests)
     return (low > 0 or high < 0) and abs(difference) > ERRORS * error
+
+
+def judge_by_label(
+    before: View,
+    after: View,
+    change: Change,
+    by_label: Mapping[str, Effect],
+    tests: int,
+) -> tuple[str, str]:
+    """Judge whether a change improves or harms the order of siblings by the label.
+
+    An added component must itself order them as the label does: where a reward orders
+    them worse than chance, noise brings it nearer to chance. A change is no improvement
+    either where the sibling that it puts first is right less often, which is what the
+    forecast of a policy begins with.
+
+    Args:
+        before: The view before the change.
+        after: The view after it.
+        change: What is changed.
+        by_label: The effects "label_auc" and "label_best".
+        tests: How many changes are compared.
+
+    Returns:
+        "improves", "harms" or "unclear", and the sentence for it.
+    """
+    order, first = by_label["label_auc"], by_label["label_best"]
+    name, size = repr(before.context.label_name), f"by {order.moved} of the pairs"
+    if order.difference == 0 and order.interval == (0, 0):
+        return "unclear", f"It orders siblings of which {name} differs as before"
+    if not certain(order.difference, order.interval, tests):
+        return (
+            "unclear",
+            f"Whether it orders siblings more like {name} is not clear: {size}",
+        )
+    if order.difference < 0:
+        return (
+            "harms",
+            f"It orders siblings less like {name}, {size}: it makes the reward worse",
+        )
+    better = f"It orders siblings more like {name}, {size}"
+    added = [item.name for item in change.added]
+    added += [key for key in change.weights if before.components[key].weight == 0]
+    if added:
+        share, (low, high) = order_of(after, added, tests)
+        is_certain = certain(share - 0.5, (low - 0.5, high - 0.5), tests)
+        if not (low > 0.5 and is_certain):
+            return (
+                "unclear",
+                f"{better}, but what it adds does so in {percent(share)} of them, no "
+                "more than noise would",
+            )
+    if first.difference < 0 and certain(first.difference, first.interval, tests):
+        return (
+            "unclear",
+            f"{better}, but the one that it puts first has it less often, by "
+            f"{first.moved}",
+        )
+    return "improves", better
 
 
 def view_of(scores: Scores, like: View) -> View:

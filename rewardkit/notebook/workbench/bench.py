@@ -280,7 +280,7 @@ class Bench(traitlets.HasTraits):
     def _find_right(self) -> tuple[Floats, str]:
         views = self.views_of(self.start)
         if self.label is not None:
-            values, _ = read_label(len(self.scored), views, self.label)
+            values, _ = read_label(len(self.scored), views)
             if values is not None:
                 return values, f"by the column {self.label!r}"
         right = judge_rightness(self.scored, views, self.before.advantages)

@@ -1,0 +1,304 @@
+"""RewardedRows: one reward, the rows it scored, their groups and advantages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.analysis.context import Context
+from rewardkit.analysis.statistics import (
+    ZERO_STD,
+    Codes,
+    Floats,
+    GroupStats,
+    Mask,
+    advantages,
+    group_stats,
+    within,
+)
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
+from rewardkit.scoring.outcomes import GATED
+
+SHOWN_IDS = 5
+"""Rollouts that a finding names."""
+MOST_PAIRED_ROWS = 250_000
+"""Rows in which pairs of siblings are counted.
+
+In groups of eight a share of pairs is then known to a fifth of a percent. Our choice.
+"""
+ROUNDING = 1e-9
+"""Advantages under this are rounding errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class RewardedRows:
+    """One reward and the rows it scored: scores by component, rewards, groups, prompts.
+
+    Arrays are (rows,) where nothing else is said. `groups` are codes from 0; `batches`
+    are codes of what is trained on together. `part` is the value of a route, or "".
+    """
+
+    reward: Reward
+    part: str
+    rows: NDArray[np.intp]
+    scores: Mapping[str, Floats]
+    status: Mapping[str, NDArray[np.int8]]
+    reasons: Mapping[str, NDArray[np.object_]]
+    """Component -> why it has no score on a row, as `Reason.to_json`, or None."""
+    rewards: Floats
+    gate: Floats
+    groups: Codes
+    rollout_ids: pd.Series[Any]
+    completions: NDArray[np.object_]
+    bootstrap: Bootstrap
+    training: Training
+    batches: Codes
+    context: Context
+    thresholds: Mapping[str, float]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    # --- the reward
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the components."""
+        return self.reward.names
+
+    @cached_property
+    def components(self) -> dict[str, Component]:
+        """Return the components by name."""
+        return {component.name: component for component in self.reward.components}
+
+    @cached_property
+    def paid_names(self) -> list[str]:
+        """Return the names of the components with a weight."""
+        return [item.name for item in self.reward.components if item.weight]
+
+    @property
+    def primary(self) -> str:
+        """Return the name of the component that is the task itself."""
+        return self.reward.primary
+
+    @property
+    def task(self) -> tuple[str, ...]:
+        """Return the names of all components that are the task itself."""
+        return self.reward.task
+
+    @property
+    def weights(self) -> Floats:
+        """Return the declared weights, (components,)."""
+        return np.array([item.weight for item in self.reward.components], dtype=float)
+
+    @cached_property
+    def declared_weights(self) -> dict[str, float]:
+        """Return |weight| of each component as a share of all."""
+        return self.declared_among(self.names)
+
+    def declared_among(self, names: Sequence[str]) -> dict[str, float]:
+        """Return |weight| of each of these components as a share of theirs."""
+        sizes = {name: abs(self.components[name].weight) for name in names}
+        total = sum(sizes.values()) or 1.0
+        return {name: size / total for name, size in sizes.items()}
+
+    @property
+    def additive(self) -> bool:
+        """Return whether the reward before its transform is a sum over components."""
+        return self.reward.aggregation in ("weighted_sum", "weighted_mean")
+
+    def span(self, name: str) -> tuple[float, float]:
+        """Return the declared range of a component, else the observed one."""
+        declared = self.components[name].range
+        if declared:
+            return declared
+        scores = pd.Series(self.scores[name])
+        return float(scores.min()), float(scores.max())
+
+    def by_design(self, name: str) -> bool:
+        """Return whether a component is as heavy as the task on purpose.
+
+        Its `why` has to say so and its range has to be declared: the docstring of a
+        loaded function is nobody's decision.
+        """
+        component, task = self.components[name], self.components[self.primary]
+        is_heavy = abs(component.weight) >= abs(task.weight)
+        return bool(component.why and component.range) and is_heavy
+
+    def sign(self, first: str, second: str) -> int:
+        """Return -1 where one of two components is a penalty, else 1."""
+        product = self.components[first].weight * self.components[second].weight
+        return 1 if product > 0 else -1
+
+    # --- rows and groups
+
+    @property
+    def gated(self) -> dict[str, Mask]:
+        """Return the rows in which a gate kept a component from running."""
+        return {name: status == GATED for name, status in self.status.items()}
+
+    @cached_property
+    def stats(self) -> GroupStats:
+        """Return the statistics of the reward by group."""
+        return group_stats(self.rewards, self.groups)
+
+    def group_stats(self, values: Floats) -> GroupStats:
+        """Return the statistics of other values of these rows by group."""
+        return group_stats(values, self.groups, len(self.owner))
+
+    @cached_property
+    def several(self) -> int:
+        """Return how many groups have two rewards or more."""
+        return int((self.stats.count > 1).sum())
+
+    @cached_property
+    def owner(self) -> Codes:
+        """Return the prompt of each group, (groups,)."""
+        return self.bootstrap.of_groups(self.groups)
+
+    @cached_property
+    def few(self) -> slice | NDArray[np.intp]:
+        """Return the rows in which pairs of siblings are counted."""
+        if len(self) <= MOST_PAIRED_ROWS:
+            return slice(None)
+        total = len(self.owner)
+        generator = np.random.default_rng([self.bootstrap.seed, total])
+        is_drawn = generator.random(total) < MOST_PAIRED_ROWS / len(self)
+        return np.flatnonzero(is_drawn[self.groups])
+
+    @cached_property
+    def varies(self) -> bool:
+        """Return whether the reward differs between any two rows; True without rewards.
+
+        Under GDPO, which normalises before it adds up, whether any paid component does.
+        """
+        columns = [self.rewards]
+        if self.training.name == "gdpo":
+            columns = [self.scores[name] for name in self.paid_names]
+        widths = []
+        for values in columns:
+            if len(values):
+                width = np.fmax.reduce(values) - np.fmin.reduce(values)
+                if not np.isnan(width):
+                    widths.append(width)
+        return not widths or max(widths) > ZERO_STD
+
+    @cached_property
+    def usual_std(self) -> float:
+        """Return the usual standard deviation of a group with a signal, or NaN.
+
+        The upper quartile, so that noise in three of four groups does not lower it; at
+        least a hundredth of the range of the rewards, or of what the paid components
+        can add up to where all of them declare a range.
+        """
+        spread = self.stats.std[self.stats.live]
+        if not spread.size:
+            return math.nan
+        low, high = np.nanquantile(self.rewards[self.few], [0.01, 0.99])
+        width, declared = float(high - low), 0.0
+        for name in self.paid_names:
+            component = self.components[name]
+            bottom, top = component.range or (math.nan, math.nan)
+            declared += abs(component.weight) * (top - bottom)
+        if self.additive and declared > width:  # never where one has no range
+            width = declared
+        return max(float(np.quantile(spread, 0.75)), width / 100)
+
+    def ids(self, rows: Mask | NDArray[np.intp]) -> tuple[Any, ...]:
+        """Return the ids of a few of these rows, spread over all of them."""
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if len(places) > SHOWN_IDS:
+            spread = np.linspace(0, len(places) - 1, SHOWN_IDS).astype(int)
+            places = places[spread]
+        return tuple(self.rollout_ids.iloc[places].tolist())
+
+    # --- advantages
+
+    @cached_property
+    def advantages(self) -> Floats:
+        """Return the advantage of each row as the trainer computes it."""
+        return self.advantages_of(self.rewards)
+
+    def advantages_of(
+        self,
+        rewards: Floats,
+        training: Training | None = None,
+        columns: Floats | None = None,
+    ) -> Floats:
+        """Return the advantages of other rewards, or under other settings.
+
+        GDPO computes them from the scores of the components: `columns`, (rows,
+        components), or those of the view, whatever `rewards` are.
+        """
+        training = training or self.training
+        if columns is None and training.name == "gdpo":
+            columns = np.column_stack([self.scores[name] for name in self.names])
+        values = advantages.compute(
+            training.name,
+            rewards,
+            self.groups,
+            self.batches,
+            eps=training.eps,
+            columns=columns,
+            weights=self.weights,
+            stats=self.stats if rewards is self.rewards else None,
+        )
+        if training.filter_metric is None:
+            return values
+        metric = self.scores.get(training.filter_metric, rewards)
+        dropped = group_stats(metric, self.groups).dead[self.groups]
+        return np.where(dropped, np.nan, values)
+
+    @cached_property
+    def dead(self) -> Mask:
+        """Return the groups of two rewards or more without an advantage, (groups,).
+
+        Their siblings earn the same, or their `filter_metric` drops them. Under GDPO
+        the components may differ where the reward does not.
+        """
+        if self.training.name != "gdpo" and self.training.filter_metric is None:
+            return self.stats.dead
+        largest = np.zeros(len(self.owner))
+        np.maximum.at(largest, self.groups, np.abs(np.nan_to_num(self.advantages)))
+        return np.asarray((self.stats.count > 1) & (largest <= ROUNDING), dtype=bool)
+
+    @property
+    def live(self) -> Mask:
+        """Return the groups of two rewards or more with an advantage, (groups,)."""
+        return (self.stats.count > 1) & ~self.dead
+
+    @property
+    def paid_by(self) -> Floats:
+        """Return what orders siblings: their rewards, under GDPO their advantages."""
+        return self.advantages if self.training.name == "gdpo" else self.rewards
+
+    @property
+    def filtered_by(self) -> Floats:
+        """Return the values that must differ in a group for it to be trained on.
+
+        Those of the filter metric, or else the rewards. Under GDPO without such a
+        metric a code for each different vector of paid scores, NaN without a reward.
+        """
+        if self.training.name != "gdpo" or self.training.filter_metric is not None:
+            return self.scores.get(str(self.training.filter_metric), self.rewards)
+        codes = np.zeros(len(self), dtype=np.int64)
+        for name in self.paid_names:
+            rounded = np.round(self.scores[name], 12)
+            levels, kinds = pd.factorize(rounded, use_na_sentinel=False)
+            codes, _ = pd.factorize(codes * len(kinds) + levels)
+        return np.where(np.isnan(self.rewards), np.nan, codes)
+
+    @cached_property
+    def centred(self) -> Floats:
+        """Return the advantages less the mean of their group."""
+        return within(self.advantages, self.groups)
