@@ -463,6 +463,11 @@ def short_number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
+def number_range(low: float, high: float) -> str:
+    """Write the ends of a range for a person: "0.12 to 1,600"."""
+    return f"{short_number(low)} to {short_number(high)}"
+
+
 def percent(share: float) -> str:
     """Write a share for a person: 0.1712 -> 17 %, 0.0012 -> 0.1 %, NaN -> -."""
     if math.isnan(share):

@@ -412,6 +412,8 @@ def test_what_is_long_is_left_out_of_the_middle_and_what_a_field_took_stays_in_s
         make_excerpt("x" * 100, longest=30).text
         == f"{'x' * 20} ⟨70 characters⟩ {'x' * 10}"
     )
+    assert make_excerpt("reads " * 30, longest=60).text.startswith("reads reads")
+    assert "⟩ reads" in make_excerpt("reads " * 30, longest=60).text  # no word is cut
     text = "so " * 500 + "<answer>42</answer>" + " and" * 500
     at = text.index("42")
     read = make_excerpt(text, {"prediction": [(at, at + 2)]})

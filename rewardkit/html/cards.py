@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.findings import counted
+from rewardkit.findings import counted, short_number
 from rewardkit.html.blocks import Block, Facts, Picture, Quote, Table
 from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.markup import Bar, number
@@ -174,7 +174,7 @@ def scores_page(
     summary = f"{len(rewards):,} rollouts"
     if missing < len(rewards):
         mean, std, *_ = _summarize(rewards)
-        summary += f", mean reward {mean:.3g}, std {std:.3g}"
+        summary += f", mean reward {short_number(mean)}, std {short_number(std)}"
     if missing:
         summary += f", {missing:,} ({missing / len(rewards):.1%}) not judged"
     statuses: dict[str, None] = {}

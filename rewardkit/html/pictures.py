@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.findings import short_number
+from rewardkit.findings import number_range, short_number
 
 HISTOGRAM_BINS = 40
 SAME_REWARD = 1e-9
@@ -34,9 +34,8 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         return "<p>No reward was judged.</p>"
     low, high = _axis_ends(np.concatenate([rewards, earlier]))
     if not np.isfinite(high - low):
-        return (
-            f"<p>Rewards from {low:.3g} to {high:.3g}, too far apart for a picture.</p>"
-        )
+        reach = number_range(low, high)
+        return f"<p>Rewards from {reach}, too far apart for a picture.</p>"
     span = (low, high)
     counts, _ = np.histogram(rewards, bins=HISTOGRAM_BINS, range=span)
     counts_before, _ = np.histogram(earlier, bins=HISTOGRAM_BINS, range=span)
@@ -59,7 +58,7 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         title += f", {missing:,} not judged"
     ends = (short_number(low), short_number(high))
     if not len(earlier) and rewards.min() == rewards.max():
-        title = f"{title}, all {rewards[0]:.3g}"
+        title = f"{title}, all {short_number(rewards[0])}"
         ends = ("", "")
     inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY_STROKE} stroke-opacity="0.5"/>'
     inner += _text((LEFT + WIDTH) / 2, HEIGHT + 14, "reward", "middle")
@@ -138,8 +137,8 @@ def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
         if height:
             bars += f"M{at * 5} 24v-{height:.1f}h4v{height:.1f}z"
     title = (
-        f"{len(scores):,} scores from {scores.min():.3g} to {scores.max():.3g}, "
-        f"mean {scores.mean():.3g}"
+        f"{len(scores):,} scores from {number_range(scores.min(), scores.max())}, "
+        f"mean {short_number(scores.mean())}"
     )
     return (
         '<svg role="img" class="rk-bench-spark" '

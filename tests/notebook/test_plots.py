@@ -245,7 +245,7 @@ def test_what_cannot_be_drawn_is_said_in_words(values, said):
 
 def test_scores_that_take_a_small_part_of_the_declared_range_are_seen():
     ax = plots.distribution(RANDOM, label="score", span=(0.0, 1000.0))
-    assert 0.9 < ax.get_xlim()[1] < 2 and ax.get_xlabel() == "score (range 0 to 1e+03)"
+    assert 0.9 < ax.get_xlim()[1] < 2 and ax.get_xlabel() == "score (range 0 to 1,000)"
     whole = plots.distribution(100 * RANDOM, label="score", span=(0.0, 1000.0))
     assert whole.get_xlim()[1] > 1000 and whole.get_xlabel() == "score"
 

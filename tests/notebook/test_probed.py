@@ -391,6 +391,13 @@ def summary_of(diagnosis, found):
     )
 
 
+def test_a_cause_that_two_pages_name_stands_on_the_first_page_once(diagnosis):
+    summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
+    again = Short("", (), "", (replace(POINT, sentence="the log shows it, too"),))
+    pages = (*summary.pages, NotebookPage("another", "another.html", short=again))
+    assert replace(summary, pages=pages).scorecard.points == (POINT,)
+
+
 def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
     summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
     page = index_page((summary,))

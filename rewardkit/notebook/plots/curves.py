@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.findings import short_number
+from rewardkit.findings import number_range, short_number
 from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
 
@@ -94,7 +94,7 @@ def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
     if name == "label":
         subject = f"the {label}"
     if np.isfinite(low) and canvas.too_far(low, high):
-        words = f"from {low:.3g} to {high:.3g}: too far apart for a scale"
+        words = f"from {number_range(low, high)}: too far apart for a scale"
         return canvas.put_words(ax, words, subject)
     lines = []
     views = ((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))

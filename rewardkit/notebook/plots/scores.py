@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.analysis.view import View
+from rewardkit.findings import number_range, short_number
 from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
@@ -56,13 +57,13 @@ def distribution(
     low = float(finite.min())
     high = float(finite.max())
     if canvas.too_far(low, high):
-        words = f"from {low:.3g} to {high:.3g}: too far apart for a scale"
+        words = f"from {number_range(low, high)}: too far apart for a scale"
         return canvas.put_words(ax, words, name)
     start = low
     end = high
     if span is not None:
         if 0 < high - low < NARROW * (span[1] - span[0]):
-            label = f"{label} (range {span[0]:.3g} to {span[1]:.3g})"
+            label = f"{label} (range {number_range(*span)})"
         else:
             start = min(span[0], low)
             end = max(span[1], high)
@@ -110,7 +111,7 @@ def _draw_bars(
         width = max(min(0.8 * gap, reach / 12), reach / 120)
         ax.bar(atoms, counts, width=width, color=canvas.BLUE)
         if len(atoms) <= 6 and gap >= reach / 12:
-            ax.set_xticks(atoms, [f"{atom:.3g}" for atom in atoms])
+            ax.set_xticks(atoms, [f"{short_number(atom)}" for atom in atoms])
         return
     often = counts >= RECURS * len(values)
     others = values[~np.isin(np.round(values, 9), atoms[often])]
@@ -137,13 +138,13 @@ def _describe_values(
 ) -> str:
     """Say which value `most` have, the `mode`, or where half of them lie."""
     if len(values) == 1:
-        return f"one completion {verb}s {mode:.3g}"
+        return f"one completion {verb}s {short_number(mode)}"
     share = most / len(values)
     if share >= TITLE_SHARE:
         subject = "all" if share == 1 else canvas.share_text(share)
-        return f"{subject}{of_finite} {verb} {mode:.3g}"
+        return f"{subject}{of_finite} {verb} {short_number(mode)}"
     low, high = np.quantile(values, [0.25, 0.75])
-    return f"half{of_finite} {verb} {low:.3g} to {high:.3g}"
+    return f"half{of_finite} {verb} {number_range(low, high)}"
 
 
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
@@ -260,7 +261,7 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
             title = f"'{name}' of {view.part}" if view.part else f"'{name}'"
             distribution(
                 view.scores[name],
-                label=f"score, weight {item.weight:.3g}",
+                label=f"score, weight {short_number(item.weight)}",
                 name=title,
                 span=item.range,
                 ax=next(free),
