@@ -188,8 +188,9 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
     if len(views) == 1:
         (view,) = views
         sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
-        low, high = map(percent, view.bootstrap.interval(sums, view.owner))
-        ends = _between(low, high)
+        low, high = view.bootstrap.interval(sums, view.owner)
+        if percent(low) != percent(high):
+            ends = f"{short_number(100 * low, 2)} to {percent(high)}"
     tile = Tile(SIGNAL, "good", percent(1 - dead / several), words, ends=ends)
     for finding in diagnosis["not_enough"][:1]:
         reason = str(finding.evidence["reason"])
