@@ -76,12 +76,6 @@ def a_tenth(value: Decimal) -> Iterator[Decimal]:
         yield value / 10
 
 
-@near_number("ten times the answer")
-def tenfold(value: Decimal) -> Iterator[Decimal]:
-    if value:
-        yield value * 10
-
-
 @near_number("the answer and nine tenths")
 def and_nine_tenths(value: Decimal) -> Iterator[Decimal]:
     if value == int(value) and abs(value) <= LARGEST_SMALL:
@@ -198,13 +192,3 @@ def other_span(subject: Subject) -> Iterator[str]:
         for ends in (["0"] * half + far, far + beyond, high + low):
             pieces[1::2] = ends
             yield subject.write("".join(pieces))
-
-
-@near_miss("a half-open interval that is open at the other end")
-def other_end(subject: Subject) -> Iterator[str]:
-    interval = r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])"
-    match = re.fullmatch(interval, subject.right.strip())
-    if match and match[1] + match[3] == "[)":
-        yield subject.write(f"({match[2]}]")
-    if match and match[1] + match[3] == "(]":
-        yield subject.write(f"[{match[2]})")

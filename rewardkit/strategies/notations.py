@@ -335,25 +335,6 @@ def letters_for_digits(subject: Subject) -> Iterator[str]:
         yield subject.write(written)
 
 
-@strategy(
-    "look_alikes",
-    "several answers in tags that differ in their spelling",
-    knows="guess",
-    tag=True,
-)
-def tags_of_two_kinds(subject: Subject) -> Iterator[Attempt]:
-    form = subject.format
-    right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
-    spaced = re.sub(r"<(/?)([^>]*)>", r"<\1 \2>", right)
-    for other in (right.upper(), spaced, _with_attribute(right)):
-        wrong_first = form.around(f"{wrong}\n{other}")
-        yield Attempt.of(wrong_first, form.around(f"{other}\n{wrong}"))
-
-
-def _with_attribute(text: str) -> str:
-    return re.sub(r"<([A-Za-z_][\w.:-]*)>", r'<\1 id="1">', text)
-
-
 # --- false marks
 
 

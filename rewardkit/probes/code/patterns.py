@@ -6,7 +6,8 @@ The latter repeat what an expression repeats; whether it is slow on them is meas
 from __future__ import annotations
 
 import re
-import sys
+import re._compiler as compiler  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -50,29 +51,18 @@ ENDINGS = ("", "!", "\n!", "\0")
 
 READ_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
 
-TOKEN = re.compile(
-    r"""(?P<times>(?:[*+?]|\{(?:\d+(?:,\d*)?|,\d*)\})[+?]?)
-    |(?P<look>\(\?<?[=!])
-    |(?P<group>\((?:\?(?:P?<\w+>|P=\w+|>|\(\w+\)|\#[^)]*|[a-zA-Z-]*(?::|(?=\)))))?)
-    |(?P<anchor>[$^]|\\[AbBzZ]|\\[1-9]\d?)
-    |(?P<item>\[\^?\]?(?:\\.|[^\]\\])*\]|\\x..|\\u.{4}|\\U.{8}|\\0\d*|\\?.)""",
-    re.DOTALL | re.VERBOSE,
-)
-COMMENTS = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s|#.*", re.DOTALL)
-"""White space and comments of a verbose pattern, and what may not be taken for them."""
-
-CONTROL_CHARACTERS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-
 
 @dataclass(frozen=True)
 class Node:
     """One part of a pattern with its counts: a single character or a group.
 
-    `source` is the text of a part that takes one character, such as `[a-z]`; a group
-    has `branches` instead. A look-around takes no text.
+    A part that takes one character has the pattern that matches it, `one`, and the
+    characters that it `names`; a group has `branches` instead. A look-around takes no
+    text.
     """
 
-    source: str
+    one: re.Pattern[str] | None = None
+    names: str = ""
     branches: tuple[tuple[Node, ...], ...] = ()
     least: int = 1
     most: int = 1
@@ -153,45 +143,51 @@ def _parse_pattern(pattern: str, flags: int = 0) -> Nodes:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compiled = re.compile(pattern, flags)
+            return _read_parts(parser.parse(pattern, flags))
     except (re.error, RecursionError, OverflowError, ValueError):
         return ()
-    if compiled.flags & re.VERBOSE:
-        pattern = COMMENTS.sub(r"\1", pattern)
-    branches = _read_branches(TOKEN.finditer(pattern))
-    return branches[0] if len(branches) == 1 else (Node("", branches),)
 
 
-def _read_branches(tokens: Iterator[re.Match[str]]) -> tuple[tuple[Node, ...], ...]:
-    """Read alternatives up to the bracket that closes them."""
-    branches: list[list[Node]] = [[]]
-    for token in tokens:
-        nodes, text = branches[-1], token[0]
-        match token.lastgroup:
-            case "times" if nodes:
-                least, most = _read_counts(text)
-                nodes[-1] = replace(nodes[-1], least=least, most=most)
-            case "group" | "look" as kind:
-                inner = _read_branches(tokens)
-                nodes.append(Node("", inner, is_look=kind == "look"))
-            case "item" if text == "|":
-                branches.append([])
-            case "item" if text == ")":
-                break
-            case "item":
-                nodes.append(Node(text))
-    return tuple(tuple(branch) for branch in branches)
+def _read_parts(parts: Any) -> tuple[Node, ...]:
+    """Read the parts of a parsed pattern; anchors and references take no text."""
+    nodes: list[Node] = []
+    for place, (operator, value) in enumerate(parts):
+        match str(operator):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                least, most, inner = value
+                node = _group(_read_parts(inner))
+                nodes.append(replace(node, least=least, most=int(most)))
+            case "SUBPATTERN":
+                nodes.append(_group(_read_parts(value[-1])))
+            case "ATOMIC_GROUP":
+                nodes.append(_group(_read_parts(value)))
+            case "BRANCH":
+                nodes.append(Node(branches=tuple(map(_read_parts, value[1]))))
+            case "ASSERT" | "ASSERT_NOT":
+                nodes.append(Node(branches=(_read_parts(value[1]),), is_look=True))
+            case "LITERAL" | "NOT_LITERAL" | "ANY" | "IN":
+                one = compiler.compile(parts[place : place + 1])
+                nodes.append(Node(one, "".join(_names_of(operator, value))))
+    return tuple(nodes)
 
 
-def _read_counts(text: str) -> tuple[int, int]:
-    """Read a quantifier such as `*`, `+?` or `{2,5}`."""
-    if text[0] in "*+?":
-        return int(text[0] == "+"), 1 if text[0] == "?" else sys.maxsize
-    low, comma, high = text.rstrip("+?")[1:-1].partition(",")
-    least = int(low or 0)
-    if high:
-        return least, int(high)
-    return least, sys.maxsize if comma else least
+def _group(nodes: tuple[Node, ...]) -> Node:
+    """Return the one character without counts, or a group of all nodes."""
+    if len(nodes) == 1 and nodes[0].one and (nodes[0].least, nodes[0].most) == (1, 1):
+        return nodes[0]
+    return Node(branches=(nodes,))
+
+
+def _names_of(operator: Any, value: Any) -> Iterator[str]:
+    """Yield the characters that a one-character part names, and ends of ranges."""
+    match str(operator):
+        case "LITERAL" | "NOT_LITERAL":
+            yield chr(value)
+        case "RANGE":
+            yield from map(chr, value)
+        case "IN":
+            for inner in value:
+                yield from _names_of(*inner)
 
 
 def _nested(nodes: Nodes) -> Iterator[Nodes]:
@@ -205,22 +201,7 @@ def _nested(nodes: Nodes) -> Iterator[Nodes]:
 def _literals(nodes: Nodes) -> Iterator[str]:
     """Yield the characters that a pattern names, ends of ranges among them."""
     for node in chain.from_iterable(_nested(nodes)):
-        yield from _characters_in(node.source)
-
-
-def _characters_in(source: str) -> Iterator[str]:
-    """Yield the characters that a one-character part names."""
-    if len(source) > 1 and source[0] == "[":
-        for token in TOKEN.finditer(source[1:-1].removeprefix("^")):
-            yield from _characters_in(token[0])
-    elif len(source) > 1 and source[1] in "xuU":
-        yield chr(int(source[2:], 16))
-    elif len(source) > 1 and source[1] == "0":
-        yield chr(int(source[1:], 8))
-    elif len(source) > 1 and source[1].isalnum():
-        yield from CONTROL_CHARACTERS.get(source[1], "")
-    elif source != ".":
-        yield source[-1:]
+        yield from node.names
 
 
 # --- writing texts
@@ -269,13 +250,10 @@ def _sample_once(node: Node, prefer: str, full: bool) -> str:
     if node.branches:
         texts = [_sample(branch, prefer, full=full) for branch in node.branches]
         return min(texts, key=lambda text: (prefer not in text, len(text)))
-    named = tuple(_characters_in(node.source))
-    if len(named) == 1 and node.source[0] != "[":
-        return named[0]
-    candidates: list[str] = [prefer, *named, *USUAL_CHARACTERS]
-    for character in candidates:
-        if character and re.fullmatch(node.source, character):
-            return character
+    if node.one is not None:
+        for character in (prefer, *node.names, *USUAL_CHARACTERS):
+            if character and node.one.fullmatch(character):
+                return character
     return ""
 
 
@@ -287,8 +265,11 @@ def samples(pattern: str) -> list[str]:
     """
     nodes = _parse_pattern(pattern)
     texts = [_sample(nodes), _sample(nodes, full=True)]
-    for node in chain.from_iterable(_nested(nodes)):
-        choices = [_sample(branch) for branch in node.branches]
-        if len(choices) > 1 and any(len(text) > 1 for text in choices):
-            texts += choices
+    for sequence in _nested(nodes):
+        for place, node in enumerate(sequence):
+            # what alternatives begin with together stands before them
+            before = _sample(sequence[:place])
+            choices = [before + _sample(branch) for branch in node.branches]
+            if len(choices) > 1 and any(len(text) > 1 for text in choices):
+                texts += choices
     return list(dict.fromkeys(filter(None, texts)))
