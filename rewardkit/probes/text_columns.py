@@ -26,8 +26,8 @@ from rewardkit.primitives.verify.numbers import (
 )
 from rewardkit.strategies.strategy import Row
 
-MOST_READ = 240  # rows of the log from which columns are learnt
-FEWEST_ROWS = 6  # rows from which a column may follow the text: our choice
+MOST_ROWS_READ = 240  # rows of the log from which columns are learnt
+FEWEST_TEXTS = 6  # rows from which a column may follow the text: our choice
 FOLLOWS = 0.95
 """Correlation with the length of the text that makes a column one of its length, and
 share of the rows that a reader of answers must agree with. Our choice."""
@@ -87,12 +87,12 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
         rows: The rows of the log.
         groups: Codes of their prompts.
     """
-    step = max(1, len(rows) // MOST_READ)
+    step = max(1, len(rows) // MOST_ROWS_READ)
     read: list[tuple[Row, int]] = []
     for row, group in list(zip(rows, groups, strict=True))[::step]:
         if isinstance(row.get("completion"), str) and row["completion"]:
             read.append((row, int(group)))
-    if len(read) < FEWEST_ROWS:
+    if len(read) < FEWEST_TEXTS:
         return TextColumns()
     writers: dict[str, Write] = {}
     doubtful: list[str] = []
@@ -179,7 +179,7 @@ COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
 def _learn_length(sample: Sample) -> Write | None:
     """Learn a count of characters, words or tokens, or a list with a value for each."""
     sizes = [_size_of(value) for _, value, _ in sample]
-    if len(sizes) < FEWEST_ROWS or None in sizes or len(set(sizes)) < 3:
+    if len(sizes) < FEWEST_TEXTS or None in sizes or len(set(sizes)) < 3:
         return None
     is_list = isinstance(sample[0][1], list)
     for count in COUNTS:

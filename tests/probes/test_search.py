@@ -23,7 +23,7 @@ from rewardkit.probes.search import (
     shrink,
 )
 from rewardkit.probes.search.exploits import (
-    LEAST_OTHERS,
+    LEAST_OTHER_PROMPTS,
     describe_template,
     is_explained,
     report_exploit,
@@ -297,7 +297,7 @@ def test_what_cannot_be_searched_is_said():
     assert find_why_unsearchable(calibrated(reward_of(right), SUMS)) == ""
     length = made(lambda completion: len(completion) / 900, range=None)
     few, untold = (
-        SUMS.table[: 2 * LEAST_OTHERS],
+        SUMS.table[: 2 * LEAST_OTHER_PROMPTS],
         SUMS.table.drop(columns="ground_truth"),
     )
     for reward, table, why in (

@@ -251,7 +251,8 @@ def _sample_once(node: Node, prefer: str, full: bool) -> str:
         texts = [_sample(branch, prefer, full=full) for branch in node.branches]
         return min(texts, key=lambda text: (prefer not in text, len(text)))
     if node.one is not None:
-        for character in (prefer, *node.names, *USUAL_CHARACTERS):
+        candidates: list[str] = [prefer, *node.names, *USUAL_CHARACTERS]
+        for character in candidates:
             if character and node.one.fullmatch(character):
                 return character
     return ""

@@ -19,7 +19,7 @@ MOST_VERDICTS = 16  # texts that are tried: our choice
 MOST_MEMBERS = 12  # verdicts of one pattern: more are no scale
 MOST_NUMBERS = 4  # numbers of a scale that are tried: our choice
 LARGEST_GRADE = 100
-LONGEST_ANSWER = 60  # characters of a line with a verdict
+LONGEST_VERDICT = 60  # characters of a line with a verdict
 LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
 
 NUMBER_PIECE = re.compile(
@@ -135,5 +135,5 @@ def _logged_answers(rows: Sequence[tuple[Row, float]]) -> Iterator[str | float]:
                 yield value
             elif isinstance(value, str) and value.strip():
                 line = value.strip().splitlines()[-1]
-                if len(line) <= LONGEST_ANSWER:
+                if len(line) <= LONGEST_VERDICT:
                     yield line

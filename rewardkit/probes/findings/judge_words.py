@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -25,6 +26,8 @@ from rewardkit.rewards.component import is_async
 from rewardkit.rewards.fingerprint import user_code
 from rewardkit.strategies.strategy import Row
 
+CODE = "verdict_in_words"
+PROGRAMS = "programs"  # which may end the process that they run in
 MOST_HEARD = 200  # rows of the log that are scored once more
 SHARE_OF_HEARING = 0.1  # share of the remaining budget for it
 
@@ -81,10 +84,10 @@ def find_reader(functions: Sequence[Any]) -> VerdictReader | None:
                 continue
             for helper in helpers(part)[1:]:
                 if _reads_verdicts(helper):
-                    taken = list(filter(_finds_inside(helper), WORDS_WITH_VERDICT))
-                    letters = [verdict for verdict in taken if len(verdict) == 1]
-                    if taken:  # a letter is found in other verdicts as well
-                        return VerdictReader(helper, tuple(letters or taken))
+                    verdicts = list(filter(_finds_inside(helper), WORDS_WITH_VERDICT))
+                    letters = [verdict for verdict in verdicts if len(verdict) == 1]
+                    if verdicts:  # a letter is found in other verdicts as well
+                        return VerdictReader(helper, tuple(letters or verdicts))
     return None
 
 
@@ -131,10 +134,10 @@ def _finds_inside(function: FunctionType) -> Callable[[str], bool]:
 
 def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
     """Score a row in this process, and list what the reader is given."""
-    heard: list[Any] = []
+    answers: list[Any] = []
 
     def listen(*texts: Any, **options: Any) -> Any:
-        heard.extend([*texts, *options.values()][:1])
+        answers.extend([*texts, *options.values()][:1])
         return reader.function(*texts, **options)
 
     scope, name = reader.function.__globals__, reader.function.__name__
@@ -143,10 +146,25 @@ def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
         score_rows(observed.reward, [row], None)
     finally:
         scope[name] = reader.function
-    return heard
+    return answers
 
 
-@rule("verdict_in_words")
+def _find_caused(
+    observed: Observed, reader: VerdictReader, findings: Sequence[Finding]
+) -> list[Finding]:
+    """Find what is paid because a verdict was read out of a word."""
+    caused: list[Finding] = []
+    row, _ = observed.calibration.pool[0]
+    for finding in alarms_among(findings):
+        if finding.examples and finding.family != PROGRAMS:
+            columns = {**row, **finding.examples[0].columns}
+            answers = _hear(observed, reader, columns)
+            if any(map(reader.misreads, answers)):
+                caused.append(finding)
+    return caused
+
+
+@rule(CODE)
 def verdict_in_words(
     observed: Observed, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
@@ -159,35 +177,28 @@ def verdict_in_words(
     judged = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
     by_prompt = in_turn(judged, lambda pair: prompt_text(pair[0].get("prompt")))
     fitting = SHARE_OF_HEARING * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
-    answers = 0
-    examples: list[Example] = []
+    n = 0
+    misread: list[Example] = []
     for row, reward in by_prompt[: min(MOST_HEARD, max(0, int(fitting)))]:
-        heard = _hear(observed, reader, row)
-        answers += len(heard)
-        misread = list(filter(reader.misreads, heard))
-        if misread:
-            said = f"the judge said {misread[0]!r}"
-            examples.append(row_example(row, reward, "verdict_in_words", said))
-    if not answers:
+        answers = _hear(observed, reader, row)
+        n += len(answers)
+        for answer in filter(reader.misreads, answers):
+            outcome = f"the judge said {answer!r}"
+            misread.append(row_example(row, reward, CODE, outcome))
+    if not n:
         return
-    severity, also = severity_of(len(examples) / answers), []
-    for finding in alarms_among(findings):
-        first = finding.examples[:1]
-        columns = [{**pool[0][0], **example.columns} for example in first]
-        heard = [text for row in columns for text in _hear(observed, reader, row)]
-        if any(map(reader.misreads, heard)):
-            also.append(finding.code)
-            examples = [*first, *examples]
-            severity = min(severity, finding.severity, key=SEVERITIES.index)
+    caused = _find_caused(observed, reader, findings)
+    severities = [severity_of(len(misread) / n), *(item.severity for item in caused)]
+    first_of_each = chain.from_iterable(item.examples[:1] for item in caused)
     verdict = reader.verdicts[-1]
     yield observed.finding(
-        "verdict_in_words",
-        answers,
-        len([item for item in examples if item.said]),
-        severity=severity,
-        examples=examples,
+        CODE,
+        n,
+        len(misread),
+        severity=min(severities, key=SEVERITIES.index),
+        examples=[*first_of_each, *misread],
         reader=reader.function.__name__,
         verdict=verdict,
         word=WORDS_WITH_VERDICT[verdict],
-        also=also,
+        also=[item.code for item in caused],
     )

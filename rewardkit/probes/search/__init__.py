@@ -17,7 +17,7 @@ from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.search.exploits import (
     KEPT_GAIN,
-    LEAST_OTHERS,
+    LEAST_OTHER_PROMPTS,
     Exploit,
     Gains,
     is_explained,
@@ -107,11 +107,12 @@ def find_why_unsearchable(observed: Observed) -> str:
     if not parts:
         return "no right answer is known, so no completion is certainly wrong"
     for subjects in parts.values():
-        if len({subject.answer for subject in subjects}) > LEAST_OTHERS:
+        answers = {subject.answer for subject in subjects}
+        if len(answers) > LEAST_OTHER_PROMPTS:
             return ""
     return (
-        f"there are fewer than {LEAST_OTHERS + 1} prompts with answers of their own, "
-        "so nothing could be told from chance; give more rollouts"
+        f"there are fewer than {LEAST_OTHER_PROMPTS + 1} prompts with answers of "
+        "their own, so nothing could be told from chance; give more rollouts"
     )
 
 
