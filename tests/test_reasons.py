@@ -44,7 +44,6 @@ REDACTED = {
     ReasonCode.RETURNED_NONE: "returned None: [redacted]",
     ReasonCode.GATE_UNDECIDED: "its gate needs 'correct', which is missing",
     ReasonCode.NO_ROUTE: "no reward for correct=[redacted]",
-    ReasonCode.UNKNOWN: "[redacted]",
 }
 
 
@@ -92,16 +91,12 @@ def test_reasons_of_a_worker_process_and_of_a_file_are_those_of_this_process(tmp
     assert saved.errors("c") == [str(reason) for reason in here[1:4]]
 
 
-def test_a_table_without_reasons_gets_them_from_its_sentences(tmp_path):
-    scores = scored("fine", "raise", "none")
+def test_a_table_of_before_reasons_had_records_is_refused(tmp_path):
+    scores = scored("fine", "raise")
     del scores.table["reason/c"]
-    reasons = rk.load_scores(scores.save(tmp_path / "scores")).reasons("c")
-    assert [reason and reason.code for reason in reasons] == [
-        None,
-        ReasonCode.UNKNOWN,
-        ReasonCode.NOT_JUDGED,
-    ]
-    assert list(map(str, reasons[1:])) == scores.table["error/c"].tolist()[1:]
+    folder = scores.save(tmp_path / "scores")
+    with pytest.raises(rk.RolloutsError, match="not a scored table of this version"):
+        rk.load_scores(folder)
 
 
 def test_a_redacted_page_says_what_went_wrong_and_nothing_of_a_completion():
