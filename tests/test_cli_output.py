@@ -105,7 +105,8 @@ SAID = [  # command, status
     ("probe own.py log.jsonl --only HOSTILE", 2),
     ("HOSTILE", 2),
 ]
-SHOWN = [(*said, True) for said in SAID] + [(*said, False) for said in SAID if said[1]]
+SHOWN = [(*said, True) for said in SAID]
+SHOWN += [("check own.py cases.jsonl", 1, False), ("HOSTILE", 2, False)]
 
 
 @pytest.mark.parametrize(("command", "status", "coloured"), SHOWN, ids=str)
