@@ -41,6 +41,7 @@ from rewardkit.html.markup import (
 MOST_ROWS = 24  # rows of a table; the others are counted
 LONGEST_HTML_CELL = 200  # characters, in HTML
 LONGEST_TEXT_CELL = 60  # characters, in a terminal
+LONGEST_IN_SENTENCE = 80  # characters, where a row is told as a sentence
 LONGEST_IN_LINE = 70  # characters of a completion in a short text
 
 
@@ -123,7 +124,9 @@ class Table(Piece):
         if max(map(len, lines)) > LINE.get() - 4:
             lines = []
             for row in rows:
-                sentence = _row_as_sentence(header, _text_cells(row, self.limit))
+                sentence = _row_as_sentence(
+                    header, _text_cells(row, LONGEST_IN_SENTENCE)
+                )
                 lines += wrap_line(sentence)
         lines = prefix_lines("  ", [*lines, *self._count_rest()])
         if self.caption:

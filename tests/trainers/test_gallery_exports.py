@@ -25,9 +25,10 @@ REFUSED = ("mixed", "routed", "curriculum", "tool_use")
 
 
 def rollouts_of(name):
-    """The bundled rollouts; for the other rewards the completions of their cases."""
+    """Every fourth group of bundled rollouts; for the other rewards the completions of their cases."""
     if name in BUNDLED:
-        return rk.load_rollouts(f"gallery:{name}")
+        rollouts = rk.load_rollouts(f"gallery:{name}")
+        return rollouts.select(rollouts.groups % 4 == 1)
     cases = enumerate(rk.load_cases(f"gallery:{name}"))
     return rk.load_rollouts(
         [{"prompt_id": f"{name}-{at // 4}", **case.columns} for at, case in cases]
