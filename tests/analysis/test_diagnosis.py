@@ -34,11 +34,9 @@ def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied():
         parts, np.repeat(np.arange(24), 2), weights=weights, aggregation="weighted_mean"
     )
     (found,) = rk.diagnose(scores)["zero_std_groups"]
-    shares = [
-        found.evidence[name]
-        for name in ("value", "all_wrong", "all_right", "otherwise")
-    ]
-    assert shares == pytest.approx([4 / 6, 2 / 6, 1 / 6, 1 / 6])
+    assert found.evidence["value"] == pytest.approx(4 / 6)
+    split = "33 % all wrong, 17 % all right, 17 % all right in part"
+    assert split in found.sentence
 
 
 ERRORS = [

@@ -98,6 +98,8 @@ RIGHT = [
     ("I think so", "7", math.nan, "no mark and no number: not known"),
     ("<answer>perhaps</answer>", "7", 0.0, "what a mark holds is the answer"),
     ("<answer><b>36</b></answer>", "36", 1.0, "the inner tag holds the answer"),
+    ("<answer>0 1 2 12</answer>", "12", 0.0, "a list of numbers is none of them"),
+    ("<answer>12</answer><answer>13</answer>", "12", 0.0, "the last answer counts"),
     ("x", {"answer": "x"}, math.nan, "an object is no answer"),
 ]
 

@@ -13,7 +13,6 @@ import regex
 
 import rewardkit as rk
 from rewardkit.plain import to_json
-from rewardkit.suspects.patched import judge_rightness
 from rewardkit.suspects.suspect import suspect
 
 pytestmark = pytest.mark.integration
@@ -522,38 +521,6 @@ def test_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     ):
         with pytest.raises(rk.InputError, match=said):
             suspect(rk.score(ALL, rows), **options)
-
-
-ANSWERS = [
-    ("<think>12</think><answer>12</answer>", "12", True),
-    ("<answer>12.0</answer>", 12, True),
-    ("<answer>3+5=12</answer>", "12", False),
-    ("<answer>0 1 2 12</answer>", "12", False),
-    ("<answer>12</answer><answer>13</answer>", "12", False),
-    (r"So it is \boxed{12}.", "2 + 10 #### 12", True),
-    ("The answer is (B).", "B", True),
-    ("(A) (B) (C)", "B", False),
-    ("<answer>the  Thames</answer>", "The Thames", True),
-    ("So it is 12, I think.", "12", None),
-    ("<answer>{}</answer>", {"a": 1}, None),
-    ("<answer>x</answer>", r"\frac{1}{2}", None),
-    ("<answer>x</answer>", None, None),
-]
-
-
-def test_an_answer_is_held_against_the_truth():
-    rows = [
-        {"prompt_id": "p", "completion": text, "ground_truth": truth}
-        for text, truth, _ in ANSWERS
-    ]
-    scores = rk.score(
-        ALL, [{**rows[0], "completion": "<answer>12</answer>"}] * 20 + rows
-    )
-    (view,) = rk.diagnose(scores).views
-    found = judge_rightness(scores, [view], view.advantages).values[20:]
-    assert [{1.0: True, 0.0: False}.get(one) for one in found] == [
-        right for _, _, right in ANSWERS
-    ]
 
 
 def test_transcripts_are_alike_by_their_calls_where_what_they_end_in_is_the_same():
