@@ -300,7 +300,7 @@ HUGE_POWERS = (
     *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10", "9^{9^{9^{9}}}"),
     *("99999999!", "1e999999999", "2**10000000000", "10**-99999999"),
 )
-MOST_NUMBERS = 8  # numbers of a prompt in one power
+MOST_FACTORS = 8  # numbers that are made one power
 
 FREE: dict[str, str] = {"expects": "back", "needs": "nothing"}
 
@@ -326,7 +326,7 @@ def huge_powers(subject: Subject) -> Iterator[str]:
     listed = re.search(r"\d+(?:, ?\d+)+", subject.prompt)
     for text in (subject.answer, listed and listed[0]):
         numbers = sorted(map(int, re.findall(r"\d{1,6}", text or "")), reverse=True)
-        if 2 < len(numbers) <= MOST_NUMBERS:
+        if 2 < len(numbers) <= MOST_FACTORS:
             yield subject.write("**".join(map(str, numbers)))
             yield subject.write("^".join(map(str, numbers)))
 
