@@ -64,8 +64,11 @@ class Statement:
         return self.mark in ON_PURPOSE
 
 
-def read_statement(completion: str, truth: Any = None) -> Statement | None:
-    r"""Read what a completion states as its answer; None where it states none.
+NOTHING_STATED = Statement("", "", 0, 0)
+
+
+def read_statement(completion: str, truth: Any = None) -> Statement:
+    r"""Read what a completion states as its answer.
 
     Where nothing marks an answer, the last number is one if the truth is a number.
 
@@ -77,7 +80,7 @@ def read_statement(completion: str, truth: Any = None) -> Statement | None:
     end = completion[-STATED_END:]
     mark, answer = _find_answer(end, truth)
     if not answer or len(answer) > LONGEST_STATED:
-        return None
+        return NOTHING_STATED
     place = completion.rindex(answer)
     return Statement(mark, answer, place, len(completion) - place - len(answer))
 

@@ -1,10 +1,11 @@
 """What the log shows: right completions that earned nothing, and others that earned what right ones do."""
 
+import json
 import re
 from dataclasses import dataclass, field
 
 import pytest
-from planted_probes import inside, probed, strict
+from planted_probes import inside, probed, strict, tags
 from probed import finding
 
 FILLER = "Now the next step follows from what was said before. "
@@ -369,6 +370,52 @@ def test_containment_is_named_as_the_cause_of_all_that_it_pays():
         alarm.sentence
     )
     assert {"too_much", "too_little", "every_sibling"} <= {*alarm.evidence["also"]}
+
+
+RIVER = "delta silt bank ferry bridge lock weir canal reed otter heron barge".split()
+
+
+def uses_all(completion, ground_truth):
+    return all(word in completion for word in ground_truth)
+
+
+def sentences():
+    """Rows of prompts that ask for three words each; half of the rows have one of them alone."""
+    rows = []
+    for place in range(len(RIVER)):
+        asked = [RIVER[place], RIVER[place - 1], RIVER[place - 2]]
+        for words in (asked, asked[:1]) * 2:
+            row = {"prompt": f"Write on a river. Use the words {', '.join(asked)}."}
+            text = " ".join(f"There is the {word}." for word in words)
+            rows.append(row | {"completion": text, "ground_truth": asked})
+    return rows
+
+
+def box_of(text):
+    try:
+        return json.loads(text)["box"]
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def same_box(completion, ground_truth):
+    said = box_of(inside(completion))
+    return said is not None and said == box_of(ground_truth)
+
+
+BOXES = [
+    json.dumps({"box": [place, 2 * place, 40 + place, 90 + place], "confidence": 0.9})
+    for place in (1, 4, 9, 16)
+]
+ASKED_FOR = {
+    "words that the prompt asks for": (uses_all, sentences()),
+    "a box, whatever the confidence beside it": (same_box, tags(*BOXES)),
+}
+
+
+@pytest.mark.parametrize(("score", "rows"), ASKED_FOR.values(), ids=ASKED_FOR)
+def test_what_is_no_other_answer_and_what_a_prompt_asks_for_is_no_alarm(score, rows):
+    assert not probed(score, rows, search=0).alarms
 
 
 def same_in_any_case(completion, ground_truth):

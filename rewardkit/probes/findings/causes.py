@@ -226,7 +226,9 @@ def _rank(risk: float) -> int:
 
 def _risk(tally: Tally, observed: Observed) -> float:
     """Return the risk of a hole; 0 for chance, or where no rollout has such a truth."""
-    if tally.by_chance:
+    subjects = [fall.trial.subject for fall in tally.falls]
+    is_copy = tally.probe.knows == "copy" or tally.probe.name == "prompt_echo"
+    if tally.by_chance or (is_copy and all(map(_prints, subjects))):
         return 0.0
     if not all(observed.has_truth(fall.trial.attempt) for fall in tally.falls):
         return 0.0
@@ -235,6 +237,14 @@ def _risk(tally: Tally, observed: Observed) -> float:
     if tally.probe.expects == "right":
         return tally.size * tally.rate / 2
     return risk_of(tally, observed.calibration.scales)
+
+
+def _prints(subject: Subject) -> bool:
+    """Whether the prompt names all that its truth lists: to write it is the task."""
+    truth = subject.columns.get("ground_truth")
+    if not isinstance(truth, list) or len(truth) < 2:
+        return False
+    return all(str(item).casefold() in subject.prompt.casefold() for item in truth)
 
 
 # --- losses of right answers

@@ -53,44 +53,31 @@ def _notation(answer: LoggedAnswer) -> str:
     return describe_notation(answer.answer, answer.truth or "")
 
 
-def _part(answer: LoggedAnswer) -> str:
-    return answer.part
-
-
-def _behind(answer: LoggedAnswer) -> int:
-    return answer.statement.behind if answer.statement else 0
-
-
-def _before(answer: LoggedAnswer) -> int:
-    return answer.statement.before if answer.statement else 0
-
-
-def _from_answer_on(answer: LoggedAnswer) -> int:
-    return len(answer.completion) - _before(answer)
-
-
-def _length_of_answer(answer: LoggedAnswer) -> int:
-    return len(answer.answer)
-
-
-def _length(answer: LoggedAnswer) -> int:
-    return len(answer.completion)
-
-
-def _wording(answer: LoggedAnswer) -> str:
-    return "" if answer.answer == answer.truth else "not what the truth has"
-
-
 TRAITS: Sequence[tuple[str, str, Callable[[LoggedAnswer], str | int]]] = (
     (FORM, "have {}", _form),
     ("notation", "write {}", _notation),
-    ("behind", "have {} characters behind the answer", _behind),
-    ("slice", "come from {}", _part),
-    ("answer", "state an answer of {} characters", _length_of_answer),
-    ("window", "begin the answer {} characters before their end", _from_answer_on),
-    ("before", "have {} characters before the answer", _before),
-    ("length", "have {} characters", _length),
-    ("wording", "write {}, to the letter", _wording),
+    (
+        "behind",
+        "have {} characters behind the answer",
+        lambda answer: answer.statement.behind,
+    ),
+    ("slice", "come from {}", lambda answer: answer.part),
+    (
+        "answer",
+        "state an answer of {} characters",
+        lambda answer: len(answer.answer),
+    ),
+    (
+        "window",
+        "begin the answer {} characters before their end",
+        lambda answer: len(answer.completion) - answer.statement.before,
+    ),
+    (
+        "before",
+        "have {} characters before the answer",
+        lambda answer: answer.statement.before,
+    ),
+    ("length", "have {} characters", lambda answer: len(answer.completion)),
 )
 """Kind of a trait, its words, and what is compared: of equally good ones the first is
 told. A text is one of a few values, a number a length."""

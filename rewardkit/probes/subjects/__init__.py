@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any
+from itertools import chain, islice
 
 import numpy as np
 
@@ -86,34 +85,21 @@ def calibrate(
         part.score(draw, share=SCORING_SHARE / len(parts))
     tries.find_unwritable(_pool(everything))
     count = max(4, MOST_SUBJECTS // len(parts))
-    scales: dict[Any, Scale] = {}
-    subjects: list[Subject] = []
-    left_out: list[PromptRewards] = []
-    modes: dict[str, str] = {}
-    why: dict[str, str] = {}
-    constants: dict[str, tuple[float, int]] = {}
-    for part in parts:
-        calibrated = _calibrate_part(part, count)
-        modes[part.name] = calibrated.mode
-        if calibrated.why:
-            why[part.name or "reward"] = calibrated.why
-        if calibrated.constant:
-            constants[part.name] = calibrated.constant
-        for subject, scale in calibrated.subjects:
-            subjects.append(subject)
-            scales[subject.rollout_id] = scale
-        left_out += calibrated.left_out
+    calibrated = {part.name: _calibrate_part(part, count) for part in parts}
     if not _is_slow(tries):
         everything.score_rest(share=SHARE_OF_REST)
+    ids = [row.get("rollout_id") for row in rows]
+    chosen = list(chain.from_iterable(item.subjects for item in calibrated.values()))
+    left_out = chain.from_iterable(item.left_out for item in calibrated.values())
     return Calibration(
-        tuple(subjects),
-        scales,
+        tuple(subject for subject, _ in chosen),
+        {subject.rollout_id: scale for subject, scale in chosen},
         _pool(everything),
-        modes,
-        why,
+        {name: item.mode for name, item in calibrated.items()},
+        {name or "reward": item.why for name, item in calibrated.items() if item.why},
         tuple(left_out),
-        constants,
-        {row.get("rollout_id"): says for row, says in zip(rows, labels, strict=False)},
+        {name: item.constant for name, item in calibrated.items() if item.constant},
+        dict(zip(ids, labels, strict=False)),
     )
 
 

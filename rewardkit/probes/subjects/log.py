@@ -115,12 +115,7 @@ class ScoredPart:
         for group in draw.permutation(sorted(prompts)).tolist():
             places += prompts[group][:MOST_SIBLINGS]
         places = places[:MOST_SCORED]
-        rows = [self.rows[place] for place in places]
-        siblings = [self.siblings(place) for place in places]
-        outcomes = self.tries.outcomes(rows, siblings, share=share)
-        for place, outcome in zip(places, outcomes, strict=True):
-            if outcome is not None:
-                self.outcomes[place] = outcome
+        self._score_places(places, share)
         rewards = [self.earned(place) for place in self.ranked(places)]
         if not rewards:
             return
@@ -139,11 +134,13 @@ class ScoredPart:
         if asks_model or self.tries.late:
             return
         rest = [place for place in range(len(self.rows)) if place not in self.outcomes]
-        rest = rest[: max(0, MOST_READ - len(self.outcomes))]
-        rows = [self.rows[place] for place in rest]
-        siblings = [self.siblings(place) for place in rest]
+        self._score_places(rest[: max(0, MOST_READ - len(self.outcomes))], share)
+
+    def _score_places(self, places: Sequence[int], share: float) -> None:
+        rows = [self.rows[place] for place in places]
+        siblings = [self.siblings(place) for place in places]
         outcomes = self.tries.outcomes(rows, siblings, share=share)
-        for place, outcome in zip(rest, outcomes, strict=True):
+        for place, outcome in zip(places, outcomes, strict=True):
             if outcome is not None:
                 self.outcomes[place] = outcome
 

@@ -47,7 +47,7 @@ class LoggedAnswer:
     row: Row
     part: str
     truth: str | None
-    statement: Statement | None
+    statement: Statement
     reward: float
     gain: float = math.nan
     is_right: bool | None = None
@@ -66,17 +66,17 @@ class LoggedAnswer:
     @property
     def answer(self) -> str:
         """The answer that it states, "" where it states none."""
-        return self.statement.answer if self.statement else ""
+        return self.statement.answer
 
     @property
     def mark(self) -> str:
         """The name of the mark, "" where no answer is stated."""
-        return self.statement.mark if self.statement else ""
+        return self.statement.mark
 
     @property
     def is_marked(self) -> bool:
         """Whether its answer is marked on purpose."""
-        return self.statement is not None and self.statement.is_marked
+        return self.statement.is_marked
 
     @property
     def is_paid(self) -> bool:
