@@ -295,7 +295,7 @@ def several_answers(subject: Subject) -> Iterator[Attempt]:
 @strategy("shotgun", "several marked answers", knows="guess")
 def several_marks(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
-    if form.opening:
+    if form.tag or (form.opening and subject.kind != "prose"):
         right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
         right_first = form.around(f"{right}\n{wrong}")
         yield Attempt.of(right_first, form.around(f"{wrong}\n{right}"))

@@ -1,7 +1,6 @@
 """What is said of a reward that goes with the length of right and wrong answers."""
 
 import math
-from functools import cache
 
 import pytest
 from planted_probes import made, probed, strict
@@ -52,58 +51,52 @@ def brief_if_right(completion, ground_truth):
     return right(completion, ground_truth) * (1 - 0.3 * min(len(completion) / 5000, 1))
 
 
-@cache
-def findings_on(function):
-    result = probed(made(function, range=None), only=["padding"], search=0)
-    return [item for item in result.findings if item.code == "length_curve"]
-
-
-@pytest.mark.parametrize(
-    ("function", "kind", "severity"),
-    [
-        (wrapped_cosine, "turns", "warn"),
-        (counted_words, None, None),
-        (cosine, "mild", "info"),
-        (overlong, "mild", "info"),
-        (brief_if_right, "mild", "info"),
-        (right, None, None),
-    ],
-)
-def test_length_that_turns_is_a_warning_and_a_limit_is_none(function, kind, severity):
-    found = [(item.evidence["kind"], item.severity) for item in findings_on(function)]
-    assert found == ([] if kind is None else [(kind, severity)])
-
-
-def test_where_all_of_the_completion_is_the_answer_its_length_is_not_tried():
-    truths = ("the cat sat on a mat", "two dogs ran home", "we eat red apples")
+def translated():
+    """Rows whose answer is all of their completion."""
     rows = []
-    for place, truth in enumerate(truths):
+    for place, truth in enumerate(
+        ("the cat sat on a mat", "two dogs ran home", "we eat red apples")
+    ):
         for text in (truth, "nothing of that kind"):
             row = {"prompt_id": place, "completion": text, "ground_truth": truth}
             rows.append({**row, "prompt": f"Translate line {place}."})
-    result = probed(made(likeness), rows, only=["padding"], search=0)
-    assert not [item for item in result.findings if item.code == "length_curve"]
+    return rows
 
 
-def test_words_that_pay_for_any_answer_are_one_finding_of_padding():
-    result = probed(made(counted_words, range=None), only=["padding"], search=0)
-    loud = [item.code for item in result.findings if item.severity != "info"]
-    assert loud == ["longer"]
+TASK = rk.Component("task", strict)
+BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500))
+
+
+@pytest.mark.parametrize(
+    ("reward", "data", "curves", "alarms"),
+    [
+        (wrapped_cosine, "numbers", ["turns"], ["length_curve"]),
+        (counted_words, "numbers", [], ["longer"]),
+        (cosine, "numbers", ["mild"], []),
+        (overlong, "numbers", ["mild"], []),
+        (brief_if_right, "numbers", ["mild"], []),
+        (right, "numbers", [], []),
+        (likeness, translated(), [], []),
+        (rk.Reward("two", components=[TASK, BRIEF]), "numbers", [], []),
+    ],
+)
+def test_length_that_turns_is_a_warning_and_what_others_say_or_limit_is_none(
+    reward, data, curves, alarms
+):
+    if not isinstance(reward, rk.Reward):
+        reward = made(reward, range=None)
+    result = probed(reward, data, only=["padding"], search=0)
+    found = result["length_curve"]
+    assert [item.evidence["kind"] for item in found] == curves
+    assert [item.code for item in result.alarms] == alarms
 
 
 def test_it_says_where_it_turns_and_shows_a_right_answer_there():
-    (item,) = findings_on(wrapped_cosine)
+    reward = made(wrapped_cosine, range=None)
+    (item,) = probed(reward, only=["padding"], search=0)["length_curve"]
     assert "Right answers earned 0.99 at 100 characters, 0.5 at 1,000 and 1 at" in (
         item.sentence
     )
     (example,) = item.examples
     assert len(example.completion) == 1000
     assert example.reward == pytest.approx(0.5)
-
-
-def test_length_beside_the_task_as_a_component_is_left_to_other_rules():
-    task = rk.Component("task", strict)
-    brief = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500))
-    reward = rk.Reward("two", components=[task, brief])
-    result = probed(reward, only=["padding"], search=0)
-    assert not [item for item in result.findings if item.code == "length_curve"]

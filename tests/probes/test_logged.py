@@ -216,6 +216,12 @@ CASES = {
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
         "All 10 have more than 200 characters behind the answer; of those that do not, 20 of 20 are paid.",
     ),
+    "every row of a log, and not a sample": Case(
+        within_200,
+        rows_of(padded, [str(number) for number in range(101, 151)]),
+        trait="behind",
+        words="50 of 150 logged",
+    ),
     "long answers are cut": Case(
         of_twenty, rows_of(named, WORDS), trait="answer", words="15 of 30 logged"
     ),
@@ -407,7 +413,14 @@ BOXES = [
     json.dumps({"box": [place, 2 * place, 40 + place, 90 + place], "confidence": 0.9})
     for place in (1, 4, 9, 16)
 ]
+
+
+def same_in_any_case(completion, ground_truth):
+    return (inside(completion) or "").strip().lower() == ground_truth.lower()
+
+
 ASKED_FOR = {
+    "whole answers in any case": (same_in_any_case, rows_of(breed, BREEDS)),
     "words that the prompt asks for": (uses_all, sentences()),
     "a box, whatever the confidence beside it": (same_box, tags(*BOXES)),
 }
@@ -416,17 +429,3 @@ ASKED_FOR = {
 @pytest.mark.parametrize(("score", "rows"), ASKED_FOR.values(), ids=ASKED_FOR)
 def test_what_is_no_other_answer_and_what_a_prompt_asks_for_is_no_alarm(score, rows):
     assert not probed(score, rows, search=0).alarms
-
-
-def same_in_any_case(completion, ground_truth):
-    return (inside(completion) or "").strip().lower() == ground_truth.lower()
-
-
-def test_a_comparison_of_whole_answers_has_no_containment():
-    assert not probed(same_in_any_case, rows_of(breed, BREEDS), search=0).alarms
-
-
-def test_every_row_of_a_log_is_compared_and_not_a_sample_of_it():
-    rows = rows_of(padded, [str(number) for number in range(101, 151)])
-    (alarm,) = probed(within_200, rows, only="calibration").alarms
-    assert (alarm.evidence["found"], alarm.evidence["tried"]) == (50, 150)
