@@ -185,10 +185,13 @@ def other_span(subject: Subject) -> Iterator[str]:
     low, high = numbers[:half], numbers[half:]
     words = "".join(pieces[::2]).replace("to", "").replace("s", "")
     is_span = len(numbers) in (2, 4) and re.fullmatch(r"[\s\[\](),;:–-]*", words)
-    pairs = zip(low, high, strict=False)
-    if is_span and all(float(start) < float(end) for start, end in pairs):
-        far = [str(int(float(end)) * 9 + 9) for end in high]
+    pairs = [(float(start), float(end)) for start, end in zip(low, high, strict=False)]
+    if is_span and all(start < end for start, end in pairs):
+        far = [str(int(end) * 9 + 9) for _, end in pairs]
         beyond = [str(int(end) + 1) for end in far]
-        for ends in (["0"] * half + far, far + beyond, high + low):
+        # of two negative overlaps as large as the box the product is its area
+        near = [f"{2 * end - start:g}" for start, end in pairs]
+        dot = [f"{float(start) + 1:g}" for start in near]
+        for ends in (["0"] * half + far, far + beyond, near + dot, high + low):
             pieces[1::2] = ends
             yield subject.write("".join(pieces))

@@ -243,27 +243,20 @@ def report_failures(
     code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
 ) -> Finding:
     """Make a finding; its examples are the shortest completion of each error title."""
-    shortest: dict[str, Failure] = {}
-    # the last one written, the shortest, stays
-    for failure in sorted(
-        group, key=lambda failure: len(str(failure.row.get("completion"))), reverse=True
-    ):
-        shortest[failure.reason.title] = failure
-    reasons: dict[str, Reason] = {}
-    for failure in group:
-        reasons.setdefault(failure.reason.title, failure.reason)
+    by_title: dict[str, list[Failure]] = defaultdict(list)
+    for failure in sorted(group, key=lambda item: len(str(item.row.get("completion")))):
+        by_title[failure.reason.title].append(failure)
     counts = Counter(failure.reason.title for failure in group)
     titles = counts.most_common(MOST_TITLES)
-    commonest = reasons[titles[0][0]]
     return observed.finding(
         code,
         n,
         len(group),
         examples=[
-            failure.example(observed.shown_columns(failure.row))
-            for failure in shortest.values()
+            alike[0].example(observed.shown_columns(alike[0].row))
+            for alike in by_title.values()
         ],
-        reason=commonest.shortened(),
+        reason=by_title[titles[0][0]][0].reason.shortened(),
         errors=titles if len(titles) > 1 else [],
         seconds=group[0].reason.seconds or math.nan,
         **evidence,
