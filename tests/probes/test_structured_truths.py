@@ -23,16 +23,8 @@ ENTRIES = {entry.name: entry for entry in COLLECTION}
 HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause; rows of the log
     "equations_copied": ("copied_from_prompt", set(), range(32)),
     "knights_listed": ("every_sibling", {"other_item"}, range(32)),
-    "aliases_substring": ("containment", {"several_answers"}, range(32)),
-    "labels_recall": (
-        "every_sibling",
-        {"copied_from_prompt", "prompt_echo"},
-        range(32),
-    ),
     "sorting_shuffled": ("other_order", set(), range(32)),
-    "order_values": ("swapped_values", set(), range(32)),
     "scan_closeness": ("copied_block", set(), range(32)),
-    "record_keys": ("other_constant", set(), range(4)),  # one prompt is enough
     "tools_subset": ("empty", {"refusal"}, "right"),  # all completions are right
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,8 +14,7 @@ from rewardkit.analysis.statistics.curves import (
     CurveFit,
     LengthCurve,
     fit_curve,
-    kind_of_curve,
-    round_length,
+    tell_curve,
 )
 from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
@@ -85,39 +83,30 @@ def length_curve(
             ends = np.full(len(fit.curve.lengths), view.rewards[is_wrong].mean())
             wrong = LengthCurve(fit.curve.lengths, ends)
     curve = fit.curve
-    kind = kind_of_curve(curve, wrong, span)
-    places = [0, len(curve.values) - 1]
-    top = int(np.argmax(curve.values))
-    certain = [(top, int(np.argmin(curve.values)))]
-    if kind == "turns":
-        places = [*curve.valley]
+    unit = view.context.length_unit
+    story = tell_curve(curve, wrong, span, unit, high=length_high)
+    places = story.places
+    certain = [(int(np.argmax(curve.values)), int(np.argmin(curve.values)))]
+    if story.kind == "turns":
         certain = [(places[0], places[1]), (places[2], places[1])]
-    is_of_parts = len(view.paid_names) > 1 and kind != "turns"
-    if not kind or is_of_parts:
+    is_of_parts = len(view.paid_names) > 1 and story.kind != "turns"
+    if not story.kind or is_of_parts:
         return
     if not all(fit.is_certain(*pair, view.bootstrap) for pair in certain):
         return
-    size = curve.depth if kind == "turns" else curve.height
-    worth = size / span if span > 0 else math.inf
-    severity = "info"
-    if kind != "mild":
-        severity = "high" if worth >= length_high and kind != "pays_wrong" else "warn"
     yield finding(
         view,
         "length_curve",
         n=int(is_right.sum()),
         value=curve.explained,
         limit=length_explains,
-        severity=severity,
+        severity=story.severity,
         reading=is_right & (view.context.lengths >= curve.lengths[places[-1]]),
-        cost=min(worth, 1.0),
-        kind=kind,
+        cost=min(story.worth, 1.0),
         among=alike.right,
         others=alike.wrong,
-        figures=curve.describe(places, view.context.length_unit),
-        wrong=_describe_wrong(wrong, view.context.length_unit),
-        turn=round_length(curve.lengths[places[1]]),
-        worth=worth,
+        worth=story.worth,
+        **story.words,
     )
 
 
@@ -128,12 +117,6 @@ def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
     lengths, prompts = view.context.lengths[rows], view.bootstrap.prompts[rows]
     fit = fit_curve(lengths, view.rewards[rows], classes, prompts)
     return fit
-
-
-def _describe_wrong(wrong: LengthCurve | None, unit: str) -> str:
-    if wrong is None:
-        return ""
-    return wrong.describe([0, len(wrong.values) - 1], unit)
 
 
 def _alike_by_verdict(view: View) -> AlikeRows | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -135,6 +136,52 @@ def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) ->
         if wrong.height >= AS_MUCH_FOR_WRONG * right.height:
             return "pays_wrong"
     return "mild"
+
+
+@dataclass(frozen=True)
+class CurveStory:
+    """What is said of a curve.
+
+    `kind` is what it does, see `kind_of_curve`; `places` are those of its figures;
+    `worth` is how far it moves what is earned, as a share of what being right adds.
+    `words` are what sentences need.
+    """
+
+    kind: str
+    places: Sequence[int]
+    worth: float
+    severity: str
+    words: Mapping[str, Any]
+
+
+def tell_curve(
+    right: LengthCurve, wrong: LengthCurve | None, span: float, unit: str, *, high: float
+) -> CurveStory:
+    """Say what a curve does, how far, and where it turns.
+
+    Args:
+        right: As in `kind_of_curve`.
+        wrong: As there.
+        span: As there.
+        unit: The unit of lengths.
+        high: Share of `span` from which it is grave.
+    """
+    kind = kind_of_curve(right, wrong, span)
+    ends = [0, len(right.values) - 1]
+    places, size = ends, right.height
+    if kind == "turns":
+        places, size = [*right.valley], right.depth
+    worth = size / span if span > 0 else math.inf
+    severity = "info"
+    if kind != "mild":
+        severity = "high" if worth >= high and kind != "pays_wrong" else "warn"
+    words = {
+        "kind": kind,
+        "figures": right.describe(places, unit),
+        "wrong": "" if wrong is None else wrong.describe(ends, unit),
+        "turn": round_length(right.lengths[places[1]]),
+    }
+    return CurveStory(kind, places, worth, severity, words)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics.curves import (
-    LengthCurve,
-    kind_of_curve,
-    round_length,
-)
+from rewardkit.analysis.statistics.curves import CurveStory, LengthCurve, tell_curve
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import Example, Finding, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -48,12 +44,10 @@ class Lengthened:
         """Return what being right adds on average."""
         return float((self.right.values - self.wrong.values).mean())
 
-    @property
-    def kind(self) -> str:
-        """Return what the curve does, as `kind_of_curve` does; "" where unknown."""
-        if self.span <= 0:
-            return ""
-        return kind_of_curve(self.right, self.wrong, self.span)
+    def tell(self) -> CurveStory:
+        """Say what the curve of the right answer does."""
+        unit = "characters"
+        return tell_curve(self.right, self.wrong, self.span, unit, high=LENGTH_HIGH)
 
 
 @rule("length_curve")
@@ -66,37 +60,24 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
         return
     tried = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
     curves = [item for item in tried if item is not None]
-    kinds = {item.kind for item in curves}
-    if len(kinds) != 1:
+    stories = [item.tell() for item in curves if item.span > 0]
+    if len(stories) < len(curves) or len({story.kind for story in stories}) != 1:
         return  # no subject, or they differ
-    kind = curves[0].kind
+    first, story = curves[0], stories[0]
     is_told = any(item.family == "padding" for item in alarms_among(findings))
-    if not kind or (kind != "turns" and (is_told or len(observed.components) > 1)):
+    turns = story.kind == "turns"
+    if not story.kind or (not turns and (is_told or len(observed.components) > 1)):
         return
-    first = curves[0]
-    curve, size = first.right, first.right.height
-    places = [0, len(curve.values) - 1]
-    if kind == "turns":
-        places, size = [*curve.valley], curve.depth
-    worth = size / first.span
-    severity = "info"
-    if kind != "mild":
-        is_grave = worth >= LENGTH_HIGH and kind != "pays_wrong"
-        severity = "high" if is_grave else "warn"
-    example = _example(observed, first, places[1] if kind == "turns" else None)
     yield observed.finding(
         "length_curve",
         len(curves),
         len(curves),
-        severity=severity,
-        examples=[example],
-        kind=kind,
-        gain=min(worth, 1.0),
+        severity=story.severity,
+        examples=[_example(observed, first, story.places[1] if turns else None)],
+        gain=min(story.worth, 1.0),
         among="right answers",
         others="wrong ones",
-        figures=curve.describe(places, "characters"),
-        wrong=first.wrong.describe([0, len(curve.values) - 1], "characters"),
-        turn=round_length(curve.lengths[places[1]]),
+        **story.words,
     )
 
 
