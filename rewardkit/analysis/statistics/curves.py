@@ -155,7 +155,12 @@ class CurveStory:
 
 
 def tell_curve(
-    right: LengthCurve, wrong: LengthCurve | None, span: float, unit: str, *, high: float
+    right: LengthCurve,
+    wrong: LengthCurve | None,
+    span: float,
+    unit: str,
+    *,
+    high: float,
 ) -> CurveStory:
     """Say what a curve does, how far, and where it turns.
 
