@@ -178,8 +178,7 @@ OTHER_FAMILIES = {
     "calibration": "it fails, is the same everywhere, does not heed the truth, or pays "
     "much for the form",
     "contract": "it changes its arguments, depends on order or siblings, keeps state, "
-    "is random, raises, leaves its range, reads columns that it does not ask for, or "
-    "cannot be sent to another process",
+    "is random, raises, leaves its range, or cannot be sent to another process",
 }
 """What the families say that are no lists of attempts."""
 
