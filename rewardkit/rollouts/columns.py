@@ -82,6 +82,19 @@ def aliases_of(canonical: str, wanted: Mapping[str, str]) -> set[str]:
     return {*ALIASES[canonical], wanted.get(canonical, canonical)}
 
 
+INSPECT_GRADES = {
+    "C": 1.0,
+    "I": 0.0,
+    "P": 0.5,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
+"""Inspect's grades as numbers: correct, incorrect, partial, no answer."""
+
+
 def map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
     """Map canonical columns to the names that a source has for them.
 

@@ -19,7 +19,7 @@ from typing import Any
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
-from rewardkit.rollouts.logs.evaluations import INSPECT_GRADES
+from rewardkit.rollouts.columns import INSPECT_GRADES
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
 from rewardkit.targets.columns import Row

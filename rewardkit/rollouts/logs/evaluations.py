@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import LOGGED, Columns, lists_of_columns
+from rewardkit.rollouts.columns import (
+    INSPECT_GRADES,
+    LOGGED,
+    Columns,
+    lists_of_columns,
+)
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
@@ -23,18 +28,6 @@ from rewardkit.rollouts.logs.log import (
     scored_table,
 )
 from rewardkit.rollouts.values import Place, SourceRows
-
-INSPECT_GRADES = {
-    "C": 1.0,
-    "I": 0.0,
-    "P": 0.5,
-    "N": 0.0,
-    "yes": 1.0,
-    "true": 1.0,
-    "no": 0.0,
-    "false": 0.0,
-}
-"""Inspect's grades as numbers: correct, incorrect, partial, no answer."""
 
 
 def is_inspect_log(content: Any) -> bool:
