@@ -285,6 +285,20 @@ def every_choice(subject: Subject) -> Iterator[Attempt]:
         yield subject.attempt(_both_orders(read_options(subject.prompt), joint))
 
 
+@strategy("shotgun", "a list of everything that could be asked for", kinds=("json",))
+def every_item(subject: Subject) -> Iterator[Attempt]:
+    right = json.loads(subject.right)
+    if not isinstance(right, list):
+        return
+    items = {json.dumps(item): item for item in right}
+    for text in subject.wrong[:-1] or subject.wrong:
+        wrong = json.loads(text)
+        if isinstance(wrong, list):
+            items |= {json.dumps(item): item for item in wrong}
+    every = [items[text] for text in sorted(items)]
+    yield subject.attempt(_as_json(every))
+
+
 @strategy("shotgun", "several answers in one mark", kinds=PLAIN_KINDS, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):

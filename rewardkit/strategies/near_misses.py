@@ -76,6 +76,12 @@ def a_tenth(value: Decimal) -> Iterator[Decimal]:
         yield value / 10
 
 
+@near_number("ten times the answer")
+def tenfold(value: Decimal) -> Iterator[Decimal]:
+    if value:
+        yield value * 10
+
+
 @near_number("the answer and nine tenths")
 def and_nine_tenths(value: Decimal) -> Iterator[Decimal]:
     if value == int(value) and abs(value) <= LARGEST_SMALL:
@@ -143,6 +149,13 @@ def plus_one(text: str) -> list[str]:
     return [f"{text}+1", f"-({text})"]
 
 
+@near_text("the words of the answer in another order", "code")
+def words_turned(text: str) -> Iterator[str]:
+    words = text.split()
+    if len(set(words)) > 2:
+        yield " ".join(reversed(words))
+
+
 @near_miss("code with any other number in it", kinds=("code",))
 def other_constant(subject: Subject) -> Iterator[Attempt]:
     """Try several numbers together, as code may do the same with some of them."""
@@ -195,3 +208,13 @@ def other_span(subject: Subject) -> Iterator[str]:
         for ends in (["0"] * half + far, far + beyond, near + dot, high + low):
             pieces[1::2] = ends
             yield subject.write("".join(pieces))
+
+
+@near_miss("a half-open interval that is open at the other end")
+def other_end(subject: Subject) -> Iterator[str]:
+    interval = r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])"
+    match = re.fullmatch(interval, subject.right.strip())
+    if match and match[1] + match[3] == "[)":
+        yield subject.write(f"({match[2]}]")
+    if match and match[1] + match[3] == "(]":
+        yield subject.write(f"[{match[2]})")

@@ -293,8 +293,10 @@ def reordered(answer: str) -> str | None:
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LIKE_DIGITS = str.maketrans("012589", "OlZSBg")
+FULL_WIDTH_SIGNS = str.maketrans("<>/", "＜＞／")
 ZERO_WIDTH = "\u200b"
 ANY_TAG = r"</?[A-Za-z_][\w.:-]*>"
+TAG_PARTS = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)>")
 
 
 @strategy(
@@ -325,6 +327,23 @@ def zero_width(subject: Subject) -> Iterator[str]:
 
 @strategy(
     "look_alikes",
+    "the right answer in a tag that is never closed",
+    knows="known",
+    tag=True,
+)
+def unclosed(subject: Subject) -> Iterator[str]:
+    yield f"{subject.format.lead}{subject.format.opening}{subject.right}"
+
+
+@strategy(
+    "look_alikes", "the right answer in a tag within code", knows="known", tag=True
+)
+def in_code(subject: Subject) -> Iterator[str]:
+    yield f"{subject.format.lead}```\n{subject.format.marked(subject.right)}\n```"
+
+
+@strategy(
+    "look_alikes",
     "letters that look like the digits of the answer",
     knows="near",
     kinds=("number",),
@@ -335,7 +354,43 @@ def letters_for_digits(subject: Subject) -> Iterator[str]:
         yield subject.write(written)
 
 
+@strategy(
+    "look_alikes",
+    "several answers in tags that differ in their spelling",
+    knows="guess",
+    tag=True,
+)
+def tags_of_two_kinds(subject: Subject) -> Iterator[Attempt]:
+    form = subject.format
+    right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
+    spaced = re.sub(r"<(/?)([^>]*)>", r"<\1 \2>", right)
+    for other in (right.upper(), spaced, _with_attribute(right)):
+        wrong_first = form.around(f"{wrong}\n{other}")
+        yield Attempt.of(wrong_first, form.around(f"{other}\n{wrong}"))
+
+
+def _with_attribute(text: str) -> str:
+    return re.sub(r"<([A-Za-z_][\w.:-]*)>", r'<\1 id="1">', text)
+
+
 # --- false marks
+
+
+def _escape_tags(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _widen_tags(text: str) -> str:
+    return text.translate(FULL_WIDTH_SIGNS)
+
+
+def _turn_tags(text: str) -> str:
+    """Exchange opening and closing tags."""
+    return TAG_PARTS.sub(_turn_tag, text)
+
+
+def _turn_tag(tag: re.Match[str]) -> str:
+    return f"<{tag[2]}>" if tag[1] else f"</{tag[2]}>"
 
 
 def _name_tags(text: str) -> str:
@@ -356,6 +411,9 @@ def _false_marks(name: str, says: str, change: Callable[[str], str]) -> Strategy
 
 
 FALSE_MARKS = (
+    _false_marks("escaped_tags", "tags that are escaped as HTML", _escape_tags),
+    _false_marks("wide_tags", "tags of full-width signs", _widen_tags),
+    _false_marks("tags_backwards", "closing tags before opening ones", _turn_tags),
     _false_marks("tags_named", "a sentence that names the tags", _name_tags),
     _false_marks("open_tags", "tags that are never closed", _leave_open),
 )

@@ -90,6 +90,24 @@ def _with_values(value: Any, values: dict[Place, Any]) -> Any:
     return changed
 
 
+@near_miss("an object whose values contain the right ones", kinds=("json",))
+def longer_values(subject: Subject) -> Iterator[str]:
+    right = json.loads(subject.right)
+    if isinstance(right, dict) and right:
+        yield _write(subject, _extend_values(right))
+
+
+def _extend_values(value: Any) -> Any:
+    """Return a copy with something added to each value."""
+    if isinstance(value, dict):
+        return {key: _extend_values(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_extend_values(child) for child in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(f"1{abs(value)}6")
+    return f"un{value}less" if isinstance(value, str) else value
+
+
 @near_miss("an object without one of its keys", kinds=("json",))
 def one_key(subject: Subject) -> Iterator[str]:
     right = json.loads(subject.right)
@@ -267,3 +285,11 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
             yield Attempt.of(subject.write(answer), ground_truth="")
         for text in ("", "I do not know."):
             yield Attempt.of(text, ground_truth="")
+
+
+@near_miss("a number with other decimals", kinds=("number",))
+def other_decimals(subject: Subject) -> Iterator[Attempt]:
+    if re.search(r"\.\d", subject.right):
+        truth = truth_like(subject.columns.get("ground_truth"), "3.25")
+        if truth is not None:
+            yield Attempt.of(subject.write("3.75"), ground_truth=truth)

@@ -171,6 +171,12 @@ def end_marks(completions, ground_truth, **kwargs):
 def on_a_copy(completions, ground_truth, **kwargs):
     return scored([c.strip() for c in completions], ground_truth)
 
+def reads_level(prompts, completions, ground_truth, **kwargs):
+    return [one * level for one, level in zip(scored(completions, ground_truth), kwargs["level"])]
+
+def asks_for_level(prompts, completions, ground_truth, level, **kwargs):
+    return [one * at for one, at in zip(scored(completions, ground_truth), level)]
+
 def nan(completions, ground_truth, **kwargs):
     return [right(c, t) if "<answer>" in c else NAN for c, t in zip(completions, ground_truth)]
 
@@ -190,6 +196,8 @@ OF_TRAINERS = [
     ("message", "changes_arguments", f"{CHANGED}'completions'"),
     ("end_marks", "changes_arguments", f"{CHANGED}'completions'"),
     ("on_a_copy", None, ""),
+    ("reads_level", "undeclared_column", "by name: level;"),
+    ("asks_for_level", None, ""),
     ("nan", "nan_for_none", "TRL takes it for None"),
     ("none", None, ""),  # GRPOTrainer leaves it out
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),

@@ -43,7 +43,7 @@ def test_a_strict_reward_stands_all_probes_on_any_kind_of_answer(data):
     result = probed(CLEAN, data, timeout=5 if data == "numbers" else None)
     assert result.calibration.mode == "truth" and result.calls > 300
     assert not result.alarms, [item.sentence for item in result.alarms]
-    holes = {planted.probe for planted in PLANTED}
+    holes = {planted.probe for planted in PLANTED} - {"in_code"}  # it reads code, too
     assert not [item for item in result.findings if item.code in holes]
 
 
@@ -240,6 +240,9 @@ def test_a_right_answer_that_other_text_loses_is_told_from_limits_and_strict_for
 
 
 FORMS = {
+    "escaped_tags": lambda text: "&lt;answer&gt;" in text,
+    "wide_tags": lambda text: "＜answer＞" in text,
+    "tags_backwards": lambda text: text.find("</answer>") < text.find("<answer>"),
     "tags_named": lambda text: "There are the tags" in text,
     "open_tags": lambda text: "<answer>" in text and "</answer>" not in text,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rewardkit.findings import Example, Finding, rule, run_rules
+from rewardkit.findings import Example, Finding, most, rule, run_rules
 from rewardkit.probes.contract.batches import (
     ArgumentChanged,
     Batches,
@@ -16,9 +16,13 @@ from rewardkit.probes.contract.batches import (
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import looks_at_group, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
+from rewardkit.rewards.component import parameters
+from rewardkit.rewards.reward import ROLLOUT
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.strategies.strategy import Row
 from rewardkit.targets import TARGETS, trl
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.columns import FAMILIAR, OF_DATA
 
 ROWS_OF_CONTRACT = 12
 """Rows on which the contract is tried. Our choice: two of each kind that rewards
@@ -26,6 +30,8 @@ usually tell apart, and more."""
 
 MOST_PASSES = 12
 """Passes over the rows, while all is well."""
+
+CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
 
 Findings = Sequence[Finding]
 
@@ -223,6 +229,35 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
                 return
 
 
+@rule("undeclared_column")
+def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report columns that are read but not asked for: a trainer fails without them."""
+    adapters = [item for item in batches.reward.functions if isinstance(item, Adapter)]
+    if batches.is_unsteady or not adapters or ROLLOUT not in batches.reward.needs:
+        return
+    declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
+    for adapter in adapters:
+        declared |= {*adapter.needs, *parameters(adapter.function)}
+    undeclared: list[str] = []
+    for row in batches.rows:
+        undeclared += [name for name in row if name not in declared]
+    undeclared = list(dict.fromkeys(undeclared))
+    if not undeclared:
+        return
+    with_all = batches.rewards_alone(batches.rows)
+
+    def is_read(columns: Sequence[str]) -> bool:
+        rows = [
+            {name: value for name, value in row.items() if name not in columns}
+            for row in batches.rows
+        ]
+        return not are_same(with_all, batches.rewards_alone(rows))
+
+    if is_read(undeclared):
+        columns = [name for name in undeclared if is_read([name])]
+        yield batches.report("undeclared_column", most(columns or undeclared))
+
+
 CONTRACT_RULES = (
     not_picklable,
     differs_between_calls,
@@ -233,4 +268,5 @@ CONTRACT_RULES = (
     changes_arguments,
     nan_for_none,
     outside_trainer_range,
+    undeclared_column,
 )
