@@ -1,6 +1,7 @@
 """Prints what probing says of the labelled rewards: hits, misses and false alarms, with the alarms in words.
 
-`python tests/probes/labelled_report.py [NAME ...]`, or `make probed`. With names only these, with the whole
+Of the half that is held back only the sums are printed, so that nobody tunes to it. `python
+tests/probes/labelled_report.py [NAME ...]`, or `make probed`. With names only these, with the whole
 terminal page. Exit status 1 where a healthy reward of the half that probes are tuned on has an alarm, or a
 fault of it is missed and its entry does not say why.
 """
@@ -126,10 +127,12 @@ def main(names: Sequence[str]) -> int:
     ]
     with ProcessPoolExecutor(PROCESSES) as pool:
         lines = dict(zip(chosen, pool.map(at, chosen), strict=True))
-    for line in lines.values():
-        print(line.page if names else line, flush=True)
     tuned = [line for place, line in lines.items() if place < len(COLLECTION)]
     held_back = [line for place, line in lines.items() if place >= len(COLLECTION)]
+    if names:
+        print(*(line.page for line in lines.values()), sep="\n")
+    else:
+        print(*tuned, sep="\n")
     for title, some in (("tuned on", tuned), ("held back", held_back)):
         if some:
             print(f"{title}: {summary(some)}")
