@@ -519,11 +519,12 @@ def renderings():
     page = a_page()
     return {
         "html": page.html,
+        "markdown": page.markdown,
         "text": page.text(verbose=True),
     }
 
 
-@pytest.mark.parametrize("form", ["html", "text"])
+@pytest.mark.parametrize("form", ["html", "markdown", "text"])
 def test_one_switch_hides_the_texts_of_users_and_nothing_else_in_each_rendering(form):
     assert renderings()[form].count("SECRET") >= 8
     with hidden_user_texts():
@@ -538,7 +539,7 @@ def test_one_switch_hides_the_texts_of_users_and_nothing_else_in_each_rendering(
         "details",
         "x = 1",
     ):
-        assert words in hidden
+        assert words in hidden.replace("\\", "")
     assert "SECRET" in renderings()[form]
 
 
@@ -550,6 +551,14 @@ def test_a_short_text_leaves_out_what_is_folded_and_every_rendering_leaves_out_e
         and "earns 1, a right answer 0.5" in short
     )
     assert [form for form, shown in renderings().items() if "empty" in shown] == []
+
+
+def test_no_text_of_a_user_makes_markup_in_markdown():
+    shown = a_page().markdown
+    assert "<script" not in shown and not re.search("[\x00\u202e\ud800]", shown)
+    assert "````\n" in shown  # a fence that the quoted one does not end
+    cells = [line for line in shown.splitlines() if line.startswith("| a")]
+    assert len(re.findall(r"(?<!\\)\|", cells[0])) == 3
 
 
 def quoting():
@@ -575,7 +584,7 @@ def quoting():
     ]
 
 
-@pytest.mark.parametrize("form", ["_repr_html_", "__repr__"])
+@pytest.mark.parametrize("form", ["_repr_html_", "_repr_markdown_", "__repr__"])
 def test_no_record_quotes_a_user_in_any_form_while_texts_are_hidden(form):
     records = quoting()
     assert sum("SECRET" in getattr(record, form)() for record in records) >= 6

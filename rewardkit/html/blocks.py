@@ -1,4 +1,4 @@
-"""Blocks: the pieces of a page, each as HTML and as lines of plain text.
+"""Blocks: the pieces of a page, each as HTML, Markdown and lines of plain text.
 
 They know which of their texts users wrote: those are `UserText`, and every `Quote` is
 one. `excerpts.hide_user_texts()` hides them all when they are rendered.
@@ -18,6 +18,8 @@ from rewardkit.html.excerpts import (
     Excerpt,
     Span,
     Text,
+    escape_markdown,
+    fence,
     make_excerpt,
     one_line,
     prefix_lines,
@@ -39,7 +41,7 @@ from rewardkit.html.markup import (
 )
 
 MOST_ROWS = 24  # rows of a table; the others are counted
-LONGEST_HTML_CELL = 200  # characters, in HTML
+LONGEST_HTML_CELL = 200  # characters, in HTML and Markdown
 LONGEST_TEXT_CELL = 60  # characters, in a terminal
 LONGEST_IN_SENTENCE = 80  # characters, where a row is told as a sentence
 LONGEST_IN_LINE = 70  # characters of a completion in a short text
@@ -62,6 +64,11 @@ class Piece:
         """Return it as escaped HTML inside a page."""
         return self.html
 
+    @property
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        return ""
+
 
 Block = Text | Piece
 
@@ -79,6 +86,10 @@ class TextLine(Piece):
     def html(self) -> str:
         return escaped(self.text, limit=LONGEST_LINE)
 
+    @property
+    def markdown(self) -> str:
+        return escape_markdown(self.text)
+
 
 @dataclass(frozen=True)
 class Code(Piece):
@@ -92,6 +103,10 @@ class Code(Piece):
     @property
     def html(self) -> str:
         return part("parts", "code", str(self.line))
+
+    @property
+    def markdown(self) -> str:
+        return fence(str(self.line))
 
 
 @dataclass(frozen=True)
@@ -153,8 +168,25 @@ class Table(Piece):
         return paragraphs(f"{self.caption}:") + body
 
     @property
+    def markdown(self) -> str:
+        if not self.rows:
+            return ""
+        header, rows = drop_empty_columns(self.header, self.rows)
+        lines = [self._markdown_row(header), "| --- " * len(header) + "|"]
+        lines += map(self._markdown_row, rows[: self.most])
+        lines += prefix_lines("\n", self._count_rest())
+        body = "\n".join(lines)
+        if not self.caption:
+            return body
+        return f"{escape_markdown(self.caption)}:\n\n{body}"
+
+    @property
     def _is_folded(self) -> bool:
         return self.caption != "" and not self.is_open
+
+    def _markdown_row(self, row: Sequence[object]) -> str:
+        cells = [escape_markdown(_format_cell(cell), self.limit) for cell in row]
+        return f"| {' | '.join(cells)} |"
 
     def _count_rest(self) -> list[str]:
         rest = len(self.rows) - self.most
@@ -177,10 +209,17 @@ class Facts(Piece):
     def html(self) -> str:
         return table(("", ""), self.rows, limit=600) if self.rows else ""
 
+    @property
+    def markdown(self) -> str:
+        lines = []
+        for name, value in self.rows:
+            lines.append(f"- {escape_markdown(name)}: {escape_markdown(value)}")
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True)
 class Picture(Piece):
-    """A picture as SVG; text has none."""
+    """A picture as SVG; text and Markdown have none."""
 
     svg: str
 
@@ -223,6 +262,14 @@ class Quote(Piece):
             longest = 2 * len(excerpt.text) + 1
             body = marked(excerpt.text, excerpt.spans, limit=longest)
         return part("parts", "quote", str(self.about), self._bars(), html_of(body))
+
+    @property
+    def markdown(self) -> str:
+        excerpt = self._make_excerpt(self.longest)
+        pieces = [escape_markdown(self.heading)]
+        if excerpt is not None:
+            pieces.append(fence(excerpt.bracketed()))
+        return "\n\n".join(filter(None, pieces))
 
     @property
     def heading(self) -> str:
@@ -288,6 +335,18 @@ def join_html(blocks: Sequence[Block]) -> str:
         pieces = [piece.inner_html for piece in run]
         body += listed(pieces) if is_text else "".join(pieces)
     return body
+
+
+def join_markdown(blocks: Sequence[Block]) -> str:
+    """Return blocks as Markdown; lines of text that follow each other are a list."""
+    paragraphs = []
+    for is_text, run in groupby(make_pieces(blocks), _is_line):
+        pieces = [piece.markdown for piece in run]
+        if is_text:
+            paragraphs.append("\n".join(prefix_lines("- ", pieces)))
+        else:
+            paragraphs += filter(None, pieces)
+    return "\n\n".join(paragraphs)
 
 
 def _is_line(piece: Piece) -> bool:

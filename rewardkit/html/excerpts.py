@@ -1,4 +1,4 @@
-"""Texts of users and models as a person can read them, in a terminal and on a page.
+"""Texts of users and models as a person can read them, in a terminal and as Markdown.
 
 An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One
 switch hides all texts of users: see `hide_user_texts`.
@@ -6,12 +6,14 @@ switch hides all texts of users: see `hide_user_texts`.
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from html import escape
 
 from rewardkit.reasons import Reason
 
@@ -206,7 +208,7 @@ def one_line(text: object, longest: int = 300) -> str:
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
-# --- lines of a terminal
+# --- lines of a terminal and of Markdown
 
 
 def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
@@ -225,3 +227,16 @@ def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
 def prefix_lines(prefix: str, lines: Sequence[str]) -> list[str]:
     """Return lines behind a prefix, such as blanks."""
     return [prefix + line for line in lines]
+
+
+def escape_markdown(text: object, longest: int = LONGEST_LINE) -> str:
+    """Return text as Markdown that shows it as it is, without markup of its own."""
+    line = escape(one_line(text, longest), quote=False)
+    return re.sub(r"([\\`*_\[\]#+!|~$]|^-)", r"\\\1", line)
+
+
+def fence(text: str) -> str:
+    """Return lines as a block of code that no line of them ends."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"

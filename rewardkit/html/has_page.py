@@ -9,7 +9,7 @@ from typing import Any
 
 
 class HasPage:
-    """A record that shows itself: as HTML in a notebook, as text elsewhere.
+    """A record that shows itself: as HTML or Markdown in a notebook, as text elsewhere.
 
     A record inherits this and composes its `page`; a dataclass needs ``repr=False``.
     """
@@ -27,3 +27,6 @@ class HasPage:
 
     def _repr_html_(self) -> str:
         return str(self.page().html)
+
+    def _repr_markdown_(self) -> str:
+        return str(self.page().markdown)

@@ -1,4 +1,4 @@
-"""A page: what a record says of itself, rendered as HTML and as plain text.
+"""A page: what a record says of itself, rendered as HTML, Markdown and plain text.
 
 A page is a title and blocks. How a record gets its page stands in README.md.
 """
@@ -19,12 +19,15 @@ from rewardkit.html.blocks import (
     Quote,
     join_html,
     join_lines,
+    join_markdown,
+    make_pieces,
 )
 from rewardkit.html.excerpts import (
     LONGEST_EXCERPT,
     Span,
     Text,
     UserText,
+    escape_markdown,
     prefix_lines,
     user_texts_are_hidden,
     wrap_line,
@@ -62,6 +65,13 @@ class More(Piece):
         if not self.caption or not body:
             return body
         return folded(self.caption, body, is_open=self.is_open)
+
+    @property
+    def markdown(self) -> str:
+        body = join_markdown(self.blocks)
+        if not self.caption or not body:
+            return body
+        return f"**{escape_markdown(self.caption)}**\n\n{body}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +112,13 @@ class Page(HasPage, Piece):
     def body(self) -> str:
         """Return what stands below its title as escaped HTML."""
         return join_html(self.blocks)
+
+    @property
+    def markdown(self) -> str:
+        head = f"**{escape_markdown(self.title)}**"
+        if str(self.summary):
+            head += f": {escape_markdown(self.summary)}"
+        return f"{head}\n\n{join_markdown(self.blocks)}"
 
 
 # --- findings on a page
@@ -158,6 +175,17 @@ class Point(Piece):
         first = html_of(join_html(self.examples[:1]))
         others = html_of(join_html([*self.examples[1:], *self.details]))
         return part("parts", "point", texts, first, others)
+
+    @property
+    def markdown(self) -> str:
+        head = f"**{self.mark}** `{self.code}`: {escape_markdown(self.sentence)}"
+        if str(self.reason):
+            head += f" {escape_markdown(self.reason)}"
+        paragraphs = [head, *(example.markdown for example in self.examples)]
+        if str(self.advice):
+            paragraphs.append(f"**Fix:** {escape_markdown(self.advice)}")
+        paragraphs += [piece.markdown for piece in make_pieces(self.details)]
+        return "\n\n".join(paragraphs)
 
 
 def explain_columns(meanings: Mapping[str, str]) -> More:
