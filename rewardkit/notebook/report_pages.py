@@ -21,7 +21,7 @@ from rewardkit.notebook.scorecard import Scorecard, Short
 from rewardkit.notebook.tiles import (
     CASES,
     CONTRACT,
-    EXPLOITS,
+    HOLES,
     SELECTS,
     SIGNAL,
     Tile,
@@ -194,7 +194,7 @@ def themed(svg: str) -> str:
     return f'<div class="rewardkit rk-figure" tabindex="0">{svg}</div>'
 
 
-QUESTIONS = (CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS)
+QUESTIONS = (CASES, SIGNAL, HOLES, CONTRACT, SELECTS)
 
 
 @dataclass(frozen=True, eq=False)

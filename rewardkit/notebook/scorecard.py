@@ -19,7 +19,7 @@ from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Point, point_of
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
-from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
+from rewardkit.notebook.tiles import BROKEN, HOLES, SIGNAL, Tile
 from rewardkit.plain import PlainRecord
 from rewardkit.probes.points import quote_examples
 from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
@@ -64,7 +64,7 @@ class Scorecard:
         if self.failed or "high" in grades:
             return "high"
         unknown = {tile.question for tile in self.tiles if tile.is_unknown}
-        if "warn" in grades or unknown & {SIGNAL, EXPLOITS}:
+        if "warn" in grades or unknown & {SIGNAL, HOLES}:
             return "warn"
         return "good"
 
@@ -187,7 +187,7 @@ def _sum_up_checks(
 ) -> Short:
     summaries = (
         tiles.cases_tile(checked, mutants),
-        tiles.exploits_tile(probed),
+        tiles.holes_tile(probed),
         tiles.contract_tile(probed),
     )
     points = [_alarm_point(alarm, probed) for alarm in probed.alarms]

@@ -35,7 +35,7 @@ SHORTCUTS = (
 NOTICED = 0.5
 """Share of mutants that the cases should notice. Our choice."""
 BROKEN = "broken contract"
-CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
+CASES, SIGNAL, HOLES = "Right on cases", "Learnable signal", "Holes and losses"
 CONTRACT, SELECTS = "Contract", "Selects for"
 
 
@@ -105,19 +105,19 @@ def cases_tile(
     return tile if total else replace(tile, grade="info")
 
 
-def exploits_tile(result: ProbeResult) -> Tile:
-    """Say what a policy could exploit."""
+def holes_tile(result: ProbeResult) -> Tile:
+    """Say how many wrong answers are paid and right ones are not."""
     holes = [alarm for alarm in result.alarms if kind_of_alarm(alarm) != BROKEN]
     figure = f"{len(holes)} found"
     probes = f"in {result.effort}"
     if holes:
         grade = holes[0].severity
         reason = count_alarms(holes)
-        return Tile(EXPLOITS, grade, figure, _count_codes(holes), reason)
+        return Tile(HOLES, grade, figure, _count_codes(holes), reason)
     nothing = _why_undecided(result)
     if nothing:
-        return unknown(EXPLOITS, probes, f"the probes say nothing, as {nothing}")
-    return Tile(EXPLOITS, "good", figure, probes)
+        return unknown(HOLES, probes, f"the probes say nothing, as {nothing}")
+    return Tile(HOLES, "good", figure, probes)
 
 
 def contract_tile(result: ProbeResult) -> Tile:

@@ -24,7 +24,7 @@ from rewardkit.notebook.report_pages import (
     summary_markdown,
 )
 from rewardkit.notebook.scorecard import MIME, Short, summarize
-from rewardkit.notebook.tiles import Tile, contract_tile, exploits_tile
+from rewardkit.notebook.tiles import Tile, contract_tile, holes_tile
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.reasons import Reason, ReasonCode
 
@@ -105,9 +105,9 @@ def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_t
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
-    exploits, contract = exploits_tile(good), contract_tile(good)
+    holes, contract = holes_tile(good), contract_tile(good)
     assert "only rewardkit's own code" in contract.words and contract.figure == "kept"
-    assert (exploits.grade, exploits.figure) == ("good", "0 found")
+    assert (holes.grade, holes.figure) == ("good", "0 found")
 
 
 @pytest.mark.parametrize(
@@ -298,11 +298,9 @@ def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
     )
     assert missed.misses
     short = summarize(rk.probe(reward, rollouts, timeout=None), missed, None)
-    exploits, contract = short.tiles[1:]
-    assert (exploits.grade, contract.grade) == ("info", "high")
-    assert (
-        exploits.reason == "the probes say nothing, as it judged none of what was tried"
-    )
+    holes, contract = short.tiles[1:]
+    assert (holes.grade, contract.grade) == ("info", "high")
+    assert holes.reason == "the probes say nothing, as it judged none of what was tried"
     assert short.next.startswith("Mend it.")
 
 
@@ -325,8 +323,8 @@ def size(completion):
 
 
 def checked(grade="good", reason="", points=()):
-    """What a notebook of checks came to, with exploits of this grade."""
-    exploits = Tile("Exploits", grade, "some", "in 70 probes", reason)
+    """What a notebook of checks came to, with holes of this grade."""
+    holes = Tile("Holes and losses", grade, "some", "in 70 probes", reason)
     cases = Tile(
         "Right on cases",
         "info",
@@ -336,7 +334,7 @@ def checked(grade="good", reason="", points=()):
     )
     return Short(
         "a line",
-        (cases, exploits, Tile("Contract", "good", "kept", "")),
+        (cases, holes, Tile("Contract", "good", "kept", "")),
         "do it",
         tuple(points),
     )

@@ -51,7 +51,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     assert [*good] == [
         "Right on cases",
         "Learnable signal",
-        "Exploits",
+        "Holes and losses",
         "Contract",
         "Selects for",
     ]
@@ -69,7 +69,10 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
         "high",
         "warn",
     ]
-    told = [flawed[name].figure for name in ("Right on cases", "Exploits", "Contract")]
+    told = [
+        flawed[name].figure
+        for name in ("Right on cases", "Holes and losses", "Contract")
+    ]
     assert told == ["26 of 88", "1 found", "1 broken"]
     summary = made.summaries[0]
     diagnosis = rk.diagnose(rk.score(summary.reward, summary.rollouts))

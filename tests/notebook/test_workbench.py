@@ -153,7 +153,9 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     before = standing(bench)
     assert before["Learnable signal"].figure == "100 %"
     assert before["Right on cases"].words == "no cases were given"
-    assert before["Exploits"].words == before["Contract"].words == "not probed yet"
+    assert (
+        before["Holes and losses"].words == before["Contract"].words == "not probed yet"
+    )
     assert (
         before["Selects for"].figure != "\u2026"
         and "aria-busy" not in bench._standing.widget.value
@@ -186,16 +188,18 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     probes.wait(120)
     told = standing(workbench)
     assert (
-        told["Contract"].figure == "kept" and told["Exploits"].words == "loses_layout"
+        told["Contract"].figure == "kept"
+        and told["Holes and losses"].words == "loses_layout"
     )
     weigh(panels(workbench)["Compose"], brief=0.1)
     told = standing(workbench)
     assert (
         told["Contract"].words == "of earlier settings"
-        and told["Exploits"].grade == "info"
+        and told["Holes and losses"].grade == "info"
     )
     assert (
-        told["Exploits"].reason == "the probes ran on earlier settings; run them again"
+        told["Holes and losses"].reason
+        == "the probes ran on earlier settings; run them again"
     )
 
 

@@ -254,10 +254,10 @@ class Standing:
     def _probe_tiles(self) -> tuple[Tile, Tile]:
         """Return exploits and contract, marked where the settings have moved since."""
         if self.bench.probed is None:
-            exploits = unknown(tiles.EXPLOITS, NOT_PROBED, "the probes have not run")
+            exploits = unknown(tiles.HOLES, NOT_PROBED, "the probes have not run")
             return exploits, unknown(tiles.CONTRACT, NOT_PROBED)
         result, settings = self.bench.probed
-        exploits = tiles.exploits_tile(result)
+        exploits = tiles.holes_tile(result)
         contract = tiles.contract_tile(result)
         if settings == self.bench.now:
             diagnosis, diagnosed_settings = self.bench.diagnosed or (None, None)
