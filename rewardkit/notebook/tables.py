@@ -20,6 +20,7 @@ from rewardkit.html.pages import Page, explain_columns
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import Case
 from rewardkit.scoring.explain import spans_of
 
 GROUP_SIZES = (2, 4, 8, 16, 32)  # as trainers have them
@@ -113,7 +114,7 @@ def _table_by_part(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 # --- tables and completions as pages
 
 
-def show(table: pd.DataFrame, title: str = "") -> Page:
+def show(table: pd.DataFrame | Sequence[Case], title: str = "") -> Page:
     """Show a table with short numbers, or its completions to be read one by one.
 
     Texts of rollouts are escaped, cut, and hidden in a redacted notebook. What the
@@ -121,7 +122,8 @@ def show(table: pd.DataFrame, title: str = "") -> Page:
 
     Args:
         table: A DataFrame, such as `diagnosis.components` or `diagnosis.highest(8)`;
-            with a column `completion` each row is a completion below its figures.
+            with a column `completion` each row is a completion below its figures. Or
+            cases, which are rows with what each expects.
         title: What it is a table of.
 
     Returns:
@@ -136,7 +138,9 @@ def show(table: pd.DataFrame, title: str = "") -> Page:
         if "completion" in table.columns:
             return Page(title, _quote_completions(table))
         return Page(title, [_table_of_figures(table), *_explain_columns(table)])
-    raise InputError(f"show takes a DataFrame, not {preview(table)}")
+    if isinstance(table, Sequence) and all(isinstance(row, Case) for row in table):
+        return Page(f"{title}: {len(table)}", [_table_of_cases(table)])
+    raise InputError(f"show takes a DataFrame or a list of cases, not {preview(table)}")
 
 
 def _table_of_figures(table: pd.DataFrame) -> Table:
@@ -154,6 +158,16 @@ def _explain_columns(table: pd.DataFrame) -> list[Block]:
         if set(glossary) <= set(table.columns):
             blocks.append(explain_columns(glossary))
     return blocks
+
+
+def _table_of_cases(cases: Sequence[Case]) -> Table:
+    rows = []
+    for case in cases:
+        expected = case.reward.written if case.reward else ""
+        completion = UserText(case.columns.get("completion"))
+        rows.append((case.name, expected, completion, UserText(case.why)))
+    header = ("case", "expects", "completion", "why")
+    return Table("", header, rows, most=MOST_TABLE_ROWS)
 
 
 def _quote_completions(table: pd.DataFrame) -> list[Quote]:

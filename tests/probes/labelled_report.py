@@ -30,7 +30,7 @@ PROCESSES = 2
 ANSWERS = {
     "gaming": "nothing_there shotgun padding judge programs search ignores_truth inverted ignores_completion",
     "near_miss": "near_misses special_values look_alikes wrong_paid containment",
-    "loss": "equivalents right_unpaid prompt_left_out prompt_read other_scale",
+    "loss": "equivalents right_unpaid prompt_left_out prompt_read first_mark_read other_scale",
     "contract": "contract hang",
     "floor": "calibration",
     "signal": "phantom length_bias length_curve column_bias opposed dominant",

@@ -44,6 +44,16 @@ def within_200(completion, ground_truth):
     return strict(completion[-200:], ground_truth)
 
 
+def drafted(truth, place):
+    """Every fourth completion marks a draft first, the first of four is wrong."""
+    draft = "First I think <answer>6</answer>. No. " if place == 1 else ""
+    return f"{draft}<answer>{truth if place else '5'}</answer>", place > 0
+
+
+def of_one_mark(completion, ground_truth):
+    return strict(completion, ground_truth) * (completion.count("<answer>") == 1)
+
+
 WORDS = [
     ("Rotterdam " * 3).strip() if place % 2 else name
     for place, name in enumerate(
@@ -300,6 +310,16 @@ CASES = {
         ],
         code="prompt_read",
         words="with the prompts cut off that their texts begin with, 8 of 8 earned more.",
+    ),
+    "a draft before the answer": Case(
+        first_of_all,
+        rows_of(drafted, NUMBERS),
+        code="first_mark_read",
+        words="10 of 30 logged completions that state the right answer earned nothing; with their "
+        "first and their last mark exchanged, 8 of 8 earned more.",
+    ),
+    "one mark is asked for, and no draft": Case(
+        of_one_mark, rows_of(drafted, NUMBERS), code=""
     ),
     "the truth is read as nothing": Case(
         in_gsm8k,

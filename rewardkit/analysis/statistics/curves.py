@@ -20,6 +20,8 @@ TURNS = 0.1
 """Share of what being right adds by which a curve must turn. Our choice."""
 AT_ITS_TOP = 0.1
 """Share of a curve's height that still counts as its top. Our choice."""
+PEAK_SHARE = 0.5
+"""Share of a curve's height by which both ends lie under a peak. Our choice."""
 FLAT_SHARE = 0.5
 """Share of the lengths at the top from which a curve is a limit, not a slope.
 
@@ -49,6 +51,15 @@ class LengthCurve:
     def rise(self) -> float:
         """Return by how much the longest earn more than the shortest."""
         return float(self.values[-1] - self.values[0])
+
+    @property
+    def outline(self) -> list[int]:
+        """Return the places of its ends, and of a peak between them."""
+        last, top = len(self.values) - 1, int(np.argmax(self.values))
+        drop = self.values[top] - max(self.values[0], self.values[last])
+        if self.height > 0 and drop >= PEAK_SHARE * self.height:
+            return [0, top, last]
+        return [0, last]
 
     @property
     def is_limit(self) -> bool:
@@ -172,8 +183,7 @@ def tell_curve(
         high: Share of `span` from which it is grave.
     """
     kind = kind_of_curve(right, wrong, span)
-    ends = [0, len(right.values) - 1]
-    places, size = ends, right.height
+    places, size = right.outline, right.height
     if kind == "turns":
         places, size = [*right.valley], right.depth
     worth = size / span if span > 0 else math.inf
@@ -183,7 +193,7 @@ def tell_curve(
     words = {
         "kind": kind,
         "figures": right.describe(places, unit),
-        "wrong": "" if wrong is None else wrong.describe(ends, unit),
+        "wrong": "" if wrong is None else wrong.describe(wrong.outline, unit),
         "turn": round_length(right.lengths[places[1]]),
     }
     return CurveStory(kind, places, worth, severity, words)

@@ -128,7 +128,7 @@ def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
     )
 
 
-@rule("prompt_left_out", "prompt_read", "truth_unread")
+@rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report why right and wrong answers earn the same, where that is known."""
     modes = {*observed.calibration.modes.values()}
@@ -289,6 +289,7 @@ OF_SAME_CAUSE = {
     "notation": ("loses_notation",),
     "prompt_left_out": ("right_unpaid", "loses_layout", "strict"),
     "prompt_read": ("right_unpaid", "loses_layout", "strict"),
+    "first_mark_read": ("right_unpaid", "loses_layout", "strict"),
     "truth_unread": ("right_unpaid",),
     "other_scale": ("right_unpaid",),
     "empty_truth_result": ("empty_query",),

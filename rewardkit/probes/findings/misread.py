@@ -1,8 +1,8 @@
 """Rules of rewards that look for what the log writes otherwise: prompts, truths, units.
 
 Right completions of the log that earn nothing are tried once more: with what their
-prompt has opened before them, with the whole prompt, and with their truth in the forms
-that rewards often ask for. What makes them earn more is the cause.
+prompt has opened before them, with the whole prompt, with their marks exchanged, and
+with their truth in the forms that rewards often ask for. What makes them earn more is the cause.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.answers.formats import THINKING
 from rewardkit.answers.stated import NUMBER, find_factor
 from rewardkit.findings import Finding, rule
 from rewardkit.probes.findings.evidence import Observed
@@ -44,7 +45,7 @@ OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
 ANSWER_MARK = re.compile(
     r"\\boxed\{[^{}\n]{0,80}\}|<(\w{1,30})>[^<>\n]{0,80}</\1>|####[^\n]{0,40}"
 )
-"""A mark of an answer in a prompt that says how to answer, or gives an example."""
+"""A mark of an answer: in a completion, or in a prompt that gives an example."""
 TRUTH_FORMS = ("#### {}", r"\boxed{{{}}}", "<answer>{}</answer>")
 """How data sets mark the answer of a truth."""
 
@@ -83,6 +84,10 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
     if prompt and text.startswith(prompt):
         says = "the prompts cut off that their texts begin with"
         yield Rereading("prompt_read", "prefix", says, text.removeprefix(prompt), {})
+    exchanged = _exchange_marks(text)
+    if exchanged != text:
+        says = "their first and their last mark exchanged"
+        yield Rereading("first_mark_read", "exchanged", says, exchanged, {})
     truth = answer.row.get("ground_truth")
     if not isinstance(truth, str | int | float):
         return
@@ -106,7 +111,22 @@ def _without_marks(prompt: Any) -> Any:
     return prompt
 
 
-@rule("prompt_left_out", "prompt_read", "truth_unread")
+def _exchange_marks(completion: str) -> str:
+    """Exchange the first mark of an answer and the last one of its kind.
+
+    A reward that wants one mark only pays neither text.
+    """
+    marks = [mark for mark in ANSWER_MARK.finditer(completion)]
+    marks = [mark for mark in marks if mark[1] not in THINKING]
+    if len(marks) < 2 or marks[0][1] != marks[-1][1]:
+        return completion
+    first, last = marks[0], marks[-1]
+    between = completion[first.end() : last.start()]
+    before, behind = completion[: first.start()], completion[last.end() :]
+    return f"{before}{last[0]}{between}{first[0]}{behind}"
+
+
+@rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what makes right completions that earned nothing earn more."""
     lost: list[LoggedAnswer] = []
