@@ -374,7 +374,7 @@ def steps(*blocks, prompts=2):
 @pytest.mark.parametrize(
     ("rows", "said", "why"),
     [
-        (steps(1, 2, 3, 2, 3), "1 times, first from 3 to 2 at rollout 13", "restarted"),
+        (steps(1, 2, 3, 2, 3), "1 time, first from 3 to 2 at rollout 13", "restarted"),
         (steps(3, 2, 1), "2 times, first from 3 to 2 at rollout 5", "reversed"),
         (steps(1, 2, 3), "", "in order"),
         (sorted(steps(1, 2, 3), key=lambda row: row["prompt"]), "", "by prompt"),

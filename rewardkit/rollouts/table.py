@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.findings import counted
 from rewardkit.html.has_page import HasPage
 from rewardkit.rollouts.columns import LOGGED, Columns
 from rewardkit.rollouts.logs.log import Logged, numeric
@@ -222,9 +223,10 @@ class Rollouts(HasPage):
         if not len(falls) or 2 * len(changes) > len(steps) or is_by_prompt:
             return []
         row = falls[0]
+        place = self.table["rollout_id"].iloc[row + 1]
         return [
-            f"The steps go backwards {len(falls)} times, first from {steps[row]:g} to "
-            f"{steps[row + 1]:g} at rollout {self.table['rollout_id'].iloc[row + 1]}. "
+            f"The steps go backwards {counted(len(falls), 'time')}, first from "
+            f"{steps[row]:g} to {steps[row + 1]:g} at rollout {place}. "
             "Where a run was restarted, a step has rows of two runs: give one alone."
         ]
 

@@ -196,7 +196,7 @@ def _group_codes(
 
 def identifier(name: str) -> str:
     """Return a name that Python, logs and configurations take, and no import has."""
-    text = re.sub(r"[^A-Za-z0-9]", "_", name).strip("_")
+    text = re.sub(r"\W", "_", name).strip("_")
     if not text.isidentifier():
         text = f"reward_{text}".rstrip("_")
     is_used = iskeyword(text) or text in ("rk", "asyncio")

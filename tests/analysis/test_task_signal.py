@@ -176,6 +176,13 @@ def test_a_curve_is_what_it_pays(right, wrong, kind):
     assert kind_of_curve(falls(right), falls(wrong), span) == kind
 
 
+def test_a_peak_is_shown_with_both_ends_and_a_slope_by_its_ends():
+    peak = falls(1 - np.abs(AT - 1000) / 1000)
+    shown = peak.describe(peak.outline, "characters")
+    assert shown == "0.1 at 100 characters, 0.95 at 1,000 and 0 at 2,000"
+    assert falls(AT / 2000 + 0.1 * np.sin(AT)).outline == [0, 8]
+
+
 def test_a_curve_is_fitted_among_alike_rows_only():
     """Classes of longer rows earn more: that is theirs, and not of the length."""
     lengths = DRAW.uniform(100, 2000, 800)

@@ -100,5 +100,7 @@ def test_a_table_has_short_numbers_and_one_without_rows_says_so():
     assert ">mean_reward<" in page and ">0.333<" in page and "columns say" not in page
     assert "<table" not in show(frame[:0], "groups")._repr_html_()
     assert "groups: none" in show(frame[:0], "groups")._repr_html_()
-    with pytest.raises(rk.InputError, match="show takes a DataFrame, not"):
+    with pytest.raises(
+        rk.InputError, match="show takes a DataFrame or a list of cases"
+    ):
         show("groups")

@@ -439,6 +439,20 @@ BAD = [
     ({"leakage": math.nan}, "leakage=nan .* from 0 to 1"),
     ({"timeout": 0}, "timeout=0 .* above 0, or None"),
     ({"label": "correct"}, "the rollouts have no column 'correct'"),
+    (
+        {
+            "rollouts": [
+                {
+                    "ok": True,
+                    "completion": f"<answer>{place}</answer>",
+                    "ground_truth": "2",
+                }
+                for place in range(4)
+            ],
+            "label": "ok",
+        },
+        "the label 'ok' calls all 4 completions right, also 3 that do not state",
+    ),
     ({"reward": strict}, "probe takes a Reward, not <function"),
     (
         {"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]},

@@ -2,7 +2,8 @@
 
 Right completions of the log that earn nothing are tried once more: with what their
 prompt has opened before them, with the whole prompt, with their marks exchanged, and
-with their truth in the forms that rewards often ask for. What makes them earn more is the cause.
+with their truth in the forms that rewards often ask for. What makes them earn more is
+the cause.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from itertools import chain, islice
 
 import numpy as np
 
+from rewardkit.answers import states_truth
 from rewardkit.answers.formats import find_likely_mark
+from rewardkit.errors import RolloutsError
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (
     best_format,
@@ -46,6 +48,11 @@ CALLS_OF_A_RUN = 1500  # calls that all of it takes, about
 SCORING_SHARE = 0.2  # share of the budget for scoring the log
 SHARE_OF_REST = 0.1  # the same for the rows of it that nothing was chosen from
 
+MOST_LABELS_CHECKED = 1000  # completions whose labels are held to their truths
+CONTRADICTED = 0.1
+"""Share of labels that truths contradict from which a label of one value is refused.
+Our choice."""
+
 GIVE_RIGHT_ONES = "give rollouts, or cases (cases=...), with right ones"
 
 
@@ -78,6 +85,7 @@ def calibrate(
     labels: Sequence[bool | None] = ()
     if label is not None:
         labels = read_labels(column_values(rollouts.table[label]), label)
+        _check_labels(labels, rows, label)
     everything = ScoredPart(tries, rows, rollouts.groups, labels)
     parts = everything.split(tries.reward.routed_by or "data_source")
     draw = np.random.default_rng(seed)
@@ -101,6 +109,27 @@ def calibrate(
         {name: item.constant for name, item in calibrated.items() if item.constant},
         dict(zip(ids, labels, strict=False)),
     )
+
+
+def _check_labels(
+    labels: Sequence[bool | None], rows: Sequence[Row], name: str
+) -> None:
+    """Raise RolloutsError for a label that calls right what its truth says is wrong."""
+    count = labels.count(True)
+    if not count or False in labels:
+        return
+    verdicts = (
+        states_truth(str(row.get("completion")), row.get("ground_truth"))
+        for row, label in zip(rows, labels, strict=True)
+        if label
+    )
+    wrong = sum(verdict == 0.0 for verdict in islice(verdicts, MOST_LABELS_CHECKED))
+    if wrong >= CONTRADICTED * min(count, MOST_LABELS_CHECKED):
+        raise RolloutsError(
+            f"the label {name!r} calls all {count:,} completions right, also {wrong:,} "
+            "that do not state their ground truth; leave it out, or name a column that "
+            "tells right from wrong"
+        )
 
 
 def _pool(part: ScoredPart) -> tuple[tuple[Row, RowOutcome], ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rewardkit.findings import counted
 from rewardkit.rollouts.columns import (
     ALL_ALIASES,
     LOGGED,
@@ -153,8 +154,8 @@ def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
     if not lengths:
         return SourceRows.of_rows(placed), []
     warning = (
-        f"{len(lengths)} lists left out that are not as long as {by!r}, so that it is "
-        f"unknown which value is whose ({'; '.join(lengths[:3])})"
+        f"Left out {counted(len(lengths), 'list')} not as long as {by!r}, so that it "
+        f"is unknown which value is whose ({'; '.join(lengths[:3])})"
     )
     return SourceRows.of_rows(placed), [warning]
 
