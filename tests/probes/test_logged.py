@@ -97,6 +97,10 @@ def parity(truth):
     return "odd" if int(truth) % 2 else "even"
 
 
+def of_even_ones(completion, ground_truth, level):
+    return level == "even" and strict(completion, ground_truth)
+
+
 @dataclass(frozen=True)
 class Case:
     """A reward and a log: which `code` is an alarm, by which `trait`, with what in its sentence."""
@@ -254,6 +258,11 @@ CASES = {
         trait="slice",
         words="(odd 15 of 15). All 15 come from odd",
         label="ok",
+    ),
+    "one level of two, in a column that is no source": Case(
+        of_even_ones,
+        rows_of(padded, NUMBERS, level=parity),
+        words="15 of 30 logged completions that state the right answer earned nothing, on 5 prompts, with the truths '",
     ),
     "no answer is paid": Case(
         untagged,

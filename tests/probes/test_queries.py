@@ -1,6 +1,7 @@
 """Queries whose rows are compared as a set, and prompts whose own query returns nothing."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 from planted_probes import asked, inside, probed, tags
@@ -9,7 +10,7 @@ ITEMS = [("lamp", 9), ("desk", 40), ("lamp", 12), ("sofa", 90), ("rug", 60)]
 
 
 def run(query):
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         base.execute("create table item (name text, price int)")
         base.executemany("insert into item values (?, ?)", ITEMS)
         try:

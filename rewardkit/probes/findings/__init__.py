@@ -394,12 +394,25 @@ def _rank(finding: Finding) -> tuple[int, bool]:
 def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
     """Merge findings of one code and component in several parts.
 
-    A finding in all `parts` names none.
+    A finding in all `parts` names none. Rows of the log stand for prompts that were
+    tried with the same result: the two are not counted together.
     """
     alike: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
     for finding in findings:
         alike[finding.code, finding.component].append(finding)
-    return [_merge(group, parts) for group in alike.values()]
+    merged = []
+    for group in alike.values():
+        logged = [item for item in group if item.evidence.get("logged")]
+        worst = min((item.severity for item in group), key=SEVERITIES.index)
+        finding = _merge(logged or group, parts)
+        truths = [
+            item.evidence["truths"] for item in group if "truths" in item.evidence
+        ]
+        evidence = dict(finding.evidence)
+        if truths:
+            evidence.setdefault("truths", truths[0])
+        merged.append(replace(finding, severity=worst, evidence=evidence))
+    return merged
 
 
 def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
