@@ -281,15 +281,16 @@ LOG_RULES: tuple[Rule, ...] = (
 )
 """Of what the log itself shows."""
 BY_PLACE = ("loses_layout", "strict", "text_behind", "text_far_behind", "text_before")
+BY_READING = ("right_unpaid", "loses_layout", "strict")
 OF_SAME_CAUSE = {
     "behind": BY_PLACE,
     "window": BY_PLACE,
     "before": BY_PLACE,
     "length": ("loses_layout", "strict"),
     "notation": ("loses_notation",),
-    "prompt_left_out": ("right_unpaid", "loses_layout", "strict"),
-    "prompt_read": ("right_unpaid", "loses_layout", "strict"),
-    "first_mark_read": ("right_unpaid", "loses_layout", "strict"),
+    "prompt_left_out": BY_READING,
+    "prompt_read": BY_READING,
+    "first_mark_read": BY_READING,
     "truth_unread": ("right_unpaid",),
     "other_scale": ("right_unpaid",),
     "empty_truth_result": ("empty_query",),

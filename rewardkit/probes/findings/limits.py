@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-import sysconfig
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,9 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import rewardkit
 from rewardkit.probes.runner import reward_for
 from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.answers import LIBRARY_PREFIXES
 from rewardkit.strategies.strategy import Row
 
 LEAST_LIMIT = 5.0
@@ -56,7 +55,7 @@ def find_limit(reward: Reward, rows: Sequence[Row]) -> Limit | None:
 
     def trace(frame: FrameType, event: str, result: Any) -> Any:
         path = frame.f_code.co_filename
-        if not _is_users(path):
+        if path.startswith(LIBRARY_PREFIXES):
             return None
         if event == "call":
             frame.f_trace_lines = _has_comparison(frame.f_code)
@@ -99,13 +98,6 @@ def _first_unreached(
                 place = f"Line {item.lineno} of {Path(path).name}"
                 return Limit(ast.unparse(item), place, limits[0], max(scores))
     return None
-
-
-@cache
-def _is_users(path: str) -> bool:
-    """Return whether a file is neither Python's, nor a library's, nor rewardkit's."""
-    folders = [*sysconfig.get_paths().values(), str(Path(rewardkit.__file__).parent)]
-    return not path.startswith(("<frozen", *folders))
 
 
 @cache

@@ -117,8 +117,8 @@ def _exchange_marks(completion: str) -> str:
 
     A reward that wants one mark only pays neither text.
     """
-    marks = [mark for mark in ANSWER_MARK.finditer(completion)]
-    marks = [mark for mark in marks if mark[1] not in THINKING]
+    every = ANSWER_MARK.finditer(completion)
+    marks = [mark for mark in every if mark[1] not in THINKING]
     if len(marks) < 2 or marks[0][1] != marks[-1][1]:
         return completion
     first, last = marks[0], marks[-1]
