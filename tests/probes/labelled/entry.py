@@ -1,7 +1,7 @@
 """Entry: a reward, its log, and what a checker should say of the two."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,7 +30,8 @@ class Fault:
     completion that proves the fault, with places for what a task holds and for `filler` of 400 characters
     (without it, tasks hold theirs): on average it earns at least the share `earns` of full marks. Where the
     fault is a loss it is a right completion, and earns at most that share. `missed` says why
-    the probes do not find it, where they do not.
+    the probes do not find it, where they do not. `codes` are the findings of `findings.toml` that are a right
+    name for the fault, where the label is as strict as that; none of the others is.
     """
 
     questions: list[str]
@@ -39,6 +40,7 @@ class Fault:
     earns: float = 1.0
     component: str = ""
     missed: str = ""
+    codes: list[str] = field(default_factory=list)
 
     @property
     def loses(self) -> bool:
