@@ -23,7 +23,8 @@ from .entry import QUESTIONS, Entry, Fault, entries
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
 TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures evidence"
-MEASURED_ON = "held_back_numbers held_back_programs held_back_evidence held_back_autumn_answers held_back_autumn_checks"
+TUNED_ON += " numbers programs everyday"
+MEASURED_ON = "held_back_autumn_answers held_back_autumn_checks"
 COLLECTION, HELD_BACK = (
     tuple(entry for subject in subjects.split() for entry in entries(subject))
     for subjects in (TUNED_ON, MEASURED_ON)

@@ -1,4 +1,4 @@
-"""Held-back rewards whose faults the log shows: lost answers, prompts that are read, lengths, judges, queries."""
+"""Rewards whose faults the log shows: lost answers, prompts that are read, lengths, judges, queries."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Held-back rewards in verl's form: compute_score(data_source, solution_str, ground_truth, extra_info)."""
+"""Rewards in verl's form over numbers: compute_score(data_source, solution_str, ground_truth, extra_info)."""
 
 import math
 import random

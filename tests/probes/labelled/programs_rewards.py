@@ -1,4 +1,4 @@
-"""Held-back rewards as people write them for themselves: functions of columns."""
+"""Rewards over programs and graphs as people write them for themselves: functions of columns."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Held-back rewards in TRL's form: functions of completions and columns, alone and as lists."""
+"""Rewards in TRL's form over slopes and guessed words: functions of completions and columns."""
 
 import re
 from fractions import Fraction
