@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SEVERITIES = ("high", "warn", "info")
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
 """Shapes tell severities apart without colour."""
+HIGH_RISK, WARN_RISK = 0.4, 0.12
+"""Risks (share of the ceiling x share of the prompts x ease) of these severities."""
 
 NAMED = 3
 """How many components a sentence names."""
@@ -51,6 +53,13 @@ def read_codes() -> dict[str, dict[str, dict[str, Any]]]:
 
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
+
+
+def severity_of(risk: float) -> str:
+    """Return the severity of a risk."""
+    if risk >= HIGH_RISK:
+        return "high"
+    return "warn" if risk >= WARN_RISK else "info"
 
 
 @dataclass(frozen=True)
@@ -181,14 +190,17 @@ class Finding:
         """Say what to do about it, or what would decide where the numbers do not."""
         if self.family:
             return self._advice_of_probe
-        return self._inconclusive or self._render("do")
+        trait = self.evidence.get("trait")
+        return self._inconclusive or self._render(f"do_for_{trait}", "do")
 
     def _text(self, *columns: str) -> str:
         """Return the text of the table in the first of these columns that has one.
 
-        Of its code, else of its family, else of its kind; "" where there is none.
+        Of its code, else of its family, else of its kind; "" where there is none. An
+        empty row of a diagnosis is said in the words of probes.
         """
-        places = [("diagnosis", self.code)]
+        is_empty = not read_codes()["diagnosis"].get(self.code, True)
+        places = [("probe" if is_empty else "diagnosis", self.code)]
         if self.family:
             kind = str(self.evidence.get("kind"))
             places = [("probe", self.code), ("family", self.family), ("kind", kind)]
@@ -199,8 +211,8 @@ class Finding:
                     return str(row[column])
         return ""
 
-    def _render(self, column: str) -> str:
-        return _template(self._text(column)).render(self._variables())
+    def _render(self, *columns: str) -> str:
+        return _template(self._text(*columns)).render(self._variables())
 
     def _variables(self) -> dict[str, Any]:
         """Return what templates may name: the evidence, and phrases made of it."""

@@ -43,6 +43,7 @@ def table(names, rows):
 def own_rows(section):
     found = reporters(section)
     for code, row in read_codes()[section].items():
+        row = row or read_codes()["probe"][code]
         if code in found and "says" in row:
             grave = row.get("severity", "by its risk")
             words = plain(row["says"]), plain(row.get("do", ""))

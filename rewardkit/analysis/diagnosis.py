@@ -15,6 +15,7 @@ from rewardkit.analysis.findings import (
     components,
     groups,
     length,
+    logged,
     phantom,
     scored,
     shortcuts,
@@ -62,6 +63,7 @@ SCORED_RULES: tuple[Rule, ...] = (
     scored.without_reward,
     scored.log_mismatch,
     scored.unread_keys,
+    logged.logged,
     scored.parts_of_total,
 )
 """Of all scored rows."""
@@ -323,7 +325,7 @@ def diagnose(
     for view, parts in zip(views, pieces, strict=True):
         of_view = [finding for finding in findings if finding.part == view.part]
         findings += find_news(parts, of_view, look_at_slice)
-    findings.sort(key=_rank)
+    findings = sorted(logged.merge_causes(findings), key=_rank)
     notes: list[str] = []
     for whole in wholes if by is not None else ():
         notes += explain_slices(finite, whole, names)

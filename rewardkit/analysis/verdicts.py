@@ -11,7 +11,7 @@ import pandas as pd
 
 from rewardkit.analysis.context import Context
 from rewardkit.analysis.statistics import Codes, Floats, Mask
-from rewardkit.answers import states_truth
+from rewardkit.answers.stated import states_truth
 from rewardkit.rollouts.values import column_values
 
 VERDICT_NAME = re.compile(
@@ -20,7 +20,7 @@ VERDICT_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of recorded scores, and of columns, that say which completions are right."""
-MOST_READ_ROWS = 4_000
+MOST_READ_ROWS = 2_000
 """Rows whose answers are read, of whole groups. Our choice: it takes a second."""
 LEAST_JUDGED = 0.8
 """Share of the rows read that need a verdict. Our choice."""
@@ -74,7 +74,7 @@ def find_verdicts(
         levels = _levels(values) if VERDICT_NAME.fullmatch(name) else values[:0]
         if len(levels) == 2:
             return Verdicts(name, values, float(levels[0]))
-    return read_answers(context.table, groups)
+    return judge_by_answers(context.table, groups)
 
 
 def _levels(values: Floats) -> Floats:
@@ -89,23 +89,33 @@ def rows_to_read(groups: Codes, most: int = MOST_READ_ROWS) -> Mask:
 
 def read_answers(
     table: pd.DataFrame, groups: Codes, most: int = MOST_READ_ROWS
-) -> Verdicts | None:
-    """Compare stated answers with truths; None where most cannot be read.
+) -> tuple[Floats, Mask]:
+    """Compare stated answers with truths.
 
     Args:
-        table: the rollouts, with a `ground_truth`.
+        table: the rollouts.
         groups: of the rows, (rows,).
         most: rows that are read, of whole groups.
+
+    Returns:
+        1 for the rows that state their truth, 0 for those that state another answer,
+        NaN where that cannot be told, (rows,); and which rows were read.
     """
+    scores, is_read = np.full(len(table), np.nan), rows_to_read(groups, most)
     if "ground_truth" not in table:
-        return None
-    scores = np.full(len(table), np.nan)
-    places = np.flatnonzero(rows_to_read(groups, most))
-    rows = table.iloc[places]
-    completions, truths = map(column_values, (rows["completion"], rows["ground_truth"]))
-    for place, completion, truth in zip(places, completions, truths, strict=True):
-        scores[place] = states_truth(completion, truth)
+        return scores, np.zeros_like(is_read)
+    rows = table[is_read]
+    columns = map(column_values, (rows["completion"], rows["ground_truth"]))
+    scores[is_read] = list(map(states_truth, *columns))
+    return scores, is_read
+
+
+def judge_by_answers(
+    table: pd.DataFrame, groups: Codes, most: int = MOST_READ_ROWS
+) -> Verdicts | None:
+    """Return what stated answers say; None where most cannot be read, or all agree."""
+    scores, is_read = read_answers(table, groups, most)
     judged = ~np.isnan(scores)
-    if judged.sum() < LEAST_JUDGED * len(places) or len(_levels(scores)) < 2:
+    if judged.sum() < LEAST_JUDGED * is_read.sum() or len(_levels(scores)) < 2:
         return None
     return Verdicts("", scores, 0.0)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.answers.formats import find_likely_mark
 from rewardkit.answers.kinds import (
     KIND_SHARE,
     OPTION_LETTERS,
@@ -22,16 +20,12 @@ from rewardkit.answers.kinds import (
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.extract.letters import read_choice
-from rewardkit.primitives.texts import is_missing, normal_text
+from rewardkit.primitives.texts import is_missing
 
 STATED_SHARE = 0.05
 """Share of the completions that state lists, or objects, as truths do. Our choice."""
 ANSWER_KEYS = ("answer", "solution", "ground_truth", "gold", "reference")
 """Keys under which an object holds the answer. "target" may be a goal. Our choice."""
-LONGEST_COMPARED_ANSWER = 100
-"""Characters of an answer; a longer one is not compared with a truth. Our choice."""
-ANSWER_END = 4_000
-"""Characters at a completion's end in which its answer is looked for. Our choice."""
 
 Row = Mapping[str, Any]
 
@@ -198,45 +192,3 @@ def _find_reader(truths: Sequence[Any], kind: str) -> Extractor | None:
         if marked >= KIND_SHARE * len(truths):
             return extractor
     return None
-
-
-def states_truth(completion: str, truth: Any) -> float:
-    r"""Return 1.0 where a completion states the truth as its answer, else 0.0.
-
-    NaN where the truth or the answer cannot be read. Numbers, choices and short texts
-    are read.
-
-    >>> states_truth("<answer>12</answer>", "12"), states_truth("#### 3", "12")
-    (1.0, 0.0)
-    >>> states_truth("```python\ndef f(): ...\n```", "def f(): return 1")
-    nan
-    """
-    right = None if isinstance(truth, dict) else read_truth(truth)
-    if right is None or len(right) > LONGEST_COMPARED_ANSWER:
-        return math.nan
-    kind = kind_of(right)
-    if kind not in ("number", "choice", "text"):
-        return math.nan
-    answer, is_marked = _read_answer(completion[-ANSWER_END:])
-    stated = _read_as(kind, answer)
-    if stated is None:
-        # what is no answer in a mark is a wrong one; of options one has to be named
-        return 0.0 if is_marked or kind == "choice" else math.nan
-    return float(stated == _read_as(kind, right))
-
-
-def _read_as(kind: str, text: str) -> Any:
-    """Return the value of an answer of this kind, None where it is none."""
-    if kind == "choice":
-        return read_choice(text, OPTION_LETTERS)
-    if kind == "number":
-        return verify.read_number(text.rstrip("."))
-    return normal_text(text) if len(text) <= LONGEST_COMPARED_ANSWER else None
-
-
-def _read_answer(completion: str) -> tuple[str, bool]:
-    """Return the answer of a completion, and whether a tag, box or #### marks it."""
-    if "####" in completion or r"\boxed" in completion:
-        return (read_truth(completion) or "").strip(), True
-    marked = find_likely_mark(completion)
-    return marked.answer.strip(), marked.format.tag is not None

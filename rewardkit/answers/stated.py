@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ LONGEST_STATED = 2_000
 """Characters of an answer that is compared with a truth. Our choice."""
 STATED_END = 8_000
 """Characters at a completion's end in which its answer is looked for. Our choice."""
+LONGEST_COMPARED = 100
+"""Characters of a truth from which a marked answer may differ. Our choice."""
 LEAST_VERBATIM = 12
 """Characters of a truth that no completion ends with by chance. Our choice."""
 WRONG_BY = Decimal("0.1")
@@ -146,6 +149,38 @@ def answers_truth(
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
     return True if is_equal else None
+
+
+def read_only_truth(truth: Any) -> str | None:
+    """Return the answer of a truth; None where it has none, or several."""
+    is_several = isinstance(truth, dict)
+    if isinstance(truth, list | tuple):
+        is_several = len(truth) != 1
+    return None if is_several else read_truth(truth)
+
+
+def states_truth(completion: str, truth: Any) -> float:
+    r"""Return 1.0 where a completion states the truth as its answer, else 0.0.
+
+    NaN where the truth cannot be read, and where no mark, colon or last number says
+    what the answer is.
+
+    >>> states_truth("<answer>12</answer>", "12"), states_truth("#### 3", "12")
+    (1.0, 0.0)
+    >>> states_truth("```python\ndef f(): ...\n```", "def f(): return 1")
+    nan
+    """
+    right = read_only_truth(truth)
+    if right is None:
+        return math.nan
+    statement = read_statement(completion, truth)
+    if statement.answer and answers_truth(statement.answer, right):
+        return 1.0
+    kind = kind_of(right)
+    if len(right) > LONGEST_COMPARED or kind not in ("number", "choice", "text"):
+        return math.nan
+    is_stated = statement.is_marked or statement.mark in ("colon", "number")
+    return 0.0 if is_stated or kind == "choice" else math.nan
 
 
 def _agree(number: Number, right: Number) -> bool | None:

@@ -30,6 +30,8 @@ SHORTCUTS = (
     "column_bias",
     "truncated_paid",
     "length_curve",
+    "right_unpaid",
+    "wrong_paid",
 )
 """Findings about what is selected, not about whether anything is."""
 NOTICED = 0.5

@@ -148,6 +148,15 @@ def content_text(content: Any) -> str:
     return "\n".join(texts)
 
 
+def prompt_text(prompt: Any) -> str:
+    """Return a prompt as text: of chat messages what the last of them says."""
+    if isinstance(prompt, Sequence) and not isinstance(prompt, str) and prompt:
+        last = prompt[-1]
+        content = last.get("content") if isinstance(last, dict) else last
+        return content if isinstance(content, str) else content_text(content)
+    return "" if prompt is None else str(prompt)
+
+
 def plain_value(value: Any, depth: int = 0) -> Any:
     """Return the value in JSON's own types, keys sorted, 1.0 as 1.
 

@@ -223,9 +223,6 @@ RARE = 0.25
 """Share of the prompts on which a hole may be chance: a guess is sometimes right. Our
 choice."""
 
-HIGH_RISK, WARN_RISK = 0.4, 0.12
-"""Risks (share of the ceiling x share of the prompts x ease) of these severities."""
-
 RewardRange = tuple[float, float]
 """The lowest and the highest of the rewards that a completion should earn."""
 
@@ -434,13 +431,6 @@ def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
     if tally.size > BEATS and ease >= EASE["near"]:
         ease = 1.0  # training leads there by itself
     return fmean(shares) * tally.rate * ease
-
-
-def severity_of(risk: float) -> str:
-    """Return the severity of a risk."""
-    if risk >= HIGH_RISK:
-        return "high"
-    return "warn" if risk >= WARN_RISK else "info"
 
 
 def components_at_fault(

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from rewardkit.answers import Row
 from rewardkit.html.excerpts import one_line
 from rewardkit.primitives import extract
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number
-from rewardkit.probes.subjects.log import in_turn, prompt_text
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.extractions import measure_extractor

@@ -16,9 +16,9 @@ from rewardkit.answers import Row, Truth, find_truth
 from rewardkit.answers.formats import THINKING, find_tags
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import words
 from rewardkit.primitives.verify.structures import json_of
-from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rewards.source import code_of
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values

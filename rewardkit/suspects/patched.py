@@ -22,7 +22,7 @@ from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask
-from rewardkit.analysis.verdicts import read_answers
+from rewardkit.analysis.verdicts import judge_by_answers
 from rewardkit.analysis.view import View
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number
@@ -336,7 +336,7 @@ def judge_rightness(
     is_independent = np.zeros(len(scores), dtype=bool)
     reasons = []
     for view in views:
-        read = read_answers(view.context.table, view.groups, most=len(view))
+        read = judge_by_answers(view.context.table, view.groups, most=len(view))
         verdicts = read or view.verdicts
         if verdicts is None:
             right = _is_above(advantages[view.rows], ROUNDING)

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.answers import states_truth
 from rewardkit.answers.formats import find_marks
 from rewardkit.answers.kinds import (
     common_kind,
@@ -18,6 +17,7 @@ from rewardkit.answers.kinds import (
     read_options,
     read_truth,
 )
+from rewardkit.answers.stated import states_truth
 from rewardkit.strategies.strategy import wrong_answers
 from rewardkit.strategies.values import truth_like
 

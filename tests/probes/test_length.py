@@ -51,6 +51,20 @@ def brief_if_right(completion, ground_truth):
     return right(completion, ground_truth) * (1 - 0.3 * min(len(completion) / 5000, 1))
 
 
+def peak(completion):
+    """At most 0.6, at 900 characters."""
+    return 0.6 * max(0, 1 - abs(len(completion) - 900) / 900)
+
+
+def peaked(completion, ground_truth):
+    """A length that is liked best, of wrong answers too."""
+    return right(completion, ground_truth) + peak(completion)
+
+
+def peaked_if_right(completion, ground_truth):
+    return right(completion, ground_truth) * (1 + peak(completion))
+
+
 def translated():
     """Rows whose answer is all of their completion."""
     rows = []
@@ -74,6 +88,8 @@ BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500)
         (counted_words, "numbers", [], ["longer"]),
         (cosine, "numbers", ["mild"], []),
         (overlong, "numbers", ["mild"], []),
+        (peaked, "numbers", ["pays_wrong"], ["length_curve"]),
+        (peaked_if_right, "numbers", ["mild"], []),
         (brief_if_right, "numbers", ["mild"], []),
         (right, "numbers", [], []),
         (likeness, translated(), [], []),

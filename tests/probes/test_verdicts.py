@@ -8,6 +8,7 @@ import pytest
 from planted_probes import inside, made, number, probed, strict
 
 from rewardkit.answers.formats import Format
+from rewardkit.findings import severity_of
 from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import (
@@ -17,7 +18,6 @@ from rewardkit.probes.trials import (
     find_fall,
     risk_of,
     run_trials,
-    severity_of,
     tally_trials,
     wilson,
 )

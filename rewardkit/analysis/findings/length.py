@@ -19,8 +19,7 @@ from rewardkit.analysis.statistics.curves import (
 from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.answers import ANSWER_END, LONGEST_COMPARED_ANSWER
-from rewardkit.answers.formats import find_likely_mark
+from rewardkit.answers.stated import LONGEST_COMPARED, read_statement
 from rewardkit.findings import Finding, rule
 from rewardkit.primitives.texts import normal_text
 
@@ -141,12 +140,10 @@ def _alike_by_answer(view: View) -> AlikeRows | None:
     places = np.flatnonzero(rows_to_read(view.groups) & ~np.isnan(view.rewards))
     answers = []
     for completion in view.completions[places]:
-        marked = find_likely_mark(str(completion)[-ANSWER_END:])
-        answer = normal_text(marked.answer[: LONGEST_COMPARED_ANSWER + 1])
-        has_mark = (
-            marked.format.name != "bare" and len(answer) <= LONGEST_COMPARED_ANSWER
-        )
-        answers.append(answer if has_mark and answer else None)
+        statement = read_statement(str(completion))
+        has_mark = len(statement.answer) <= LONGEST_COMPARED
+        has_mark &= statement.mark != "whole"
+        answers.append(normal_text(statement.answer) or None if has_mark else None)
     stated, _ = pd.factorize(pd.Series(answers, dtype=object))
     classes = np.full(len(view), -1)
     has_answer = stated >= 0

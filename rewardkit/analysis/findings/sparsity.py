@@ -16,16 +16,12 @@ from rewardkit.analysis.statistics import (
     each,
     group_stats,
 )
-from rewardkit.analysis.verdicts import rows_to_read
+from rewardkit.analysis.verdicts import read_answers
 from rewardkit.analysis.view import View
-from rewardkit.answers import states_truth
 from rewardkit.findings import Finding, rule
-from rewardkit.rollouts.values import column_values
 
 FIRST_ROWS = 1 << 16
 """Rows that are looked at before all are."""
-SHORTEST_TRUTH = 12
-"""Characters of a truth that no completion has by chance. Our choice."""
 
 
 @rule(
@@ -251,7 +247,9 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
     if name == view.primary:
         severity = "high"
         if value != high:
-            evidence = _count_right(view)
+            verdicts, is_read = read_answers(view.context.table, view.groups)
+            right = int((verdicts == 1).sum())
+            evidence = {"right": right, "rows_read": int(is_read.sum())}
     return constant(
         view,
         name,
@@ -265,21 +263,6 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
         cost=view.declared_weights[name],
         **evidence,
     )
-
-
-def _count_right(view: View) -> dict[str, int]:
-    """Count the rows that state their truth, as an answer or word for word."""
-    table = view.context.table
-    if "ground_truth" not in table:
-        return {}
-    rows = table[rows_to_read(view.groups)]
-    completions, truths = map(column_values, (rows["completion"], rows["ground_truth"]))
-    right = 0
-    for completion, truth in zip(completions, truths, strict=True):
-        is_long = isinstance(truth, str) and len(truth) >= SHORTEST_TRUTH
-        is_verbatim = is_long and truth in completion
-        right += is_verbatim or states_truth(completion, truth) == 1
-    return {"right": right, "rows_read": len(rows)}
 
 
 def _varies_by_its_gate(view: View, name: str) -> bool:

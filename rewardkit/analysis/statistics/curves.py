@@ -49,8 +49,8 @@ class LengthCurve:
 
     @property
     def rise(self) -> float:
-        """Return by how much the longest earn more than the shortest."""
-        return float(self.values[-1] - self.values[0])
+        """Return how much more than the shortest the longest earn, or a peak."""
+        return float(self.values[self.outline[1]] - self.values[0])
 
     @property
     def outline(self) -> list[int]:
@@ -123,7 +123,7 @@ def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) ->
 
     A dip turns. Length outweighs being right where wrong answers of one length earn
     more than right ones of another. A limit that few completions reach, a slope that
-    only right answers see, and one peak are mild.
+    or a peak that only right answers see are mild.
 
     Args:
         right: of right answers, or of answers that are equal.
@@ -195,6 +195,7 @@ def tell_curve(
         "figures": right.describe(places, unit),
         "wrong": "" if wrong is None else wrong.describe(wrong.outline, unit),
         "turn": round_length(right.lengths[places[1]]),
+        "peaks": kind != "turns" and len(places) > 2,
     }
     return CurveStory(kind, places, worth, severity, words)
 

@@ -14,7 +14,15 @@ from itertools import chain, islice, zip_longest
 from statistics import fmean
 from typing import Any
 
-from rewardkit.findings import SEVERITIES, Example, Finding, Rule, rule, run_rules
+from rewardkit.findings import (
+    HIGH_RISK,
+    SEVERITIES,
+    Example,
+    Finding,
+    Rule,
+    rule,
+    run_rules,
+)
 from rewardkit.probes.findings import (
     causes,
     floor,
@@ -33,7 +41,7 @@ from rewardkit.probes.findings.evidence import (
 from rewardkit.probes.findings.limits import find_limit
 from rewardkit.probes.runner import RowOutcome, are_equal, runs_users_code
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.trials import HIGH_RISK, WILD, ProbeTrial, wilson
+from rewardkit.probes.trials import WILD, ProbeTrial, wilson
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.strategy import Row
 
@@ -332,8 +340,13 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
         in_part = run_rules(PART_RULES, observed.of(part), thresholds=limits)
         codes = {finding.code for finding in alarms_among(in_part)}
         pays_anything = {*causes.PAYS_ANYTHING, causes.CONTAINMENT}
-        if not codes.isdisjoint(pays_anything):  # the same cause
-            in_part = [item for item in in_part if item.code != "flat_credit"]
+        same_cause: set[str] = set()
+        if not codes.isdisjoint(pays_anything):
+            same_cause.add("flat_credit")
+        if any(item.evidence.get("peaks") for item in alarms_among(in_part)):
+            same_cause |= {item.code for item in in_part if item.family == "padding"}
+            same_cause.remove("length_curve")
+        in_part = [item for item in in_part if item.code not in same_cause]
         for finding in alarms_among(of_log):
             told = OF_SAME_CAUSE.get(finding.evidence.get("trait", finding.code), ())
             told = (finding.code, *told)

@@ -9,17 +9,16 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import REASONING
-from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule
+from rewardkit.answers.misjudged import LEAST_ROWS, LEAST_SHARE
+from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule, severity_of
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.findings.evidence import Observed, alarms_among
-from rewardkit.probes.findings.logged import LEAST_ROWS, LEAST_SHARE
 from rewardkit.probes.trials import (
     LAYOUT_LOST,
     RIGHT_LOST,
     Tally,
     paid_from,
     risk_of,
-    severity_of,
 )
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.notations import LAYOUT, NOTATION

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from rewardkit.answers.kinds import read_truth
-from rewardkit.findings import Example, Finding, read_codes
+from rewardkit.answers.logged import LoggedAnswer, judge_log
+from rewardkit.findings import Example, Finding, read_codes, severity_of
 from rewardkit.probes.runner import Measured, RowOutcome, Tries, reward_for
-from rewardkit.probes.subjects.logged_answers import LoggedAnswer, read_log
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import (
     Fall,
@@ -24,7 +24,6 @@ from rewardkit.probes.trials import (
     components_at_fault,
     expected_rewards,
     find_fall,
-    severity_of,
     wilson,
 )
 from rewardkit.reasons import Reason
@@ -156,8 +155,25 @@ class Observed:
     @cached_property
     def logged(self) -> list[LoggedAnswer]:
         """The judged completions of the log, and which of them are right."""
-        calibration = self.calibration
-        return read_log(self.reward, calibration.pool, calibration.labels)
+        rows = [row for row, _ in self.calibration.pool]
+        earned = [self._earned_by_task(*pair) for pair in self.calibration.pool]
+        labels = self.calibration.labels
+        return judge_log(
+            rows,
+            earned,
+            routed_by=self.reward.routed_by,
+            labels=[labels.get(row.get("rollout_id")) for row in rows if labels],
+        )
+
+    def _earned_by_task(self, row: Row, outcome: RowOutcome) -> float:
+        """Return what the task earned; NaN where it is gated or was not judged."""
+        reward = reward_for(self.reward, row)
+        if not outcome.is_judged or len(reward.components) == 1:
+            return outcome.reward
+        earned = 0.0
+        for name in reward.task:
+            earned += reward.weights[name] * outcome.scores.get(name, math.nan)
+        return earned
 
     def scale(self, subject: Subject) -> Scale:
         """Return the scale of a subject; of a left out one, that of the first."""

@@ -15,13 +15,13 @@ from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
-from rewardkit.findings import SEVERITIES, Example, Finding, rule
+from rewardkit.findings import SEVERITIES, Example, Finding, rule, severity_of
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.constants import codes_in, helpers, names_in
 from rewardkit.probes.code.verdicts import OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed, alarms_among, row_example
 from rewardkit.probes.runner import score_rows
-from rewardkit.probes.subjects.log import in_turn, prompt_text
-from rewardkit.probes.trials import severity_of
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.fingerprint import user_code
 from rewardkit.strategies.strategy import Row

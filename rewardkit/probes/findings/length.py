@@ -55,6 +55,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report that length moves what the same answer earns, and where it turns.
 
     Of a sum of components only a turn: which of them pays for length other rules say.
+    That padding pays is said of a slope; of a peak it is half of the truth.
     """
     if observed.noise > NOISY or observed.tries.is_over:
         return
@@ -66,7 +67,10 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     first, story = curves[0], stories[0]
     is_told = any(item.family == "padding" for item in alarms_among(findings))
     turns = story.kind == "turns"
-    if not story.kind or (not turns and (is_told or len(observed.components) > 1)):
+    is_of_parts = len(observed.components) > 1 and not turns
+    if not story.kind or is_of_parts:
+        return
+    if is_told and not turns and not story.words["peaks"]:
         return
     yield observed.finding(
         "length_curve",

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.answers.formats import THINKING
+from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
+from rewardkit.answers.misjudged import LEAST_SHARE
 from rewardkit.answers.stated import NUMBER, find_factor
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, rule, severity_of
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.findings.logged import LEAST_SHARE
 from rewardkit.probes.runner import rewards_in
-from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn, prompt_text
-from rewardkit.probes.subjects.logged_answers import UNPAID_TO, LoggedAnswer
-from rewardkit.probes.trials import severity_of
+from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn
 from rewardkit.strategies.strategy import Row
 
 Findings = Sequence[Finding]

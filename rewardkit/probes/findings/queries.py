@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rewardkit.findings import Example, Finding, rule
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.findings.evidence import Observed, row_example
-from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.trials import FULL_MARKS
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row

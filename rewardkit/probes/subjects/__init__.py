@@ -9,8 +9,8 @@ from itertools import chain, islice
 
 import numpy as np
 
-from rewardkit.answers import states_truth
 from rewardkit.answers.formats import find_likely_mark
+from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (

@@ -16,7 +16,7 @@ from rewardkit.analysis.context import truths
 from rewardkit.answers.formats import Format
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
-from rewardkit.primitives.messages import content_text
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal, rewards_in
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
@@ -259,15 +259,6 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
         )
     wrong = min(levels) if len(levels) == 2 else 0
     return [None if pd.isna(label) else bool(label > wrong) for label in labels]
-
-
-def prompt_text(prompt: Any) -> str:
-    """Return a prompt as text: of chat messages what the last of them says."""
-    if isinstance(prompt, Sequence) and not isinstance(prompt, str) and prompt:
-        last = prompt[-1]
-        content = last.get("content") if isinstance(last, dict) else last
-        return content if isinstance(content, str) else content_text(content)
-    return "" if prompt is None else str(prompt)
 
 
 # --- rollouts from cases

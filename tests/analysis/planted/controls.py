@@ -15,6 +15,7 @@ from planted.tables import (
     PROMPTS,
     ROWS,
     SIBLINGS,
+    TRUTHS,
     Made,
     base,
     outcomes,
@@ -256,6 +257,14 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
         )
     ),
     "letters that are paid nothing": of_length(lambda correct, letters: correct * 1.0),
+    "credit that grows with closeness, truths known": table(
+        lambda g, *_: (
+            stated(g, lambda right, letters: np.where(right, 1.0, g.random(ROWS) / 2))
+            | TRUTHS
+        ),
+        drawn=False,
+        ranges={"paid": None},
+    ),
     "unbalanced by design": table(components=LAYOUT),
     "as heavy by design, and varies more": table(
         lambda g, *_: {"effort": (g.random(ROWS) < 0.5) * 1.0},

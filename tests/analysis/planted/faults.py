@@ -14,6 +14,7 @@ from planted.tables import (
     PROMPTS,
     ROWS,
     SIBLINGS,
+    TRUTHS,
     Fault,
     base,
     lengths,
@@ -214,6 +215,22 @@ def cosine(budget):
 def longer_for_all(bonus):
     """So much for 2,000 letters, whatever the answer is."""
     return lambda correct, letters: correct + bonus * letters / 2_000
+
+
+def lost_when_long(g, _, limit):
+    """Right answers behind so many letters earn nothing, and the log has its truths."""
+    return stated(g, lambda right, letters: right * (letters < limit)) | TRUTHS
+
+
+def paid_without_answer(g, _, share):
+    """This share of the wrong completions states nothing, and earns as much as right ones."""
+    made = stated(g, lambda right, letters: right) | TRUTHS
+    bare = (made["paid"] == 0) & some(g, ROWS, share)
+    made["@completion"] = [
+        text.partition("<")[0] if is_bare else text
+        for text, is_bare in zip(made["@completion"], bare, strict=True)
+    ]
+    return made | {"paid": np.where(bare, 0.9, made["paid"])}
 
 
 def longer_in_a_source(g, _, share):
@@ -427,7 +444,13 @@ length_outweighs = table(
     drawn=False,
     ranges={"paid": None},
 )
+answers_lost = table(lost_when_long, drawn=False, ranges={"paid": None})
+silence_paid = table(paid_without_answer, drawn=False, ranges={"paid": None})
 FAULTS: dict[str, Fault] = {
+    # Half of the right answers lose; a fifth.
+    "long right answers lose": Fault(answers_lost, 1_000, 1_600, "right_unpaid"),
+    # All wrong completions that state nothing are paid: half of them; three in ten.
+    "silence is paid": Fault(silence_paid, 0.5, 0.3, "wrong_paid"),
     # Prompts and siblings: a batch; a first look of 48 answers. One value on all of them is no accident.
     "constant component": Fault(
         constant("tidy", 0.7), (100, 8), (12, 4), "constant", "tidy"

@@ -202,6 +202,9 @@ def lengths(rows):
     return np.random.default_rng(rows).integers(20, 201, rows)
 
 
+TRUTHS = {"@ground_truth": ["7"] * ROWS}
+
+
 def stated(generator, pay, longest=2_000):
     """A lone number that `pay(right, letters)` gives, of answers that stand in tags."""
     correct, _ = outcomes(generator, PROMPTS, SIBLINGS, 0.45)

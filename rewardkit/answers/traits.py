@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewardkit.answers.formats import TAG
+from rewardkit.answers.logged import LoggedAnswer
 from rewardkit.answers.stated import describe_notation
-from rewardkit.probes.subjects.logged_answers import LoggedAnswer
 
 IN_COMMON, IN_OTHERS = 0.95, 0.1
 """Share of the rows at fault that a common trait holds, and of the other rows that it

@@ -9,20 +9,18 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from rewardkit.answers.kinds import kind_of, read_truth
+from rewardkit.answers.kinds import kind_of
 from rewardkit.answers.stated import (
     Statement,
     answers_truth,
+    read_only_truth,
     read_statement,
     uses_decimal_comma,
 )
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
-from rewardkit.probes.runner import RowOutcome, reward_for
-from rewardkit.probes.subjects.log import prompt_text
-from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.strategy import Row
 
-PAID_FROM, UNPAID_TO = 0.9, 0.1
+PAID_FROM, UNPAID_TO = 0.8, 0.1
 """Shares of the span of all rewards from which a row is paid, and to which it is not.
 Our choice."""
 
@@ -32,6 +30,8 @@ MARKED_SHARE = 0.5
 OWN_SCALE = 0.5
 """Share of the span of all rewards from which that of a part is a scale of its own. Our
 choice."""
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class LoggedAnswer:
     @property
     def prompt(self) -> tuple[str, str]:
         """Tell prompts apart that differ in their truths alone."""
-        return prompt_text(self.row.get("prompt")), repr(self.row.get("ground_truth"))
+        prompt = self.row.get("prompt", self.row.get("prompt_id"))
+        return prompt_text(prompt), repr(self.row.get("ground_truth"))
 
     @property
     def answer(self) -> str:
@@ -80,7 +81,7 @@ class LoggedAnswer:
 
     @property
     def is_paid(self) -> bool:
-        """Whether the task earned as much as the best of the log."""
+        """Whether the task earned about as much as the best of the log."""
         return self.gain >= PAID_FROM
 
     @property
@@ -96,57 +97,39 @@ class LoggedAnswer:
         return normal_text(self.truth) not in normal_text(self.completion)
 
 
-def read_log(
-    reward: Reward,
-    pool: Sequence[tuple[Row, RowOutcome]],
-    labels: Mapping[Any, bool | None],
+def judge_log(
+    rows: Sequence[Row],
+    earned: Sequence[float],
+    *,
+    routed_by: str | None = None,
+    labels: Sequence[bool | None] = (),
 ) -> list[LoggedAnswer]:
-    """Read the judged rows of a log.
+    """Say of the rows of a log what they state, whether that is right, and its gain.
 
     Args:
-        reward: The reward.
-        pool: Rows of the log with what they got.
-        labels: Rollout id -> whether a trusted label calls the row right; without any
-            a row is right if it states the truth, or what a sibling was paid for.
+        rows: With "completion" and, where known, "prompt" and "ground_truth".
+        earned: What the task earned; rows of NaN, not judged, are left out.
+        routed_by: The column by whose values rewards differ.
+        labels: Whether a trusted label calls the rows right; without any a row is right
+            if it states the truth, or what a sibling was paid for.
     """
     answers: list[LoggedAnswer] = []
-    for row, outcome in pool:
-        earned = _earned_by_task(reward, row, outcome)
-        if not math.isnan(earned):
-            answers.append(_read_row(reward, row, earned))
-    answers = _measure_gains(answers, is_routed=bool(reward.routed_by))
-    if not labels:
-        return _judge_by_siblings(_judge_by_truths(answers))
-    judged: list[LoggedAnswer] = []
-    for answer in answers:
-        is_right = labels.get(answer.row.get("rollout_id"))
-        judged.append(replace(answer, is_right=is_right))
-    return judged
-
-
-def _earned_by_task(reward: Reward, row: Row, outcome: RowOutcome) -> float:
-    """Return what the task earned; NaN where it is gated or was not judged."""
-    reward = reward_for(reward, row)
-    if not outcome.is_judged or len(reward.components) == 1:
-        return outcome.reward
-    earned = 0.0
-    for name in reward.task:
-        earned += reward.weights[name] * outcome.scores.get(name, math.nan)
-    return earned
-
-
-def _read_row(reward: Reward, row: Row, earned: float) -> LoggedAnswer:
-    truth = row.get("ground_truth")
-    is_several = isinstance(truth, dict)
-    if isinstance(truth, list | tuple):
-        is_several = len(truth) != 1
-    return LoggedAnswer(
-        row,
-        str(row.get(reward.routed_by or "data_source") or ""),
-        None if is_several else read_truth(truth),
-        read_statement(str(row.get("completion")), truth),
-        earned,
-    )
+    judged = labels or [None] * len(rows)
+    for row, reward, is_right in zip(rows, earned, judged, strict=True):
+        if math.isnan(reward):
+            continue
+        truth = row.get("ground_truth")
+        answer = LoggedAnswer(
+            row,
+            str(row.get(routed_by or "data_source") or ""),
+            read_only_truth(truth),
+            read_statement(str(row.get("completion")), truth),
+            reward,
+            is_right=is_right,
+        )
+        answers.append(answer)
+    answers = _measure_gains(answers, is_routed=bool(routed_by))
+    return answers if labels else _judge_by_siblings(_judge_by_truths(answers))
 
 
 def _measure_gains(

@@ -1,0 +1,110 @@
+"""What a log itself shows: right completions that earned nothing, others paid."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.answers.logged import LoggedAnswer
+from rewardkit.answers.traits import FORM, Trait, find_trait
+from rewardkit.errors import preview
+from rewardkit.findings import most
+
+LEAST_ROWS = 2  # rows that are a fault; one may be a slip
+LEAST_SHARE = 0.1
+"""The same as a share of the rows that are treated as they should be. Our choice."""
+
+
+@dataclass(frozen=True)
+class Misjudged:
+    """Rows of a log that a reward judges wrongly, among others of their kind.
+
+    `code` is that of the finding, `trait` what the rows have in common. `is_certain`
+    says that a form that may well be asked for is not the reason.
+    """
+
+    code: str
+    at_fault: Sequence[LoggedAnswer]
+    rows: Sequence[LoggedAnswer]
+    trait: Trait | None = None
+    is_certain: bool = True
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """What the sentence of its finding needs."""
+        totals = Counter(answer.part for answer in self.rows)
+        counts = Counter(answer.part for answer in self.at_fault)
+        by_part: list[str] = []
+        if len(totals) > 1:
+            for part, count in counts.most_common():
+                by_part.append(f"{part} {count} of {totals[part]}")
+        return {
+            "gain": 1.0,
+            "prompts": len({answer.prompt for answer in self.at_fault}),
+            "by_part": most(by_part),
+            "logged": True,
+            "trait": self.trait.kind if self.trait else "",
+            "common": self.trait.says if self.trait else "",
+            **self.more,
+        }
+
+
+def find_losses(
+    answers: Sequence[LoggedAnswer], *, by_label: bool = False
+) -> Misjudged | None:
+    """Find completions that are right and earned nothing; None where they are few.
+
+    Args:
+        answers: The rows of a log.
+        by_label: Whether a label says which are right.
+    """
+    right = [answer for answer in answers if answer.is_right]
+    right = [answer for answer in right if not math.isnan(answer.gain)]
+    if not by_label:  # not to accept another form at all is fine
+        paid_marks = {answer.mark for answer in right if not answer.is_unpaid}
+        right = [answer for answer in right if answer.mark in paid_marks]
+    lost = [answer for answer in right if answer.is_unpaid]
+    kept = [answer for answer in right if not answer.is_unpaid]
+    if not kept or not _are_many(lost, kept):
+        return None
+    trait = find_trait(lost, kept, "are paid")
+    is_certain = by_label or (trait is not None and trait.kind != FORM)
+    more = {"by_label": by_label}
+    return Misjudged("right_unpaid", lost, right, trait, is_certain, more)
+
+
+def find_gains(
+    answers: Sequence[LoggedAnswer], *, by_label: bool = False
+) -> Misjudged | None:
+    """Find completions that are paid as right ones, and are not; None for few.
+
+    Args:
+        answers: The rows of a log.
+        by_label: Whether a label says which are right.
+    """
+    if not any(answer.is_right for answer in answers):
+        return None
+    wrong = [answer for answer in answers if answer.is_right is False]
+    paid = [answer for answer in wrong if answer.is_paid]
+    unpaid = [answer for answer in wrong if not answer.is_paid]
+    if not _are_many(paid, unpaid):
+        return None
+    truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
+    trait = None
+    if unpaid and not truths:
+        trait = find_trait(paid, unpaid, "earn less")
+    more = {
+        "by_label": by_label,
+        "silent": sum(answer.states_nothing for answer in paid),
+        "open": len(truths),
+        "truths": most(list(map(preview, truths.values()))),
+    }
+    return Misjudged("wrong_paid", paid, wrong, trait, more=more)
+
+
+def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:
+    return len(at_fault) >= max(LEAST_ROWS, LEAST_SHARE * len(others))
