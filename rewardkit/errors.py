@@ -37,6 +37,10 @@ class NotJudged(Exception):
     """Raised in a component that does not judge a completion; never a score of 0."""
 
 
+class LacksKey(ValueError):
+    """A function returned a dict without a key that those of other rows have."""
+
+
 class Cancelled(Exception):
     """Work that its `progress` callback ended; there is no result."""
 

@@ -29,6 +29,7 @@ class ReasonCode(Enum):
     NOT_A_LIST = "not_a_list"
     NOT_A_DECISION = "not_a_decision"
     CANNOT_SEND = "cannot_send"
+    LACKS_KEY = "lacks_key"
     NOT_JUDGED = "not_judged"
     RETURNED_NONE = "returned_none"
     FIELD_ABSTAINED = "field_abstained"
@@ -65,6 +66,7 @@ REASON_SENTENCES = {
         "returned what cannot be sent from the process that a time limit needs "
         "({words}); return plain values, or score without timeout"
     ),
+    ReasonCode.LACKS_KEY: "{words}",
     ReasonCode.NOT_JUDGED: "{words}",
     ReasonCode.RETURNED_NONE: "returned None{said}",
     ReasonCode.FIELD_ABSTAINED: "",

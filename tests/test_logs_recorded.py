@@ -102,6 +102,16 @@ def test_a_log_with_two_totals_says_which_was_taken_where_they_differ(second, sa
         assert "differ in 1 of 2 rows: took 'reward'" in warnings[0]
 
 
+@pytest.mark.parametrize("score", ["0.0", "good"])
+def test_a_column_of_scores_that_holds_texts_is_named(score):
+    rollouts = rk.load_rollouts([{**PLAIN[0], "reward": score}])
+    assert not rollouts.logged
+    assert any(
+        f"'reward' holds texts, such as '{score}'," in warning
+        for warning in rollouts.warnings
+    )
+
+
 @pytest.mark.parametrize(
     ("labels", "mapped", "why"),
     [

@@ -40,6 +40,7 @@ REDACTED = {
         "([redacted]); return plain values, or score without timeout"
     ),
     ReasonCode.NOT_A_LIST: "returned [redacted], not a list of scores ([redacted])",
+    ReasonCode.LACKS_KEY: "[redacted]",
     ReasonCode.NOT_JUDGED: "[redacted]",
     ReasonCode.RETURNED_NONE: "returned None: [redacted]",
     ReasonCode.GATE_UNDECIDED: "its gate needs 'correct', which is missing",

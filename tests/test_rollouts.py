@@ -402,6 +402,7 @@ TEXT = {"completion": "text"}
         ("nowhere/r.jsonl", {}, "there is no file 'nowhere/r.jsonl'"),
         ("gallery:arithmetics", {}, "no rollouts for 'arithmetics'.*did you mean 'arithmetic'"),
         (OTHER, {}, "no column holds the completions.*text.*completion, response, solution_str"),
+        ([{"step": 1, "loss": 0.3}], {}, r"these are curves, numbers alone \(step, loss\)"),
         (OTHER, {"columns": {"completion": "txet"}}, r"did you mean 'text'\?"),
         (OTHER, {"columns": {"completions": "text"}}, r"did you mean 'completion'\?"),
         (OTHER, {"columns": TEXT, "group": "polcy"}, r"'polcy'.*did you mean 'policy'\?"),

@@ -68,6 +68,7 @@ SCORED_RULES: tuple[Rule, ...] = (
 )
 """Of all scored rows."""
 VIEW_RULES: tuple[Rule, ...] = (
+    components.lost_rows,
     sparsity.shape,
     groups.not_enough,
     groups.cancelling,
@@ -80,7 +81,6 @@ VIEW_RULES: tuple[Rule, ...] = (
     spread.bimodal,
     spread.drift,
     components.of_siblings,
-    components.lost_rows,
     components.gates,
     components.redundant,
     components.dominant,

@@ -72,6 +72,11 @@ class RowOutcome:
         return not math.isnan(self.reward)
 
     @property
+    def is_lost(self) -> bool:
+        """Whether there is no reward because a call failed."""
+        return not self.is_judged and bool(self.failures)
+
+    @property
     def failures(self) -> dict[str, Reason]:
         """Component -> what went wrong, of those with status ``error``."""
         return {

@@ -62,10 +62,8 @@ class ProbeTrial:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a call raised or was late: what it would have earned is unknown."""
-        return any(
-            outcome is not None and outcome.failures for outcome in self.outcomes
-        )
+        """Whether a call raised or was late, so that what it earns is unknown."""
+        return any(outcome is not None and outcome.is_lost for outcome in self.outcomes)
 
 
 def run_trials(

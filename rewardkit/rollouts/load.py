@@ -16,7 +16,7 @@ from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import fill_columns, join_columns
 from rewardkit.rollouts.logs import known_forms, read_log
-from rewardkit.rollouts.logs.log import first
+from rewardkit.rollouts.logs.log import first, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import Place, SourceRows, as_column
 
@@ -120,6 +120,12 @@ def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
         raise RolloutsError(
             "a training set of verl or siiRL has no completions; give the log of a run "
             "as the rollouts and join this set to it with join=..."
+        )
+    if all(map(numeric, columns.values())):
+        names = ", ".join(columns)
+        raise RolloutsError(
+            "no column holds the completions: these are curves, numbers alone "
+            f"({names}); give the log in which the trainer writes completions"
         )
     aliases = ", ".join(ALIASES["completion"])
     raise RolloutsError(

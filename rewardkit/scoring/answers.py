@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import CAUGHT, NotJudged, error_text, preview
+from rewardkit.errors import CAUGHT, LacksKey, NotJudged, error_text, preview
 from rewardkit.reasons import Reason, ReasonCode
 
 
@@ -27,6 +27,8 @@ def reason_of(error: BaseException) -> Reason:
     name = type(error).__name__
     if isinstance(error, NotJudged):
         return Reason(ReasonCode.NOT_JUDGED, words=str(error) or name)
+    if isinstance(error, LacksKey):
+        return Reason(ReasonCode.LACKS_KEY, words=str(error))
     words, place = error_text(error), place_of(error)
     return Reason(ReasonCode.RAISED, words=words, error=name, place=place)
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 from types import NoneType
 from typing import Any, ClassVar
 
-from rewardkit.errors import CAUGHT, RewardError, preview
+from rewardkit.errors import CAUGHT, LacksKey, RewardError, preview
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rewards.load import failed
@@ -195,7 +195,8 @@ class Key(Made):
         """Return the number under the key.
 
         Raises:
-            ValueError: The result has no such key.
+            LacksKey: The result has no such key.
+            ValueError: It is no dict.
             TypeError: It is ``None``, which `none` says is an error.
         """
         score = result
@@ -203,9 +204,10 @@ class Key(Made):
             if self.judged and result.get(self.judged) == 0:
                 return None
             if self.key not in result:
-                raise ValueError(
-                    f"it returned the keys {list(result)}, without {self.key!r}, which "
-                    "other rows have; return the same keys for each completion"
+                keys = preview(list(result))
+                raise LacksKey(
+                    f"returned the keys {keys}, without {self.key!r}, which other rows "
+                    "have"
                 )
             score = result[self.key]
         elif not self.main and result is not None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from planted import FAULTS
 from planted.faults import run
-from planted.tables import GROUPS, PROMPTS, ROWS, SIBLINGS, outcomes, scores_of
+from planted.tables import FAILS, GROUPS, PROMPTS, ROWS, SIBLINGS, outcomes, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis import parts as parts_module
@@ -76,6 +76,11 @@ ONE_CAUSE = {
         {DEAD},
     ),
     "both": ({"grade": TWO_FAULTS}, None, {("clustered", "warn", None), DEAD}),
+    "fails where it would pay less": (
+        {"grade": np.where(task() == 1, 1.0, FAILS)},
+        None,
+        {("errors", "high", "grade")},
+    ),
     "wide as they hold outliers": (
         {"words": outlying()},
         UNSCALED,

@@ -17,6 +17,7 @@ ROLLOUTS = [
     for at, row in enumerate(DATA["numbers"])
 ]
 CALLS = count()
+FIFTHS = count()
 
 
 def of_batch(change):
@@ -49,6 +50,12 @@ def parsing(completion, ground_truth):
 
 def warms_up(completion, ground_truth):
     return strict(completion, ground_truth) * (1 - 1 / (2 + next(CALLS)))
+
+
+def fails_on_each_fifth(completion, ground_truth):
+    if next(FIFTHS) % 5 == 4:
+        raise RuntimeError("no connection")
+    return strict(completion, ground_truth)
 
 
 def noisy(completion, ground_truth):
@@ -88,6 +95,7 @@ BROKEN = {
     "the batch's mean": (made(centred, batch=True, range=None), "depends_on_siblings"),
     "duplicates": (made(novel, batch=True), "depends_on_siblings"),
     "a counter": (made(warms_up), "hidden_state"),
+    "raises now and then": (made(fails_on_each_fifth), "hidden_state, raises"),
     "chance": (made(noisy), "differs_between_calls"),
     "changes what it is given": (made(pops), "changes_arguments"),
     "reads the truth only": (unread, "ignores_completion"),
@@ -97,16 +105,15 @@ BROKEN = {
 
 @pytest.mark.parametrize(("reward", "code"), BROKEN.values(), ids=BROKEN)
 def test_each_break_of_the_contract_is_one_finding(reward, code):
-    in_processes = code in (
-        "hidden_state",
-        "differs_between_calls",
-    )  # which only another one tells apart
+    in_processes = code.startswith(("hidden_state", "differs_between_calls"))
     rollouts = rk.load_rollouts(ROLLOUTS)
-    found = probed(
-        reward, rollouts, only="contract", timeout=5 if in_processes else None
-    ).findings
+    # only another process tells what is random from what is kept between calls
+    timeout = 5 if in_processes else None
+    result = probed(reward, rollouts, only="contract", timeout=timeout)
     severity = "warn" if code == "not_picklable" else "high"
-    assert [(item.code, item.severity) for item in found] == [(code, severity)]
+    found = [(item.code, item.severity) for item in result.findings]
+    assert found == [(name, severity) for name in code.split(", ")]
+    assert "earns nan" not in str(result) and "by up to 0" not in str(result)
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
 
 
@@ -183,6 +190,18 @@ def nan(completions, ground_truth, **kwargs):
 def none(completions, ground_truth, **kwargs):
     return [right(c, t) if "<answer>" in c else None for c, t in zip(completions, ground_truth)]
 
+def keys(data_source, solution_str, ground_truth, extra_info=None):
+    score = right(solution_str, ground_truth)
+    return {"score": score, "acc": score} if score else {"score": score, "read": 0.0}
+
+def other_keys(data_source, solution_str, ground_truth, extra_info=None):
+    score = right(solution_str, ground_truth)
+    return {"score": score} if score else {"points": score}
+
+def same_keys(data_source, solution_str, ground_truth, extra_info=None):
+    score = right(solution_str, ground_truth)
+    return {"score": score, "acc": score}
+
 class Env:
     HIGH = 2.0
     async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
@@ -200,6 +219,9 @@ OF_TRAINERS = [
     ("asks_for_level", None, ""),
     ("nan", "nan_for_none", "TRL takes it for None"),
     ("none", None, ""),  # GRPOTrainer leaves it out
+    ("keys", "keys_differ", "without 'acc', which other rows have"),
+    ("other_keys", "keys_differ", "['points'], without 'score', which other rows have"),
+    ("same_keys", None, ""),
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),
     ("Bounded", None, ""),
 ]

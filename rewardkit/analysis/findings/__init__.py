@@ -107,6 +107,15 @@ def _undecided(
     return {"inconclusive": True, "n_needed": needed if needed > prompts else None}
 
 
+def components_that_fail(findings: Findings) -> set[str | None]:
+    """Return the components that failed on so many rows that the rest says little."""
+    return {
+        finding.component
+        for finding in findings
+        if finding.code == "errors" and finding.severity == "high"
+    }
+
+
 def conclusive(
     findings: Findings, *codes: str, component: str | None = None
 ) -> list[Finding]:

@@ -10,6 +10,7 @@ import numpy as np
 from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
     Findings,
+    components_that_fail,
     conclusive,
     finding,
     share,
@@ -151,6 +152,8 @@ def constant_reward(view: View, findings: Findings) -> Iterator[Finding]:
     """Find a reward that never varies, unless a component or `opposed` explains it."""
     judged = ~np.isnan(view.rewards)
     if judged.sum() < 2 or view.varies or conclusive(findings, "opposed"):
+        return
+    if view.primary in components_that_fail(findings):
         return
     is_reported = any(finding.code == "constant" for finding in findings)
     if len(view.names) == 1 and is_reported:

@@ -188,6 +188,8 @@ def _mismatch(
         return None
     is_severe = len(rows) >= SEVERE_MISMATCH * (~np.isnan(theirs)).sum()
     severity = "high" if is_severe else "warn"
+    if not evidence["rows"]:  # what failed or was not judged is a finding of its own
+        severity = "info"
     evidence["column"] = column
     n, ids = evidence["compared"], scored.ids(rows)
     return Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings import FEWEST_GROUPS, Findings, finding, share
+from rewardkit.analysis.findings import (
+    FEWEST_GROUPS,
+    Findings,
+    components_that_fail,
+    finding,
+    share,
+)
 from rewardkit.analysis.statistics import (
     ZERO_STD,
     Floats,
@@ -48,7 +54,10 @@ def shape(
         "all_penalised": all_penalised,
     }
     shapes = each(lambda name: list(_shape(view, name, limits)), view.names)
-    yield from chain.from_iterable(shapes.values())
+    failing = components_that_fail(findings)
+    for shape_finding in chain.from_iterable(shapes.values()):
+        if shape_finding.code != "constant" or shape_finding.component not in failing:
+            yield shape_finding
 
 
 def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]:

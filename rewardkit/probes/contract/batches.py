@@ -128,18 +128,26 @@ class Batches:
         """Report rows that earn something else now; `rewards` may repeat the rows."""
         count = len(self.rows)
         steps: list[float] = []
+        lost = 0
         examples: list[Example] = []
         for place, reward in enumerate(rewards):
             before = self.first[place % count]
             if not are_same([before], [reward]):
-                steps.append(abs(reward - before))
-                change = f"{reward:.6g}, before {before:.6g}"
+                step = abs(reward - before)
+                if math.isnan(step):
+                    lost += 1
+                else:
+                    steps.append(step)
+                change = f"{_amount(reward)}, before {_amount(before)}"
                 row = self.rows[place % count]
                 examples.append(row_example(row, reward, "contract", change))
-        if not steps:
+        if not examples:
             return []
-        largest = np.nanmax([0.0, *steps])
-        phrase = f"{by}{len(steps)} of {len(rewards)} rows, by up to {largest:.3g}"
+        phrase = f"{by}{len(examples)} of {len(rewards)} rows"
+        if steps:
+            phrase += f", by up to {max(steps):.3g}"
+        if lost:
+            phrase += f", {lost} of which have a reward only one time"
         return [self.report(code, phrase, examples)]
 
     def report_watched(
@@ -178,6 +186,10 @@ def are_same(first: Rewards, second: Rewards) -> bool:
     return len(first) == len(second) and np.allclose(
         first, second, rtol=1e-9, atol=1e-9, equal_nan=True
     )
+
+
+def _amount(reward: float) -> str:
+    return "no reward" if math.isnan(reward) else f"{reward:.6g}"
 
 
 # --- functions that report when they change their arguments

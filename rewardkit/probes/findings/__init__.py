@@ -61,6 +61,7 @@ FAILURE_CODES = {
     ReasonCode.WRONG_LENGTH: "wrong_length",
     ReasonCode.WRONG_TYPE: "wrong_type",
     ReasonCode.NOT_A_LIST: "wrong_type",
+    ReasonCode.LACKS_KEY: "keys_differ",
 }
 """Code of the reason of a failure -> code of the finding; of others "raises"."""
 
@@ -178,7 +179,8 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _has_failures(calibration: Calibration) -> bool:
-    return any(outcome.failures for _, outcome in calibration.pool)
+    """Whether rows of the log lack a reward because a call failed."""
+    return any(outcome.is_lost for _, outcome in calibration.pool)
 
 
 def _first_example(code: str, calibration: Calibration) -> Example:
@@ -196,6 +198,8 @@ def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Find
         if mode in MODE_CODES:
             in_part = replace(observed, part=part)
             yield in_part.finding(MODE_CODES[mode], observed.tries.calls)
+    if _has_failures(observed.calibration):
+        return  # which `failures` reports: they may be what would earn something else
     for part, (reward, count) in observed.calibration.constants.items():
         in_part = replace(observed, part=part)
         yield in_part.finding("constant", count, value=reward)
@@ -221,6 +225,8 @@ def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
     origins: set[tuple[str, str]] = set()
     for (component, code), group in groups.items():
         origin = [*group[0].reason.passed_by, component][0] or component
+        if code == "keys_differ":
+            origin = ""  # each key is missing where there are others
         if (origin, code) in origins:
             continue  # it only passes on what the same field did
         origins.add((origin, code))

@@ -8,13 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from rewardkit.errors import RolloutsError
+from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
 from rewardkit.rollouts.logs.evaluations import INSPECT_LOG, RESULTS, TRACES
 from rewardkit.rollouts.logs.log import (
     Form,
     Logged,
     ParsedLog,
+    first,
     listed,
     numeric,
     take_scores,
@@ -46,6 +47,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         return ParsedLog(rows)  # a scored table: score() says what to do with it
     weights = {}
     beside = []
+    warnings = []
     for name, cells in columns.items():
         is_total = name.removeprefix(LOGGED) in TOTALS
         is_score = is_total or name == "reward_raw" or name.endswith("_reward")
@@ -54,6 +56,11 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         beside.append(name)
         if numeric(cells):
             weights[name] = 0.0
+        elif is_score and isinstance(first(cells), str):
+            warnings.append(
+                f"{name!r} holds texts, such as {preview(first(cells))}, and a score "
+                "is a number: not taken for one"
+            )
     names = [*TOTALS, *(LOGGED + name for name in TOTALS)]
     totals = [name for name in names if name in weights]
     parts = [name for name in weights if name.endswith("_reward")]
@@ -69,7 +76,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         total=(totals or parts)[0] if totals or len(parts) == 1 else None,
         usual=_label_as_truth(columns, keep),
         notes=tuple(notes),
-        warnings=tuple(_differing(columns, totals)),
+        warnings=(*warnings, *_differing(columns, totals)),
     )
 
 
