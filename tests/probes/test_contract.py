@@ -113,7 +113,7 @@ def test_each_break_of_the_contract_is_one_finding(reward, code):
     severity = "warn" if code == "not_picklable" else "high"
     found = [(item.code, item.severity) for item in result.findings]
     assert found == [(name, severity) for name in code.split(", ")]
-    assert "earns nan" not in str(result) and "by up to 0" not in str(result)
+    assert "earns nan" not in str(result) and "by up to 0.\n" not in str(result)
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
 
 

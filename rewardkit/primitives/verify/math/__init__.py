@@ -22,6 +22,7 @@ from rewardkit.primitives.verify.math.latex import (
     normal_latex,
     unit_behind,
 )
+from rewardkit.primitives.verify.math.units import add_amounts
 from rewardkit.primitives.verify.numbers import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
@@ -68,16 +69,16 @@ def math_equal(
       nor in No. Two letters alone are a product (``ab`` is ``ba``), but capitals and
       longer ones a word; in ``2AB`` they commute.
     - Units count where both sides have one: ``5\text{ m}`` is ``500\text{ cm}``, not
-      ``5\text{ cm}``, and things that are counted have to share a word. A unit is words
-      set as text behind a value, or behind its formula or box; bare ones of four
-      letters (``5 apples``) or short known ones (``5 cm``); a dollar or euro sign.
-      Other bare letters are letters: ``5 m`` is 5 times m. With one side bare the
-      other's unit does not count, but ``units="strict"`` asks for one on both (of
-      percent and degrees, too). Number words count: ``5 million`` is 5000000,
-      ``5 dozen`` 60; ``5 or more`` is not 5. Words that say another value are no units
-      (``5 permille``, ``5 grand``, ``5 twice``, ``3 below``); the list of them is ours,
-      and may lack some. ``50\%`` is 50 to one and a half to another: equal to both, but
-      not to ``50\text{ cm}``.
+      ``5\text{ cm}``, ``5 ft 6 in`` (or "5 feet and 6 inches") is ``66 in``, and things
+      that are counted have to share a word. A unit is words set as text behind a value,
+      or behind its formula or box; bare ones of four letters (``5 apples``) or short
+      known ones (``5 cm``); a dollar or euro sign. Other bare letters are letters: ``5
+      m`` is 5 times m. With one side bare the other's unit does not count, but
+      ``units="strict"`` asks for one on both (of percent and degrees, too). Number
+      words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
+      Words that say another value are no units (``5 permille``, ``5 grand``, ``5
+      twice``, ``3 below``); the list of them is ours, and may lack some. ``50\%`` is 50
+      to one and a half to another: equal to both, but not to ``50\text{ cm}``.
     - Several boxes are one answer, a list, where "and", commas or spaces join them;
       where other words of a sentence stand between, or each is a named value
       (``k = 45``), they are read in this way, too.
@@ -170,7 +171,10 @@ def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
         if decimal_comma is None:
             start = spans[0][0] if spans else 0
             has_decimals = not _SAYS_SEVERAL.search(text[max(0, start - 40) : start])
-        readings = [text[slice(*span)] + unit_behind(text, span[1]) for span in spans]
+        readings = []
+        for start, end in spans:
+            first = _first_amount(text, start, end)
+            readings.append(text[first:end] + unit_behind(text, end))
         readings = readings or [text]
         apart = boxes_apart(text)
         if apart:
@@ -182,6 +186,19 @@ def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
             point = f"{number['before']}{whole}.{number['decimals']}{number['behind']}"
             readings.append(point)
     return readings
+
+
+_AMOUNTS_BEFORE = re.compile(r"(?:\d{1,9}\s*[^\W\d_]{1,12}\.?,?\s+(?:and\s+)?){1,4}\Z")
+"""Amounts in larger units before an answer: "2 hours and" before "30 minutes"."""
+
+
+def _first_amount(text: str, start: int, end: int) -> int:
+    """Return where an answer begins, with its amounts in larger units."""
+    shown = max(0, start - 80)
+    before = _AMOUNTS_BEFORE.search(text[shown:start])
+    if before and add_amounts(text[shown + before.start() : end], is_joined=True):
+        return shown + before.start()
+    return start
 
 
 _MEASURED = re.compile(r"\\unit|\\%|\^\\circ")

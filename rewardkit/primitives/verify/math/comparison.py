@@ -21,7 +21,12 @@ from rewardkit.primitives.verify.math.latex import (
     SET_AS_TEXT,
     mark_unit,
 )
-from rewardkit.primitives.verify.math.units import RADIANS, conversion, split_unit
+from rewardkit.primitives.verify.math.units import (
+    RADIANS,
+    add_amounts,
+    conversion,
+    split_unit,
+)
 from rewardkit.primitives.verify.numbers import Number, alike, read_number
 from rewardkit.primitives.verify.structures import between, separators
 
@@ -65,6 +70,7 @@ def compare(
         partial(_compare_values, tolerance=tolerance),
         _compare_options,
         _compare_times,
+        _compare_amounts,
         partial(_compare_lists, is_exact=tolerance == EXACT),
         _compare_named,
         _compare_units,
@@ -109,6 +115,18 @@ def _compare_times(answer: str, truth: str, same: Same) -> Verdict | Undecided:
     if _CLOCK_TIME.fullmatch(answer) and _CLOCK_TIME.fullmatch(truth):
         return answer.zfill(5) == truth.zfill(5)
     return UNDECIDED
+
+
+def _compare_amounts(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+    """Compare amounts whose units "and" or commas part, such as hours and minutes."""
+    pair = (answer, truth)
+    sums = [add_amounts(text, is_joined=True) for text in pair]
+    if not any(sums):
+        return UNDECIDED
+    for text, total in zip(pair, sums, strict=True):
+        if not total and _split_list(text)[1] != [text]:
+            return UNDECIDED
+    return same(sums[0] or answer, sums[1] or truth)
 
 
 def _compare_lists(

@@ -16,7 +16,7 @@ from rewardkit.primitives.extract.mathematics import (
     joined_to_last,
     outermost_boxes,
 )
-from rewardkit.primitives.verify.math.units import read_unit
+from rewardkit.primitives.verify.math.units import add_amounts, read_unit
 from rewardkit.primitives.verify.numbers import PLAIN_SIGNS
 
 DEGREES: Final = r"^\circ"
@@ -51,8 +51,8 @@ _NUMBER_WORDS = {
     **dict.fromkeys(("degree", "deg"), DEGREES),
 }
 _SHORT_UNITS = frozenset(
-    "cm mm km kg ft lb lbs oz mph kph hr hrs min mins sec secs deg day yr cup men way "
-    "per of the th st nd rd".split()
+    "cm mm km kg in ft yd lb lbs oz gal qt tsp mph kph hr hrs min mins sec secs deg "
+    "day yr cup men way per of the th st nd rd".split()
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
 # Words that say another number, or more than one.
@@ -161,7 +161,11 @@ def normal_latex(text: str) -> str:
     while text != before:
         before = text
         text = _PARENTHESES.sub(r"\1{\2}", text)
-    value, unit = mark_unit(re.sub(r"\\exp\s*(?=\{)", "e^", text))
+    text = re.sub(r"\\exp\s*(?=\{)", "e^", text)
+    amount = add_amounts(text)
+    if amount:
+        return amount
+    value, unit = mark_unit(text)
     value = value.strip()
     if _THOUSANDS.fullmatch(value):
         value = re.sub("[, ]", "", value)

@@ -25,6 +25,12 @@ acre = 316160658/78125 m^2
 ha hectare = 10000 m^2
 ~L ~l ~liter ~litre = 1/1000 m^3
 cc = 1/1000000 m^3
+gal gallon = 473176473/125000000000 m^3
+qt quart = 473176473/500000000000 m^3
+pint = 473176473/1000000000000 m^3
+cup = 473176473/2000000000000 m^3
+tbsp tablespoon = 473176473/32000000000000 m^3
+tsp teaspoon = 473176473/96000000000000 m^3
 ~g ~gram = 1/1000 kg^1
 ton tonne = 1000 kg^1
 lb pound = 45359237/100000000 kg^1
@@ -34,8 +40,11 @@ min minute = 60 s^1
 h hr hour = 3600 s^1
 d day = 86400 s^1
 wk week = 604800 s^1
+fortnight = 1209600 s^1
 mo month = 1 month^1
 yr year = 12 month^1
+decade = 120 month^1
+century = 1200 month^1
 ~Hz ~hertz = 1 s^-1
 ~N ~newton = 1 kg^1 m^1 s^-2
 ~J ~joule = 1 kg^1 m^2 s^-2
@@ -54,7 +63,6 @@ rad radian = 1 rad^1
 dollar usd = 1 dollar^1
 cent penny = 1/100 dollar^1
 euro eur = 1 euro^1
-cup = 1 cup^1
 unit = 1 unit^1
 """
 _PREFIXES = {
@@ -185,6 +193,55 @@ def conversion(unit: str, other: str) -> Fraction | None:
     if not (factor or other_factor) and set(parts) & set(other_parts):
         return Fraction(1)
     return None
+
+
+_TEXT = re.compile(rf"{_SET_AS_TEXT}([^{{}}]*)\}}")
+_AMOUNT = re.compile(
+    r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?:\\unit\{(?P<unit>[^{}]*)\})?"
+)
+_GAP = re.compile(r"\.?\s*")
+_JOINED_GAP = re.compile(r"[\s.]*(?:,\s*)?(?:and\s+)?")
+
+
+def add_amounts(text: str, *, is_joined: bool = False) -> str:
+    r"""Write an amount in several units as one of the last; "" where it is none.
+
+    Each unit is smaller than the one before it, and what there is of it less than one
+    of that. The last amount may have decimals, and its unit may be in normal form.
+    `is_joined` is whether "and" and commas may part them, which part a list as well.
+
+    >>> add_amounts("2 h 30 min"), add_amounts("2 h 90 min")
+    ('150\\unit{60|s^1}', '')
+    """
+    text = _TEXT.sub(r" \1 ", text).strip()
+    gap = _JOINED_GAP if is_joined else _GAP
+    sign = "-" if text.startswith("-") else ""
+    end = len(sign)
+    units: list[str] = []
+    total = Fraction(0)
+    while end < len(text):
+        amount = _AMOUNT.match(text, end)
+        if amount is None or total.denominator > 1:
+            return ""
+        unit, end = amount["unit"], amount.end()
+        if unit is None:
+            unit, end = read_unit(text, end)
+        if not unit[:1].isdigit():
+            return ""
+        number = Fraction(amount["number"])
+        if units:
+            ratio = conversion(units[-1], unit)
+            if ratio is None or number >= ratio:
+                return ""
+            number += total * ratio
+        total = number
+        units.append(unit)
+        gap_behind = gap.match(text, end)
+        end = gap_behind.end() if gap_behind else end
+    # letters alone, as in "2 h 5 s", may be a product
+    if len(units) < 2 or not re.search(r"[^\W\d_]{2}", text):
+        return ""
+    return rf"{sign}{total}\unit{{{units[-1]}}}"
 
 
 RADIANS: Final = "1|rad^1"
