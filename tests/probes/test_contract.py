@@ -219,7 +219,7 @@ OF_TRAINERS = [
     ("asks_for_level", None, ""),
     ("nan", "nan_for_none", "TRL takes it for None"),
     ("none", None, ""),  # GRPOTrainer leaves it out
-    ("keys", "keys_differ", "without 'acc', which other rows have"),
+    ("keys", "keys_differ", "without 'read', which other rows have"),
     ("other_keys", "keys_differ", "['points'], without 'score', which other rows have"),
     ("same_keys", None, ""),
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),

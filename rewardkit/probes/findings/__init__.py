@@ -223,7 +223,9 @@ def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
             groups[component, failure.code].append(failure)
     n = len(rows) + observed.calls - len(observed.failed)
     origins: set[tuple[str, str]] = set()
-    for (component, code), group in groups.items():
+    unpaid = {name for name, item in observed.components.items() if not item.weight}
+    for component, code in sorted(groups, key=lambda key: key[0] in unpaid):
+        group = groups[component, code]
         origin = [*group[0].reason.passed_by, component][0] or component
         if code == "keys_differ":
             origin = ""  # each key is missing where there are others
