@@ -22,7 +22,7 @@ from rewardkit.errors import InputError, did_you_mean, names_of
 from rewardkit.findings import Finding, counted, most
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.values import column_values
+from rewardkit.rollouts.values import column_values, extra_names
 from rewardkit.scoring.scores import Scores
 
 SLICED_BY = ("data_source", "task", "policy", "step")
@@ -43,6 +43,7 @@ SLICE_CODES = (
     "truncated_paid",
 )
 """Reported of a slice: no signal, no score, pay for something else. Our choice."""
+EXTRAS_READ = 10_000  # rows in which keys of `extra_info` are looked for: our choice
 MOST_SLICES = 30
 """Values of a column that is sliced unasked. Our choice."""
 MOST_NAMED_VALUES = 500
@@ -187,14 +188,15 @@ def choose_columns(scores: Scores, names: Sequence[str] | None) -> list[str]:
         InputError: a named column is missing, varies inside groups, or has more values
             than `MOST_NAMED_VALUES`.
     """
+    extras = _extra_names(scores)
     if names is None:
-        columns = set(map(str, scores.rollouts.table.columns))
-        columns.discard(scores.reward.routed_by)
-        return usable_columns(scores, [name for name in SLICED_BY if name in columns])
+        columns = {*map(str, scores.rollouts.table.columns)} - {scores.reward.routed_by}
+        names = [name for name in SLICED_BY if name in columns]
+        return usable_columns(scores, [*names, *extras])
     names = names_of(names, "by")
-    scores.rollouts.check_columns(names)
+    scores.rollouts.check_columns([name for name in names if name not in extras])
     for name in names:
-        codes, kinds = _coded(scores.table[name])
+        codes, kinds = _coded(scores.table, name)
         mixed = _mixed(codes, scores.groups)
         if mixed:
             raise InputError(
@@ -216,14 +218,32 @@ def usable_columns(scores: Scores, names: Sequence[str]) -> list[str]:
     """Return the columns with few values, each the same for all siblings."""
     columns = []
     for name in names:
-        codes, kinds = _coded(scores.table[name])
+        codes, kinds = _coded(scores.table, name)
         if len(kinds) <= MOST_SLICES and not _mixed(codes, scores.groups):
             columns.append(name)
     return columns
 
 
-def _coded(column: pd.Series[Any]) -> tuple[Codes, Sequence[Any]]:
-    """Return a code for each row's value, -1 where missing, and the values by code."""
+def _extra_names(scores: Scores) -> list[str]:
+    """List the keys of `extra_info` that are slices, and no columns."""
+    table = scores.rollouts.table
+    if "extra_info" not in table:
+        return []
+    names = extra_names(column_values(table["extra_info"].iloc[:EXTRAS_READ]))
+    return [name for name in names if name not in table]
+
+
+def _coded(table: pd.DataFrame, name: str) -> tuple[Codes, Sequence[Any]]:
+    """Return a code for each row's value, -1 where missing, and the values by code.
+
+    That of a column, else of a key of `extra_info`.
+    """
+    if name in table:
+        column = table[name]
+    else:
+        extras = column_values(table["extra_info"])
+        found = [extra.get(name) if extra else None for extra in extras]
+        column = pd.Series(found, dtype=object)
     if column.dtype == object:
         values = column_values(column)
         for row, value in enumerate(values):
@@ -257,7 +277,7 @@ def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
     """
     prefix = f"{part.label}: " if part.label else ""
     for name in names:
-        codes, kinds = _coded(scores.table[name].iloc[part.rows])
+        codes, kinds = _coded(scores.table.iloc[part.rows], name)
         if len(kinds) < 2:
             continue
         for code, kind in enumerate(kinds):

@@ -275,8 +275,12 @@ def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | No
 
     >>> skeleton("Six by seven.\nIt is 42!", "42").write("41")
     'Six by seven.\nIt is 41!'
+    >>> skeleton("Coins: 5, 2, 1", "5, 2") is None
+    True
     """
     alone = rf"(?<![\w.,]){re.escape(answer)}(?!\w|[.,]\d)"
+    if ", " in answer:  # a part of a longer list is another one
+        alone = rf"(?<!, ){alone}(?!,\s?\w)"
     places = [match.span() for match in re.finditer(alone, completion)]
     if not answer or not places or (len(places) > 1 and not last):
         return None

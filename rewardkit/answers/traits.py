@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rewardkit.answers.formats import TAG
 from rewardkit.answers.logged import LoggedAnswer
 from rewardkit.answers.stated import describe_notation
+from rewardkit.rollouts.values import extra_names
 
 IN_COMMON, IN_OTHERS = 0.95, 0.1
 """Share of the rows at fault that a common trait holds, and of the other rows that it
@@ -53,7 +55,10 @@ def _notation(answer: LoggedAnswer) -> str:
     return describe_notation(answer.answer, answer.truth or "")
 
 
-TRAITS: Sequence[tuple[str, str, Callable[[LoggedAnswer], str | int]]] = (
+TraitColumn = tuple[str, str, Callable[[LoggedAnswer], str | int]]
+"""Kind of a trait, its words, and what is compared."""
+
+TRAITS: Sequence[TraitColumn] = (
     (FORM, "have {}", _form),
     ("notation", "write {}", _notation),
     (
@@ -61,7 +66,8 @@ TRAITS: Sequence[tuple[str, str, Callable[[LoggedAnswer], str | int]]] = (
         "have {} characters behind the answer",
         lambda answer: answer.statement.behind,
     ),
-    ("slice", "come from {}", lambda answer: answer.part),
+)
+TRAITS_OF_LENGTH: Sequence[TraitColumn] = (
     (
         "answer",
         "state an answer of {} characters",
@@ -79,8 +85,20 @@ TRAITS: Sequence[tuple[str, str, Callable[[LoggedAnswer], str | int]]] = (
     ),
     ("length", "have {} characters", lambda answer: len(answer.completion)),
 )
-"""Kind of a trait, its words, and what is compared: of equally good ones the first is
-told. A text is one of a few values, a number a length."""
+"""Of equally good ones the first is told, those of slices before these. A text is one
+of a few values, a number a length."""
+
+
+def _slices(answers: Sequence[LoggedAnswer]) -> Iterator[TraitColumn]:
+    """Yield the data source, and what `extra_info` says in words or yes and no."""
+    yield "slice", "come from {}", lambda answer: answer.part
+    for name in extra_names(answer.row.get("extra_info") for answer in answers):
+        yield "slice", f"have {name} {{}}", partial(_extra, name=name)
+
+
+def _extra(answer: LoggedAnswer, name: str) -> str:
+    extra = answer.row.get("extra_info")
+    return str(extra.get(name, "")) if isinstance(extra, Mapping) else ""
 
 
 def find_trait(
@@ -97,7 +115,8 @@ def find_trait(
     if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_PROMPTS:
         return None
     traits: list[Trait] = []
-    for kind, words, describe in TRAITS:
+    slices = _slices([*at_fault, *others])
+    for kind, words, describe in (*TRAITS, *slices, *TRAITS_OF_LENGTH):
         values = list(map(describe, at_fault))
         values_of_others = list(map(describe, others))
         for suffix, phrase, has, others_have in _split(values, values_of_others):

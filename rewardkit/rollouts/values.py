@@ -46,6 +46,33 @@ def column_values(column: pd.Series[Any]) -> list[Any]:
     return list(map(present, values)) if has_gaps else values
 
 
+MOST_EXTRA_VALUES = 12
+"""Texts under a key of `extra_info` that name slices of a log. Our choice."""
+LONGEST_EXTRA_VALUE = 40  # characters of such a text: our choice
+
+
+def extra_names(extras: Iterable[Any]) -> list[str]:
+    """List the keys of `extra_info` under which few texts, or yes and no, stand.
+
+    >>> rows = [{"level": "hard", "index": 1}, {"level": "easy", "index": 2}, None]
+    >>> extra_names(rows)
+    ['level']
+    """
+    values: dict[str, set[Any]] = {}
+    for extra in extras:
+        if isinstance(extra, Mapping):
+            for name, value in extra.items():
+                values.setdefault(str(name), set()).add(
+                    value if isinstance(value, str | bool) else None
+                )
+    names = []
+    for name, found in values.items():
+        is_short = all(len(str(value)) <= LONGEST_EXTRA_VALUE for value in found)
+        if None not in found and is_short and 1 < len(found) <= MOST_EXTRA_VALUES:
+            names.append(name)
+    return names
+
+
 def present(value: Any) -> Any:
     """Return the value, or None where pandas says missing; arrays become lists."""
     if value is None or value is pd.NA or value is pd.NaT:

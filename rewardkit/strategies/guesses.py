@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rewardkit.answers.kinds import read_options, split_items
+from rewardkit.answers.stated import read_statement
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
@@ -102,6 +103,9 @@ def empty_tags(subject: Subject) -> Iterator[str]:
 
 @strategy("nothing_there", "the prompt repeated", needs="nothing")
 def prompt_echo(subject: Subject) -> Iterator[str]:
+    stated = read_statement(subject.prompt, subject.answer)
+    if stated.is_marked and is_right(stated.answer, subject):
+        return  # where it holds the right answer, copying it is right
     if subject.prompt.strip():
         yield subject.prompt
         if subject.answer is None or subject.kind not in ("json", "code"):
@@ -139,8 +143,9 @@ def copied_from_prompt(subject: Subject) -> Iterator[str]:
 
 
 def _find_parts(subject: Subject) -> Iterator[str]:
-    """Yield the numbers of a prompt; for texts also what is quoted or listed there."""
+    """Yield numbers and calls of a prompt; for texts also what is quoted or listed."""
     prompt = subject.prompt
+    yield from re.findall(r"\b[A-Za-z_]\w*\([^()\n]{1,80}\)", prompt)[:MOST_COPIED]
     if subject.kind in ("number", "mathematics", "text", "list"):
         numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)", prompt)
         last_first = dict.fromkeys([*numbers[-1:], *numbers])

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import wraps
 
-from rewardkit.answers.kinds import PROSE_WORDS
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
+NAME_WORDS = 3
+"""Words of a text of which each counts; a sentence may begin with any. Our choice."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -76,6 +77,13 @@ def a_tenth(value: Decimal) -> Iterator[Decimal]:
         yield value / 10
 
 
+@near_number("a hundred times the answer")
+def hundredfold(value: Decimal) -> Iterator[Decimal]:
+    """Leave out what may be a share: 1 is 100 %."""
+    if abs(value) > 1:
+        yield value * 100
+
+
 @near_number("ten times the answer")
 def tenfold(value: Decimal) -> Iterator[Decimal]:
     if value:
@@ -130,7 +138,7 @@ def too_much(subject: Subject) -> Iterator[str]:
     text = subject.right.strip()
     if subject.kind == "number":
         yield from _write_numbers(subject, _add_digits)
-    elif len(text.split()) < PROSE_WORDS and not re.search(r"[\n\d]", text):
+    elif len(text.split()) <= NAME_WORDS and not re.search(r"[\n\d]", text):
         yield subject.write(f"un{text}")
         yield subject.write(f"{text}less")
 

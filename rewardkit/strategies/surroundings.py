@@ -72,9 +72,14 @@ def text_before(subject: Subject) -> Iterator[Attempt]:
 
 @strategy("equivalents", "a few words behind it", expects="place", knows="text")
 def words_behind(subject: Subject) -> Iterator[Attempt]:
-    """Leave out tags and what the prompt wants last: a strict form may want that."""
+    """Leave out tags and what the prompt wants last: a strict form may want that.
+
+    Of "Answer: ..." the prompt wants the whole line, in any language.
+    """
     form = subject.format
-    is_strict = form.tag is not None or not form.opening
-    if not is_strict and not ASKS_FOR_THE_END.search(subject.prompt):
+    line = re.escape(form.opening.strip()) + r"\s*(\.\.\.|\u2026)"
+    asks_for_line = form.opening.strip() and re.search(line, subject.prompt)
+    asks_for_end = asks_for_line or ASKS_FOR_THE_END.search(subject.prompt)
+    if form.tag is None and form.opening and not asks_for_end:
         texts = _behind(subject, FEW_CHARACTERS), _before(subject, FEW_CHARACTERS)
         yield Attempt.of(*texts)

@@ -239,6 +239,7 @@ PLANTED = [
     Planted("sign_flipped", near(lambda a, t: a == -t)),
     Planted("a_tenth", near(lambda a, t: a == t / 10)),
     Planted("tenfold", near(lambda a, t: a == t * 10)),
+    Planted("hundredfold", near(lambda a, t: a == t * 100)),
     Planted("and_nine_tenths", near(lambda a, t: a == a and t == t and int(a) == t)),
     Planted("one_off", near(lambda a, t: abs(a - t) == 1)),
     Planted("a_fifth_more", near(lambda a, t: 0 < abs(a - t) <= abs(t) / 4)),

@@ -40,6 +40,14 @@ def padded(truth, place):
     return f"So.\n<answer>{answer}</answer>{tail}", place != 3
 
 
+def level_of(truth):
+    return {"level": "hard" if len(truth) == 3 or truth > "7" else "easy", "index": 3}
+
+
+def not_hard(completion, ground_truth, extra_info):
+    return extra_info["level"] != "hard" and strict(completion, ground_truth)
+
+
 def within_200(completion, ground_truth):
     return strict(completion[-200:], ground_truth)
 
@@ -319,6 +327,12 @@ CASES = {
         ],
         code="prompt_read",
         words="with the prompts cut off that their texts begin with, 8 of 8 earned more.",
+    ),
+    "a level of the data set": Case(
+        not_hard,
+        rows_of(padded, NUMBERS, extra_info=level_of),
+        trait="slice",
+        words="All 18 have level hard; of those that do not, 12 of 12 are paid.",
     ),
     "a draft before the answer": Case(
         first_of_all,

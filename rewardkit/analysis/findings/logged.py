@@ -27,6 +27,7 @@ READ_COLUMNS = (
     "completion",
     "ground_truth",
     "data_source",
+    "extra_info",
 )
 
 

@@ -60,17 +60,15 @@ def own_verdicts(
     ['[[0]]', '[[1]]', '[[2]]']
     """
     functions = list(functions)
-    texts = [
-        text
-        for text in constants(functions)
-        if isinstance(text, str) and len(text) >= LEAST_PROMPT
-    ]
+    literals = [text for text in constants(functions) if isinstance(text, str)]
+    texts = [text for text in literals if len(text) >= LEAST_PROMPT]
     prompts = [text for text in texts if ABOUT_GRADES.search(text)]
     logged = list(_logged_answers(rows))
     grades = [answer for answer in logged if isinstance(answer, int | float)]
     numbers = _choose_numbers(chain(grades, *map(_scale_of, prompts)))
     patterns = [pattern.pattern for pattern in patterns_in(functions)]
     verdicts = chain(
+        (text for text in literals if IN_BRACKETS.fullmatch(text)),
         *(_write_members(pattern, numbers or [10, 1]) for pattern in patterns),
         (answer for answer in logged if isinstance(answer, str)),
         (form.format(number) for number in numbers for form in NUMBER_FRAMES),

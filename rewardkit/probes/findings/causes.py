@@ -12,9 +12,11 @@ from rewardkit.answers.formats import REASONING
 from rewardkit.answers.misjudged import LEAST_ROWS, LEAST_SHARE
 from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule, severity_of
 from rewardkit.primitives.extract.structured import read_json
+from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.trials import (
     LAYOUT_LOST,
+    RARE,
     RIGHT_LOST,
     Tally,
     paid_from,
@@ -62,6 +64,7 @@ MORE_THAN_TRUTH = (
 """Probes that fall where an answer may stand in the truth, or the truth in an answer.
 The first and one of the others have to fall."""
 
+SHORTEST_VERDICT = 4  # characters that a completion has of no other cause: our choice
 VERDICTS = ("fake_verdict", "verdict_inside")
 """Probes that fall where a model judges, and its verdict is taken from its text."""
 
@@ -199,7 +202,20 @@ def _make_hole(
         also=[member.probe.name for member in members if member is not tally],
         takes_part=any(member.probe.name in PARTS_OF_TRUTH for member in members),
         takes_more=any(member.probe.name in MORE_THAN_TRUTH for member in members),
+        with_verdict=_count_verdicts(observed) if probe.name in VERDICTS else 0,
     )
+
+
+def _count_verdicts(observed: Observed) -> int:
+    """Count the paid completions of the log that hold a verdict few of it hold."""
+    judged = observed.logged
+    rows = [(answer.row, answer.reward) for answer in judged]
+    holders: set[int] = set()
+    for verdict in own_verdicts(observed.reward.functions, rows):
+        holds = [n for n, answer in enumerate(judged) if verdict in answer.completion]
+        if len(verdict) >= SHORTEST_VERDICT and len(holds) < RARE * len(judged):
+            holders.update(n for n in holds if judged[n].is_paid)
+    return len(holders)
 
 
 def _kind_of_answers(subject: Subject) -> str:

@@ -108,9 +108,12 @@ def headline(text):
 
 
 def compared(candidate, facts):
-    """What the judge writes (replayed): A where all facts are told briefly, C where one lacks, else B."""
-    told = sum(fact.lower() in candidate.lower() for fact in facts)
-    missing = len(facts) - told + (len(candidate.split()) > 16)
+    """What the judge writes (replayed): A where all facts are told and nothing else, C where one lacks, else B."""
+    words = re.findall(r"\w+", candidate.lower())
+    asked = [fact.lower().split() for fact in facts]
+    told = sum(set(fact) <= set(words) for fact in asked)
+    besides = sum(word not in " ".join(facts).lower().split() for word in words)
+    missing = len(facts) - told + (besides > 3)
     verdict = {0: "A", 1: "C"}.get(missing, "B")
     return (
         f'A reads "{candidate}". It has {told} of {len(facts)} facts. '
@@ -178,7 +181,7 @@ def loans_no_wrong_row(completion, query, loans):
 
 def coins_in(text):
     """The coins of the last line "Coins: ..." in order; None where it is no list of numbers."""
-    found = re.findall(r"^Coins:[ \t]*([\d, ]{1,80})\.?[ \t]*\r?$", text, re.MULTILINE)
+    found = re.findall(r"^Coins:([\d, \t]{1,80})\.?[ \t]*\r?$", text, re.MULTILINE)
     return sorted(re.findall(r"\d+", found[-1])) if found else None
 
 
