@@ -157,6 +157,8 @@ class Batches:
 
         `phrase` goes into the sentence, with the `words` of the error and its `count`.
         """
+        if not rows:  # no time was left to write any
+            return []
         outcomes = self.score(rows, watch(self.reward, error))
         for name, outcome in outcomes.components.items():
             reasons = outcome.reasons
