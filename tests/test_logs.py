@@ -1,7 +1,9 @@
 """Logs of trainers: each recognised by its columns, read whole, with the scores that stand in it."""
 
 import json
+import re
 import sys
+from collections import Counter
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -253,16 +255,29 @@ def test_a_log_that_lacks_a_column_of_its_form_is_not_taken_for_another_one(kind
 @pytest.mark.parametrize(
     "odd", ["x", 3, None, [], {}, [None], [[]], [{}], [["x", 3]]], ids=repr
 )
-def test_a_cell_of_another_kind_is_read_or_kept_out_and_never_stops_the_log(kind, odd):
+def test_a_cell_of_another_kind_costs_no_other_row_its_completion(kind, odd):
+    """A log of two rows may lose its form by it; then it is a table or none."""
     rows = LOGS[kind][0]
+    compared = 0
     for name in rows[0]:
-        for at in (0, -1):
+        for at in (0, len(rows) - 1):
             changed = [dict(row) for row in rows]
             changed[at][name] = odd
+            others = [*rows[:at], *rows[at + 1 :], rows[0]]
             try:
-                assert len(rk.load_rollouts([*changed, rows[0]])) > 0
+                rollouts = rk.load_rollouts([*changed, rows[0]])
             except rk.RolloutsError as error:
-                assert "\n" not in str(error)
+                assert re.search(NOT_READ, str(error)), name
+                continue
+            if rollouts.kind == kind:
+                compared += 1
+                whole = Counter(values(rk.load_rollouts(others), "completion"))
+                assert whole <= Counter(values(rollouts, "completion")), name
+    assert compared >= len(rows[0])
+
+
+NOT_READ = "has no usable row|no column holds the completions"
+"""What is said of a log that a cell has made unreadable."""
 
 
 def test_the_components_of_nemo_gym_are_recorded_once_beside_the_reward():

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from planted_probes import asked, inside, probed, tags
+from planted_probes import inside, probed, tags
 
 ITEMS = [("lamp", 9), ("desk", 40), ("lamp", 12), ("sofa", 90), ("rug", 60)]
 
@@ -30,10 +30,11 @@ def compared(collect):
 
 
 def queries(*prices):
-    rows = []
-    for price in prices:
-        query = f"SELECT name FROM item WHERE price > {price} ORDER BY price"
-        rows += asked(f"Items above {price}, the cheapest first, in SQL.", tags(query))
+    query = "SELECT name FROM item WHERE price > {} ORDER BY price".format
+    rows = tags(*map(query, prices))  # a right and a wrong one each
+    for place, row in enumerate(rows):
+        price = prices[place // 2]
+        row["prompt"] = f"Items above {price}, the cheapest first, in SQL."
     return rows
 
 
@@ -47,5 +48,6 @@ REWARDS = {
 @pytest.mark.parametrize(("collect", "rows", "codes"), REWARDS.values(), ids=REWARDS)
 def test_rows_are_to_be_compared_in_their_order_and_number(collect, rows, codes):
     result = probed(compared(collect), rows, search=0)
+    assert len(result.calibration.subjects) >= 3
     alarms = {item.code for item in result.alarms}
     assert alarms & {"rows_twice", "other_sorting", "empty_truth_result"} == codes
