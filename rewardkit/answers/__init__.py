@@ -31,7 +31,7 @@ Row = Mapping[str, Any]
 
 
 def accepted(prediction: str | None, ground_truth: list[str] | None) -> bool | None:
-    """Whether the answer is one of the accepted ones."""
+    """Return whether the answer is one of the accepted ones."""
     if not ground_truth:
         return None
     return any(rk.verify.matches(prediction, answer) for answer in ground_truth)
@@ -178,7 +178,7 @@ def _find_truth_in_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth
 
 
 def _is_flat(truth: Any) -> bool:
-    """Whether a truth is an object without objects or lists in it."""
+    """Return whether a truth is an object without objects or lists in it."""
     if not isinstance(truth, dict):
         return False
     return all(isinstance(value, str | int | float | None) for value in truth.values())

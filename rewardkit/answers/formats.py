@@ -354,7 +354,7 @@ def find_likely_mark(completion: str) -> MarkedAnswer:
 
 
 def _holds_a_tag(marked: MarkedAnswer) -> bool:
-    """Whether a tag in it holds the answer: <answer><b>36</b></answer>."""
+    """Return whether a tag holds the answer: <answer><b>36</b></answer>."""
     return CLOSING_TAG.search(marked.answer) is not None
 
 

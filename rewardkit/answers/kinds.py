@@ -69,7 +69,7 @@ def read_truth(truth: Any) -> str | None:
 
 
 def states_list(completion: str, truth: Any) -> bool:
-    """Whether a completion states all items of a truth as a JSON list, in any order.
+    """Return whether a completion states a truth's items as a JSON list, in any order.
 
     >>> states_list('Labels: ["b", "a"]', ["a", "b"]), states_list("a", ["a", "b"])
     (True, False)

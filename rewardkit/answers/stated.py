@@ -51,9 +51,11 @@ DECIMAL_COMMA = re.compile(
 class Statement:
     """An answer as a completion states it.
 
-    `mark` says what marks it: "tag", "box", "####", "colon"; or "number" for the last
-    number, "verbatim" for a truth that ends the completion, "whole" for all of it.
-    `before` and `behind` count the characters of the completion on either side.
+    `mark` names what shows where it stands: "tag" (of any name), "box", "####", "colon"
+    (a line such as "Result: 12"). Where there is none of these it is "number" for the
+    last number, "whole" for all of the completion, "verbatim" for a truth that ends it,
+    and "" where no answer is stated. `before` and `behind` count the characters of the
+    completion on either side.
     """
 
     mark: str
@@ -106,7 +108,7 @@ def _find_answer(completion: str, truth: Any) -> tuple[str, str]:
 
 
 def uses_decimal_comma(answers: Iterable[str]) -> bool:
-    """Whether some of these answers can only be read with a comma before decimals.
+    """Return whether an answer can only be read with a comma before decimals.
 
     >>> uses_decimal_comma(["38.705", "77,5"]), uses_decimal_comma(["38.705", "1,234"])
     (True, False)
@@ -162,9 +164,12 @@ def read_only_truth(truth: Any) -> str | None:
 def states_truth(completion: str, truth: Any) -> float:
     r"""Return 1.0 where a completion states the truth as its answer, else 0.0.
 
-    NaN where the truth cannot be read, and where no mark, colon or last number says
-    what the answer is.
+    NaN where that is not certain: the truth cannot be read or has several answers; the
+    answer differs from an expression, a list or code, to which it may be equal all the
+    same; or words state it that nothing marks.
 
+    >>> states_truth("The answer is 12.", "12"), states_truth("It is Oslo.", "Oslo")
+    (1.0, nan)
     >>> states_truth("<answer>12</answer>", "12"), states_truth("#### 3", "12")
     (1.0, 0.0)
     >>> states_truth("```python\ndef f(): ...\n```", "def f(): return 1")

@@ -221,7 +221,7 @@ DELIMITERS = (
 
 
 def _states(text: str, right: str) -> bool:
-    """Whether a text has the right answer as a word or number of its own."""
+    """Return whether the right answer stands in a text as a word of its own."""
     number = read_number(right)
     if number is None:
         alone = rf"(?i)(?<!\w){re.escape(right.strip())}(?!\w)"
@@ -242,7 +242,7 @@ def _address_judge(subject: Subject, text: str) -> Iterator[str]:
 
 
 def _is_marked(text: str, subject: Subject) -> bool:
-    """Whether a text has the mark in which the prompt's answers stand."""
+    """Return whether a text has the mark of the prompt's answers."""
     opening = subject.format.opening.strip().casefold()
     return opening != "" and opening in text.casefold()
 

@@ -29,7 +29,7 @@ MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
 
 
 def is_right(text: str, subject: Subject) -> bool:
-    """Whether a text is the right answer, however it is written."""
+    """Return whether a text is the right answer, however it is written."""
     if subject.answer is None:
         return False
     number, right_number = read_number(text), read_number(subject.right)

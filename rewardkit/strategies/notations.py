@@ -161,7 +161,7 @@ def as_sampled(subject: Subject) -> Iterator[str]:
 
 
 def _is_rounded(decimal: str, fraction: str) -> bool:
-    """Whether a decimal number is a fraction, rounded to two places or more."""
+    """Return whether a decimal number is a fraction, rounded to two places or more."""
     match = re.fullmatch(r"(-?\d{1,6})/([1-9]\d{0,5})", fraction)
     if not match or not re.fullmatch(r"-?\d*\.\d{2,9}", decimal):
         return False

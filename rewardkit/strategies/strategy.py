@@ -168,7 +168,7 @@ class Strategy:
     tag: bool = False
 
     def fits(self, subject: Subject) -> bool:
-        """Whether it can be run on this subject."""
+        """Return whether it can be run on this subject."""
         if self.tag and subject.format.tag is None:
             return False
         if self.kinds and subject.kind not in self.kinds:
@@ -296,7 +296,7 @@ def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:
 
 
 def _overlap(answer: str, other: str) -> bool:
-    """Whether one text is a part of the other, or both say the same."""
+    """Return whether one text is a part of the other, or both say the same."""
     first, second = (
         normal_text(text).replace(",", "").lstrip("-−+$") for text in (answer, other)
     )
@@ -304,7 +304,7 @@ def _overlap(answer: str, other: str) -> bool:
 
 
 def _is_disjoint(items: Any, others: Any) -> bool:
-    """Whether both are lists, and no item of the second is in the first."""
+    """Return whether both are lists, and no item of the second is in the first."""
     if not isinstance(items, list) or not isinstance(others, list) or not others:
         return False
     return not any(item in items for item in others)
