@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from types import CellType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -149,7 +150,9 @@ def _state_hash(part: Any) -> str:
     state: Any = {}
     code = getattr(part, "__code__", None)
     if code is not None:
-        cells = list(map(_cell, part.__closure__ or ()))
+        cells: list[Any] = []
+        for content in map(cell_content, part.__closure__ or ()):
+            cells.append(describe(content) if callable(content) else content)
         place = None
         if "<lambda>" in part.__qualname__:
             columns = [column for _, _, column, _ in code.co_positions() if column]
@@ -166,12 +169,20 @@ def _state_hash(part: Any) -> str:
     return f"/{source_hash(text.encode())}"
 
 
-def _cell(cell: Any) -> Any:
+def cell_content(cell: CellType) -> Any:
+    """Return what a closure holds; None where it is not filled yet."""
     try:
-        value = cell.cell_contents
-    except ValueError:  # not filled yet
+        return cell.cell_contents
+    except ValueError:
         return None
-    return describe(value) if callable(value) else value
+
+
+def held_values(holder: Any) -> list[Any]:
+    """Return what a partial, or an object with declared fields, holds; else nothing."""
+    if isinstance(holder, functools.partial):
+        return [holder.func, *holder.args, *holder.keywords.values()]
+    options = fields(holder) if is_dataclass(holder) else ()
+    return [getattr(holder, option.name) for option in options]
 
 
 def of_rewardkit(code: Any) -> bool:
@@ -192,16 +203,12 @@ def user_code(function: Any) -> list[Any]:
     method: neither need be callable.
     """
     code = function if hasattr(function, "__qualname__") else type(function)
-    inner: list[Any] = []
-    if isinstance(function, functools.partial):
-        inner = [function.func, *function.args, *function.keywords.values()]
-    elif of_rewardkit(code) and code.__module__.startswith(HOLDERS):
-        options = fields(function) if is_dataclass(function) else ()
-        for option in options:
-            value = getattr(function, option.name)
-            inner += value if type(value) is tuple else [value]
-    else:
+    is_ours = of_rewardkit(code) and code.__module__.startswith(HOLDERS)
+    if not (is_ours or isinstance(function, functools.partial)):
         return [function]
+    inner: list[Any] = []
+    for value in held_values(function):
+        inner += value if type(value) is tuple else [value]
     parts = []
     for value in inner:
         is_tokenizer = hasattr(value, "encode") and not isinstance(value, str)

@@ -13,14 +13,19 @@ import sys
 import types
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import regex
 
 from rewardkit.primitives.primitive import Made
-from rewardkit.rewards.fingerprint import HOLDERS, user_code
+from rewardkit.rewards.fingerprint import (
+    HOLDERS,
+    cell_content,
+    held_values,
+    user_code,
+)
 from rewardkit.targets.adapter import Adapter
 
 Pattern = re.Pattern[str]
@@ -253,7 +258,7 @@ class _Search:
             for step in dis.get_instructions(code):
                 if "CONST" in step.opname:
                     self.visit(step.argval, home, flags)
-        values += map(_cell_content, function.__closure__ or ())
+        values += map(cell_content, function.__closure__ or ())
         values += function.__defaults__ or ()
         values += (function.__kwdefaults__ or {}).values()
         values += vars(function).values()
@@ -299,7 +304,7 @@ def _parts_of_container(value: Any) -> Iterable[Any] | None:
         case list() | tuple():
             return value
         case functools.partial():
-            return (value.func, *value.args, *value.keywords.values())
+            return held_values(value)
         case types.MethodType():
             return (value.__self__, value.__func__)
         case staticmethod() | classmethod():
@@ -309,8 +314,7 @@ def _parts_of_container(value: Any) -> Iterable[Any] | None:
         case types.CodeType() | float() | bytes() | None:
             return ()
         case Made() if not isinstance(value, Adapter):  # an adapter holds code
-            options = fields(value)  # type: ignore[arg-type]
-            return [getattr(value, option.name) for option in options]
+            return held_values(value)
     return None
 
 
@@ -318,10 +322,3 @@ def _module_of(value: Any) -> str:
     """Name the module that a value is or comes from: "re" of `re.search` as well."""
     is_module = isinstance(value, types.ModuleType)
     return str(getattr(value, "__name__" if is_module else "__module__", ""))
-
-
-def _cell_content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None
