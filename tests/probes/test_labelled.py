@@ -65,11 +65,9 @@ def earned(entry, *writers):
     rewards = rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards
     empty, *means = rewards.reshape(-1, len(tasks)).mean(axis=1)
     right, wrong = split(entry)
-    full = (
-        right.mean()
-        if right.min() == wrong.min() and right.max() == wrong.max()
-        else right.max()
-    )
+    full = right.max() or wrong.max()  # a fault may pay right rows nothing
+    if right.min() == wrong.min() and right.max() == wrong.max():
+        full = right.mean()
     return [(mean - min(0.0, empty)) / (full - min(0.0, empty)) for mean in means]
 
 
@@ -87,7 +85,7 @@ def test_a_log_of_12_to_24_prompts_about_half_right_is_known_as_its_trainers_and
         and set(sizes) == {8 if entry.log.hard else 4}
         and rollouts.kind == KINDS[entry.log.trainer]
     )
-    least = 0.35 if entry.log.hard else 0.45
+    least = 0.3 if entry.log.hard else 0.45
     assert (
         least <= np.mean([one is True for one in entry.right()]) <= 0.6
         and not rollouts.rejected
