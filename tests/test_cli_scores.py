@@ -55,7 +55,9 @@ def scored(tmp_path_factory):
         name: f"{folder}/own.py:{name}" for name in ("fine", "warned", "dead", "even")
     }
     for name, reward in {"good": GALLERY, "flawed": f"{GALLERY}.flawed", **own}.items():
-        columns = ["ground_truth"] if name in own else []  # which say that own pay wrong
+        columns = (
+            ["ground_truth"] if name in own else []
+        )  # which say that own pay wrong
         log = rk.load_rollouts(table.drop(columns=columns))
         rk.score(rk.load_reward(reward), log).save(folder / name)
     rk.score(rk.load_reward(own["fine"]), rollouts.select(range(6))).save(

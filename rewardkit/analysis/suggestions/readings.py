@@ -31,6 +31,8 @@ from rewardkit.scoring.scores import Scores
 
 HARDLY_EARNED = ("starved", "sparse", "never earned")
 NEARLY_SURE = ("saturated", "always earned")
+NO_SPREAD = ("constant", "errors")
+"""Findings of a component that may give all that it judges the same score."""
 MOST_EXAMPLES = 5
 MOST_ROWS_TO_READ = 100_000
 """Rows up to which ways are tried: a Python call for each row and way. Our choice."""
@@ -126,11 +128,14 @@ def _find_fault(view: View, findings: Collection[Finding]) -> str:
     for code in (*HARDLY_EARNED, *NEARLY_SURE):
         if has_finding(findings, code, view.primary):
             return code
-    is_constant = has_finding(findings, "constant", view.primary)
-    if not is_constant or view.components[view.primary].range is None:
+    named = [has_finding(findings, code, view.primary) for code in NO_SPREAD]
+    if not any(named) or view.components[view.primary].range is None:
         return ""
     low, high = view.span(view.primary)
-    value = float(np.nanmax(view.scores[view.primary]))
+    scores = view.scores[view.primary]
+    value = float(np.nanmax(scores))
+    if value > np.nanmin(scores):
+        return ""
     if value == high:
         return "always earned"
     return "never earned" if value == low else ""

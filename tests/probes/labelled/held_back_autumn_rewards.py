@@ -182,7 +182,7 @@ def last_text(completion):
 
 def weekday_correct(completion, answer, **kwargs):
     said = re.findall(
-        r"^Answer:[ \t]*([A-Za-z]+)\.?[ \t]*$", last_text(completion), re.MULTILINE
+        r"^Answer:[ \t]*([A-Za-z]+)\.?\s*$", last_text(completion), re.MULTILINE
     )
     return float(bool(said) and said[-1].lower() == answer.lower())
 
