@@ -1,0 +1,160 @@
+"""Kinds of completions: what a policy can come to write more of, whatever the prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.findings import short_number
+
+MARK = re.compile(r"</?[A-Za-z_][\w.-]{0,30}>|\\boxed\{|```|####")
+MOST_MARKS = 8
+"""Marks of a completion that its form names. Our choice."""
+LEAST_SHARE = 0.02
+"""Share of the rows of the smallest kind. Our choice."""
+FEWEST_ROWS = 16
+LEAST_GAIN = 0.02
+"""Share of a kind's own part of the variance that a split must explain. Our choice."""
+CUTS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
+"""Quantiles at which a kind may be split."""
+EMPTY, NO_MARK, OTHER = "empty", "no mark", "rare forms"
+FORM_NAMES = {
+    EMPTY: "empty completions",
+    NO_MARK: "completions without a mark",
+    OTHER: "completions of rare forms",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of completions: their form, and between which values of what they lie.
+
+    `bounds` are by feature, above the first and up to the second. `height` counts the
+    steps by which it is longer than what the log has of it, 0 for the log's own.
+    """
+
+    form: str
+    bounds: Mapping[str, tuple[float, float]]
+    height: int = 0
+
+    @property
+    def words(self) -> str:
+        """Return the kind as a person names it."""
+        name = FORM_NAMES.get(self.form, f"`{self.form}`")
+        parts = [name, *map(self._describe, self.bounds)]
+        if self.height:
+            parts.append("longer than any in the log")
+        return ", ".join(parts)
+
+    def _describe(self, feature: str) -> str:
+        low, high = self.bounds[feature]
+        what = feature if feature == "characters" else f"`{feature}`"
+        if np.isinf(low):
+            return f"{what} up to {short_number(high)}"
+        if np.isinf(high):
+            return f"{what} above {short_number(low)}"
+        return f"{what} {short_number(low)} to {short_number(high)}"
+
+    def part(self, feature: str, low: float, high: float) -> Kind:
+        """Return the part of this kind in which a feature is within these bounds."""
+        before = self.bounds.get(feature, (-np.inf, np.inf))
+        narrowed = max(low, before[0]), min(high, before[1])
+        return Kind(self.form, {**self.bounds, feature: narrowed})
+
+
+def form_of(completion: str) -> str:
+    r"""Return the marks of a completion in their order, equal neighbours once.
+
+    >>> form_of("<think>so</think> \\boxed{4}")
+    '<think> </think> \\boxed{'
+    """
+    if not completion.strip():
+        return EMPTY
+    marks: list[str] = []
+    for mark in MARK.findall(completion):
+        if not marks or marks[-1] != mark:
+            marks.append(mark)
+    return " ".join(marks[:MOST_MARKS]) or NO_MARK
+
+
+def find_kinds(
+    completions: Sequence[str],
+    features: Mapping[str, Floats],
+    targets: Sequence[Floats],
+) -> tuple[Codes, list[Kind]]:
+    """Sort completions into kinds by their form, split where that explains the pay.
+
+    A regression tree: each form is split in two at the value of a feature that explains
+    most of the variance of the pay, until a kind would be too small.
+
+    Args:
+        completions: (rows,) texts.
+        features: what the completions show without their truth, (rows,) each.
+        paid: what is paid beside being right, (rows,), NaN where missing.
+
+    Returns:
+        The kind of each row, (rows,), and the kinds.
+    """
+    table = np.column_stack([_standardised(target) for target in targets])
+    least = max(FEWEST_ROWS, round(LEAST_SHARE * len(completions)))
+    forms = np.array([form_of(text) for text in completions], dtype=object)
+    counts = pd.Series(forms).value_counts()
+    forms[~np.isin(forms, counts.index[counts >= least])] = OTHER
+    codes = np.zeros(len(forms), dtype=np.intp)
+    kinds: list[Kind] = []
+    pending = [
+        (Kind(str(form), {}), np.flatnonzero(forms == form))
+        for form in pd.unique(forms)
+    ]
+    while pending:
+        kind, rows = pending.pop()
+        split = _best_split(rows, features, table, least)
+        if split is None:
+            codes[rows] = len(kinds)
+            kinds.append(kind)
+            continue
+        name, cut = split
+        is_low = features[name][rows] <= cut
+        pending.append((kind.part(name, cut, np.inf), rows[~is_low]))
+        pending.append((kind.part(name, -np.inf, cut), rows[is_low]))
+    return codes, kinds
+
+
+def _standardised(values: Floats) -> Floats:
+    """Return the values with mean 0 and variance 1, 0 where they are missing."""
+    if np.isnan(values).all():
+        return np.zeros(len(values))
+    spread = float(np.nanstd(values))
+    return np.nan_to_num((values - np.nanmean(values)) / (spread or 1.0))
+
+
+def _best_split(
+    rows: Codes, features: Mapping[str, Floats], table: Floats, least: int
+) -> tuple[str, float] | None:
+    """Return the feature and value that explain most of these rows, or None."""
+    if len(rows) < 2 * least:
+        return None
+    best, gain = None, LEAST_GAIN * len(rows)
+    values_there = table[rows]
+    whole = _spread_of(values_there)
+    for name, values in features.items():
+        own = values[rows]
+        for cut in np.unique(np.quantile(own, CUTS)):
+            is_low = own <= cut
+            if min(is_low.sum(), (~is_low).sum()) < least:
+                continue
+            rest = _spread_of(values_there[is_low]) + _spread_of(values_there[~is_low])
+            if whole - rest > gain:
+                best, gain = (name, float(cut)), whole - rest
+    return best
+
+
+def _spread_of(values: Floats) -> float:
+    """Return the sum of squares around the mean."""
+    squares = (values - values.mean(axis=0)) ** 2
+    return float(squares.sum() / values.shape[1])

@@ -1,0 +1,250 @@
+"""A policy over kinds of completions, and what training makes of it, step by step.
+
+The policy draws a kind, with the same chances for every prompt, and is right with a
+chance that depends on the kind, the prompt and one skill. What it then writes is a
+completion of the log. Each step draws groups, computes the trainer's advantages, and
+moves the chances and the skill along them:
+
+- the logit of a kind by the sum of its advantages, less its share of all of them;
+- the skill up by how right completions are paid against wrong ones of their kind, and
+  down by the size of the step: what a step changes for other reasons wears off what
+  the policy knew.
+
+Steps have the size that an optimiser such as Adam gives them, whatever the size of the
+rewards. How fast is fitted to real runs (`data/training`); see `Learners`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rewardkit.analysis.statistics import Codes, Floats, Mask, number_of
+
+PRIOR_SPREAD = 1.5
+"""Standard deviation of the difficulty of prompts, in logits. Our choice."""
+PRIOR_COUNT = 0.5
+"""Observations that the mean of all rows is worth in the ability of a kind."""
+NEWTON_STEPS = 60
+MEMORY = 0.9
+"""What the running size of advantages keeps of itself in a step."""
+LEAST_SIZE = 1e-4
+"""Mean square of a batch's advantages under which a step is no longer scaled up."""
+LEAST_LOGIT = -14.0
+"""Below the most likely kind; one in a million stays within reach."""
+NEVER = -30.0
+"""Logit of a kind in which nothing is right."""
+
+Advantages = Callable[[Codes, Codes, Codes], Floats]
+"""Rows drawn, their groups and their batches -> the advantages, (drawn,) each."""
+
+
+def sigmoid(values: Floats) -> Floats:
+    """Return the logistic function."""
+    return np.asarray(1 / (1 + np.exp(-values)))
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """The completions that a policy may write, and how it writes at the start.
+
+    `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, (rows,).
+    `shares` are the chances of kinds at the start, (kinds,). A kind that the log lacks
+    has the kind next to it as its parent in `parents`, (kinds,), -1 for none: its
+    chance moves with that of the parent. `ability` and `ease`, (kinds,) and (prompts,)
+    logits, add up to that of being right.
+    """
+
+    kinds: Codes
+    prompts: Codes
+    right: Mask
+    shares: Floats
+    parents: Codes
+    ability: Floats
+    ease: Floats
+    starts: Codes = field(init=False)
+    counts: Codes = field(init=False)
+    order: Codes = field(init=False)
+
+    def __post_init__(self) -> None:
+        keys = 2 * self.kinds + self.right
+        counts = np.bincount(keys, minlength=2 * len(self.shares))
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "starts", np.cumsum(counts) - counts)
+        object.__setattr__(self, "order", np.argsort(keys, kind="stable"))
+
+    @property
+    def can_be_right(self) -> Mask:
+        """Return the kinds of which a completion is right, (kinds,)."""
+        return self.ability > NEVER
+
+    def draw(self, kinds: Codes, right: Mask, random: np.random.Generator) -> Codes:
+        """Return a row of each kind that is right or wrong, as there are."""
+        keys = 2 * kinds + right
+        keys = np.where(self.counts[keys] == 0, keys ^ 1, keys)
+        places = (random.random(keys.shape) * self.counts[keys]).astype(np.intp)
+        return np.asarray(self.order[self.starts[keys] + places])
+
+
+def fit_ability(kinds: Codes, prompts: Codes, right: Mask) -> tuple[Floats, Floats]:
+    """Return the ability of each kind and the ease of each prompt, in logits.
+
+    A Rasch model by Newton's method in turns; `NEVER` for kinds without a right row.
+
+    Args:
+        kinds: codes, (rows,).
+        prompts: codes, (rows,).
+        right: which rows are right, (rows,).
+    """
+    total, count = number_of(kinds), number_of(prompts)
+    possible = np.bincount(kinds, right, minlength=total) > 0
+    mean = float(np.clip(right.mean(), 1e-2, 1 - 1e-2))
+    middle = np.log(mean / (1 - mean))
+    ability = np.where(possible, middle, NEVER)
+    ease = np.zeros(count)
+    used = possible[kinds]
+    kinds, prompts, right = kinds[used], prompts[used], right[used]
+    for _ in range(NEWTON_STEPS):
+        chance = sigmoid(ability[kinds] + ease[prompts])
+        slope, bend = right - chance, chance * (1 - chance)
+        up = np.bincount(prompts, slope, count) - ease / PRIOR_SPREAD**2
+        ease += np.clip(
+            up / (np.bincount(prompts, bend, count) + PRIOR_SPREAD**-2), -1, 1
+        )
+        ease -= ease.mean()
+        chance = sigmoid(ability[kinds] + ease[prompts])
+        slope, bend = right - chance, chance * (1 - chance)
+        up = np.bincount(kinds, slope, total) - PRIOR_COUNT * (ability - middle)
+        change = up / (np.bincount(kinds, bend, total) + PRIOR_COUNT)
+        ability = np.where(possible, ability + np.clip(change, -1, 1), NEVER)
+    return ability, ease
+
+
+@dataclass(frozen=True, eq=False)
+class Learners:
+    """How fast each of several learners learns, (learners,) each.
+
+    `style` is the step of a kind's logit; `contrast` that of the skill by what right
+    completions are paid against wrong ones of their kind, `erosion` what the skill
+    loses by each step. `damping` is the power of a kind's share that divides its step:
+    0 is the plain policy gradient, 1 the natural one.
+    """
+
+    style: Floats
+    contrast: Floats
+    erosion: Floats
+    damping: float = 0.5
+
+    def __len__(self) -> int:
+        return len(self.style)
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What became of each learner: `rows` drawn, (steps, learners, drawn) and `shares`.
+
+    `shares` of the kinds are (steps, learners, kinds), `skill` is (steps, learners).
+    """
+
+    rows: Codes
+    shares: Floats
+    skill: Floats
+
+    def mean(self, values: Floats) -> Floats:
+        """Return the mean of a column over what was drawn, (steps, learners)."""
+        drawn = values[self.rows]
+        known = ~np.isnan(drawn)
+        total = np.where(known, drawn, 0.0).sum(axis=-1)
+        return np.asarray(total / np.maximum(known.sum(axis=-1), 1))
+
+
+def rehearse(
+    material: Material,
+    advantages: Advantages,
+    learners: Learners,
+    *,
+    steps: int,
+    prompts: int,
+    generations: int,
+    seed: int = 0,
+) -> Course:
+    """Train each learner for so many steps, on prompts drawn anew for each of them.
+
+    Args:
+        material: what can be written.
+        advantages: of the rows drawn in a step, as the trainer computes them.
+        learners: how fast they learn.
+        steps: of the training.
+        prompts: of a step.
+        generations: completions of a prompt.
+        seed: of all that is drawn.
+    """
+    random = np.random.default_rng(seed)
+    count, kinds, drawn = len(learners), len(material.shares), prompts * generations
+    children = np.flatnonzero(material.parents >= 0)
+    logits = np.log(np.maximum(material.shares, 1e-12))
+    logits[children] -= logits[material.parents[children]]
+    own = np.tile(logits, (count, 1))
+    skill, size = np.zeros(count), np.zeros(count)
+    able = sigmoid(material.ability) * material.can_be_right
+    able = able / max(float(able.max()), 1e-12)
+    known = len(material.ease)
+    seen = random.integers(0, known, (count, known))
+    learner = np.arange(count)[:, None]
+    groups = np.repeat(np.arange(count * prompts), generations)
+    batches = np.repeat(np.arange(count), drawn)
+    rows = np.zeros((steps, count, drawn), dtype=np.intp)
+    shares = np.zeros((steps, count, kinds))
+    skills = np.zeros((steps, count))
+    for step in range(steps):
+        share = _softmax(own, children, material.parents)
+        ends = np.cumsum(share, axis=1)
+        ends[:, -1] = 1.0
+        at = random.random((count, drawn)) + learner
+        kind = np.searchsorted((ends + learner).ravel(), at.ravel())
+        kind = np.minimum(kind.reshape(count, drawn) - kinds * learner, kinds - 1)
+        asked = seen[learner, random.integers(0, known, (count, prompts))]
+        logit = material.ability[kind] + skill[:, None]
+        logit += np.repeat(material.ease[asked], generations, axis=1)
+        chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
+        right = random.random((count, drawn)) < chance
+        row = material.draw(kind, right, random)
+        paid = advantages(row.ravel(), groups, batches).reshape(count, drawn)
+        paid = np.nan_to_num(paid)
+        rows[step], shares[step], skills[step] = row, share, skill
+        size = MEMORY * size + (1 - MEMORY) * (paid**2).mean(axis=1)
+        scale = np.sqrt(np.maximum(size / (1 - MEMORY ** (step + 1)), LEAST_SIZE))
+        sums = np.bincount(
+            (kind + kinds * learner).ravel(), paid.ravel(), count * kinds
+        )
+        slope = sums.reshape(count, kinds) / drawn
+        slope -= share * paid.mean(axis=1, keepdims=True)
+        slope /= np.maximum(share, 1e-6) ** learners.damping
+        for child in children[::-1]:
+            slope[:, material.parents[child]] += slope[:, child]
+        own += (learners.style / scale)[:, None] * slope
+        own = _bounded(own, children)
+        contrast = (paid * (right - chance)).mean(axis=1) / scale
+        wear = (paid**2 * able[kind]).mean(axis=1) / scale**2
+        skill = skill + learners.contrast * contrast - learners.erosion * wear
+    return Course(rows, shares, skills)
+
+
+def _softmax(own: Floats, children: Codes, parents: Codes) -> Floats:
+    """Return the chances of kinds; that of a child is a part of its parent's logit."""
+    logits = own.copy()
+    for child in children:  # parents stand before their children
+        logits[:, child] += logits[:, parents[child]]
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def _bounded(own: Floats, children: Codes) -> Floats:
+    """Return logits of which no kind of the log is out of reach for good."""
+    roots = np.ones(own.shape[1], dtype=bool)
+    roots[children] = False
+    top = own[:, roots].max(axis=1, keepdims=True)
+    own[:, roots] = np.maximum(own[:, roots] - top, LEAST_LOGIT)
+    return own

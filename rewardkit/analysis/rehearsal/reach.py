@@ -1,0 +1,170 @@
+"""Completions that the log lacks and a policy can reach: longer ones, rung by rung."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.rehearsal.kinds import Kind
+from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.analysis.view import View
+from rewardkit.errors import InputError
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.scoring.score import score
+
+FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""How many times as long as its model a rung is. Our choice."""
+RATIO = 0.02
+"""Chance of a rung at the start, as a part of that of the kind below. Our choice."""
+MOST_LADDERS = 4
+"""Kinds that are made longer: those that hold most, and those that are paid best."""
+MODELS = 8
+"""Completions of a kind that are made longer, right and wrong ones."""
+TIMEOUT = 2.0
+"""Seconds that a reward may take for a longer completion. Our choice."""
+END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning|thought|scratchpad)>", re.I)
+WORD = re.compile(r"\S+\s*")
+FROM_TEXT = re.compile(r"(?i)(?:.*_)?(?:ids|tokens?|length|logprobs?|messages|turns)")
+"""Names of columns that are made from the text, and would be those of another one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rungs:
+    """Longer completions, their models' rows and kinds, and what they earn.
+
+    `places`, `kinds` are (rungs,): the row that was made longer, and which of `names`
+    the rung is of. `parents` are by name: the kind of the log, or the name below plus
+    the number of kinds. `why_none` says why there are none.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)
+    names: list[Kind] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    rewards: Floats = field(default_factory=lambda: np.zeros(0))
+    scores: dict[str, Floats] = field(default_factory=dict)
+    why_none: str = ""
+
+
+def lengthened(completion: str, factor: float) -> str:
+    """Return the completion with its beginning said again, `factor` times as long.
+
+    It repeats the first half of its thought, or of all of it, as a model does that
+    has nothing left to say; what it states at the end stays.
+
+    >>> lengthened("<think>so now 2+2</think> 4", 1.5)
+    '<think>so so so so so so now 2+2</think> 4'
+    """
+    end = END_OF_THOUGHT.search(completion)
+    stop = end.start() if end else len(completion)
+    start = completion.rfind(">", 0, stop) + 1
+    words = WORD.findall(completion[start:stop])
+    unit = "".join(words[: max(1, len(words) // 2)]) or "so "
+    if not unit[-1].isspace() and len(words) > 1:
+        unit += " "
+    missing = round(len(completion) * (factor - 1))
+    times = -(-missing // len(unit))
+    return completion[:start] + unit * times + completion[start:]
+
+
+def rungs_of(completion: str, longest: int) -> Iterator[str]:
+    """Yield longer and longer forms of a completion, the last cut off at `longest`."""
+    for factor in FACTORS:
+        text = lengthened(completion, factor)
+        yield text[:longest]
+        if len(text) >= longest:
+            return
+
+
+def write_rungs(view: View, kinds: list[Kind], codes: Codes, task: Floats) -> Rungs:
+    """Write and score longer completions of the kinds that matter.
+
+    The longest completion of the log is taken for the limit of the training: what is
+    longer is cut off there.
+
+    Args:
+        view: the rows, and the reward that is called.
+        kinds: those of the log.
+        codes: the kind of each row, (rows,).
+        task: what each row did of the task, (rows,).
+    """
+    why = _why_not(view)
+    if why:
+        return Rungs(why_none=why)
+    completions = [str(text) for text in view.completions]
+    longest = max(map(len, completions))
+    written = Rungs()
+    for kind in _ladders(view, codes, len(kinds)):
+        models = _models(np.flatnonzero(codes == kind), task)
+        ladders = [[*rungs_of(completions[place], longest)] for place in models]
+        below = int(kind)
+        for height in range(max(map(len, ladders))):
+            name = len(written.names)
+            written.names.append(Kind(kinds[kind].form, kinds[kind].bounds, height + 1))
+            written.parents.append(below)
+            for place, ladder in zip(models, ladders, strict=True):
+                if height < len(ladder):
+                    written.texts.append(ladder[height])
+                    written.places.append(int(place))
+                    written.kinds.append(name)
+            below = len(kinds) + name
+    return _scored(view, written)
+
+
+def _why_not(view: View) -> str:
+    reward = view.reward
+    if not reward.can_run:
+        return "the reward is not at hand, so nothing longer could be tried"
+    if any(item.group for item in reward.components):
+        return "the reward looks at siblings, so nothing longer was tried"
+    if reward.is_async or any(hasattr(f, "model") for f in reward.functions):
+        return "the reward asks a model, so nothing longer was tried"
+    made = [name for name in reward.needs if FROM_TEXT.fullmatch(name)]
+    if made:
+        return f"the reward reads {made[0]!r}, which longer completions do not have"
+    return ""
+
+
+def _ladders(view: View, codes: Codes, total: int) -> list[int]:
+    """Return the kinds to make longer, those paid best and those that hold most."""
+    counts = np.bincount(codes, minlength=total)
+    sums = np.bincount(codes, np.nan_to_num(view.rewards), minlength=total)
+    paid = np.argsort(-sums / np.maximum(counts, 1))
+    frequent = np.argsort(-counts)
+    half = MOST_LADDERS // 2
+    return list(dict.fromkeys([*frequent[:half].tolist(), *paid[:half].tolist()]))
+
+
+def _models(places: Codes, task: Floats) -> Codes:
+    """Return rows of a kind, right ones and others, spread over all of them."""
+    is_right = np.nan_to_num(task[places]) >= 0.5
+    chosen = []
+    for part in (places[is_right], places[~is_right]):
+        if len(part):
+            chosen.append(part[np.linspace(0, len(part) - 1, MODELS // 2).astype(int)])
+    return np.unique(np.concatenate(chosen))
+
+
+def _scored(view: View, rungs: Rungs) -> Rungs:
+    columns = [*dict.fromkeys(["prompt", *view.reward.needs])]
+    known = [name for name in columns if name in view.context.table]
+    table = view.context.table[known].iloc[rungs.places].reset_index(drop=True)
+    table = table.assign(completion=rungs.texts, rollout_id=np.arange(len(table)))
+    try:
+        scores = score(view.reward, load_rollouts(pd.DataFrame(table)), timeout=TIMEOUT)
+    except InputError as error:
+        return Rungs(why_none=f"longer completions could not be scored: {error}")
+    return Rungs(
+        rungs.texts,
+        rungs.places,
+        rungs.kinds,
+        rungs.names,
+        rungs.parents,
+        scores.rewards,
+        {name: scores.score(name) for name in view.reward.names},
+    )
