@@ -1,4 +1,4 @@
-"""forecast(): what a reward would select for, against the KL that it costs."""
+"""forecast(): what training makes of a reward, and what it selects for."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pandas as pd
 
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.parts import make_views, only_finite
+from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook
+from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
 from rewardkit.analysis.statistics import (
     Floats,
     GroupStats,
@@ -30,7 +33,7 @@ from rewardkit.errors import (
     preview,
 )
 from rewardkit.findings import counted, most, percent, short_number
-from rewardkit.html.blocks import Block, Table
+from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import to_plain
 from rewardkit.primitives.texts import words
@@ -66,12 +69,13 @@ MOST_FIGURES = 8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(HasPage):
-    """What a reward selects for: `best_of`, the main view, and `tilted`.
+    """What becomes of the task in training, and what a reward selects for.
 
-    The figures are "reward", "label", "score/<component>", "words" and "characters" of
-    the completion, and the columns that were asked for by their names. `tied` is the
-    share of the groups of several in which all siblings earn the same, where nothing is
-    selected. `notes` say what is left out, and why.
+    `outlook` is that of a rehearsed training; `best_of` and `tilted` pick among the
+    siblings that were logged. The figures are "reward", "label", "score/<component>",
+    "words" and "characters" of the completion, and the columns that were asked for by
+    their names. `tied` is the share of the groups of several in which all siblings earn
+    the same, where nothing is selected. `notes` say what is left out, and why.
     """
 
     scores: Scores = field(repr=False)
@@ -84,6 +88,31 @@ class Forecast(HasPage):
     tilted: Selection
     notes: tuple[str, ...]
     limits: tuple[str, ...] = LIMITS
+
+    @cached_property
+    def outlooks(self) -> dict[str, Outlook]:
+        """Return the outlook of each part of a route, of any other reward that of "".
+
+        The training is rehearsed when this is asked for first; it takes seconds, in
+        which the reward is called on longer completions.
+        """
+        if len(self.best_of) < 2:
+            return {}
+        views = make_views(
+            only_finite(self.scores),
+            training=self.training,
+            label=self.label,
+            seed=self.seed,
+        )
+        return {
+            view.part: read_outlook(rehearse_view(view, seed=self.seed))
+            for view in views
+        }
+
+    @property
+    def outlook(self) -> Outlook | None:
+        """Return the worst outlook of a part, None where there is nothing to choose."""
+        return min(self.outlooks.values(), key=_rank, default=None)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -157,6 +186,7 @@ class Forecast(HasPage):
                 "seed": self.seed,
                 "best_of": self.best_of,
                 "tilted": self.tilted,
+                "outlook": self.outlook,
                 "notes": self.notes,
                 "limits": self.limits,
             }
@@ -197,7 +227,9 @@ class Forecast(HasPage):
             "95 % intervals"
         )
         header = ("mean of", "a sibling at random", *views)
-        blocks: list[Block] = [Table(caption, header, first, header[1:], True)]
+        selects = f"Among these completions it selects for: {self.verdict}"
+        blocks: list[Block] = [*self._describe_outlook(), selects]
+        blocks.append(Table(caption, header, first, header[1:], True))
         if others:
             blocks.append(f"Not clearly moved: {', '.join(others)}")
         most_notes = MOST_FIGURES // 2
@@ -208,7 +240,24 @@ class Forecast(HasPage):
             More("", [*notes[most_notes:], *limits[1:]]),
             Table(f"All {len(rows)} figures", header, rows, header[1:]),
         ]
-        return Page(f"{name} selects for: {self.verdict}", blocks)
+        outlook = self.outlook
+        assert outlook is not None
+        return Page(name, blocks, outlook.sentence)
+
+    def _describe_outlook(self) -> list[Block]:
+        """Return how sure the outlook is, and what takes over, to read."""
+        outlook = self.outlook
+        assert outlook is not None
+        blocks: list[Block] = [outlook.grade] if outlook.grade else []
+        if outlook.untried:
+            blocks.append(f"Note: {outlook.untried}")
+        for part, other in self.outlooks.items():
+            if len(self.outlooks) > 1:
+                blocks.append(f"{part}: {other.sentence}")
+        grows = outlook.takes_over
+        if grows is not None and outlook.task != "rises":
+            blocks.append(Quote(f"{grows.kind}, for example", grows.example))
+        return blocks
 
     def _next_step(self) -> str:
         label = self.best_of.curves.get("label")
@@ -226,6 +275,11 @@ class Forecast(HasPage):
             "the label does not rise with the reward; ask rk.suggest(rk.diagnose("
             "scores, label=...)) why"
         )
+
+
+def _rank(outlook: Outlook) -> int:
+    """Return the place of an outlook, the worst first, unknown ones before rises."""
+    return ("falls", "stalls", None, "rises").index(outlook.task)
 
 
 def _describe_end(curve: Curve) -> str:

@@ -201,15 +201,17 @@ PICTURES = (".png", ".svg", ".pdf")
 @command(
     "SCORES --label --training --seed READING --log-weight --json",
     {
+        "--reward REWARD": "The reward that wrote SCORES, to call it on longer "
+        "completions than the log has.",
         "--follow COLUMN...": "Another column of numbers to forecast.",
         "--plot OUTPUT": f"Draw the curves into this file ({', '.join(PICTURES)}).",
     },
 )
 def forecast(options: Options) -> CommandResult:
-    """Say what SCORES would select for, per nat of KL.
+    """Say what training would make of SCORES: whether the task rises, and what grows.
 
-    It reweights the siblings that were logged, and cannot foresee what none of them
-    wrote.
+    The training is rehearsed with the completions of the log, and with longer ones
+    where --reward names the reward.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
@@ -222,7 +224,7 @@ def forecast(options: Options) -> CommandResult:
         )
     source = scored_or_logged(options)
     curves = rk.forecast(
-        source.scores,
+        with_reward(source.scores, options.reward, options.scores),
         columns=options.follow or (),
         **options.select("label training seed"),
     )

@@ -1,1 +1,1 @@
-"""The rehearsal of a training: kinds of completions, a policy over them, its outlook."""
+"""The rehearsal of a training: kinds of completions, a policy, its outlook."""

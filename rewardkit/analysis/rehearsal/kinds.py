@@ -1,4 +1,4 @@
-"""Kinds of completions: what a policy can come to write more of, whatever the prompt."""
+"""Kinds of completions: what a policy can write more of, whatever the prompt."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Kind:
     @property
     def words(self) -> str:
         """Return the kind as a person names it."""
-        name = FORM_NAMES.get(self.form, f"`{self.form}`")
+        name = FORM_NAMES.get(self.form, f"completions of the form `{self.form}`")
         parts = [name, *map(self._describe, self.bounds)]
         if self.height:
             parts.append("longer than any in the log")
@@ -87,14 +87,15 @@ def find_kinds(
     features: Mapping[str, Floats],
     targets: Sequence[Floats],
 ) -> tuple[Codes, list[Kind]]:
-    """Sort completions into kinds by their form, split where that explains the pay.
+    """Sort completions into kinds by their form, split where that explains targets.
 
     A regression tree: each form is split in two at the value of a feature that explains
-    most of the variance of the pay, until a kind would be too small.
+    most of the variance of the targets, until a kind would be too small.
 
     Args:
         completions: (rows,) texts.
         features: what the completions show without their truth, (rows,) each.
+        targets: what kinds are to tell apart, (rows,) each, NaN where missing.
         paid: what is paid beside being right, (rows,), NaN where missing.
 
     Returns:

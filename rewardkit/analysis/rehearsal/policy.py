@@ -32,6 +32,8 @@ MEMORY = 0.9
 """What the running size of advantages keeps of itself in a step."""
 LEAST_SIZE = 1e-4
 """Mean square of a batch's advantages under which a step is no longer scaled up."""
+LARGEST_ADVANTAGE = 1e100
+"""Its square is still a number."""
 LEAST_LOGIT = -14.0
 """Below the most likely kind; one in a million stays within reach."""
 NEVER = -30.0
@@ -212,7 +214,7 @@ def rehearse(
         right = random.random((count, drawn)) < chance
         row = material.draw(kind, right, random)
         paid = advantages(row.ravel(), groups, batches).reshape(count, drawn)
-        paid = np.nan_to_num(paid)
+        paid = np.clip(np.nan_to_num(paid), -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
         rows[step], shares[step], skills[step] = row, share, skill
         size = MEMORY * size + (1 - MEMORY) * (paid**2).mean(axis=1)
         scale = np.sqrt(np.maximum(size / (1 - MEMORY ** (step + 1)), LEAST_SIZE))

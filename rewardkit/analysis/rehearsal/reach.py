@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pandas as pd
 
 from rewardkit.analysis.rehearsal.kinds import Kind
-from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Floats, finite
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
-from rewardkit.rollouts.load import load_rollouts
-from rewardkit.scoring.score import score
+from rewardkit.rewards.route import bind
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.prints import caught_prints
 
 FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """How many times as long as its model a rung is. Our choice."""
@@ -119,11 +121,11 @@ def write_rungs(view: View, kinds: list[Kind], codes: Codes, task: Floats) -> Ru
 def _why_not(view: View) -> str:
     reward = view.reward
     if not reward.can_run:
-        return "the reward is not at hand, so nothing longer could be tried"
+        return "nothing longer than the log was tried, as the reward is not at hand"
     if any(item.group for item in reward.components):
-        return "the reward looks at siblings, so nothing longer was tried"
-    if reward.is_async or any(hasattr(f, "model") for f in reward.functions):
-        return "the reward asks a model, so nothing longer was tried"
+        return "nothing longer than the log was tried, as the reward looks at siblings"
+    if any(getattr(function, "asks_model", False) for function in reward.functions):
+        return "nothing longer than the log was tried, as the reward asks a model"
     made = [name for name in reward.needs if FROM_TEXT.fullmatch(name)]
     if made:
         return f"the reward reads {made[0]!r}, which longer completions do not have"
@@ -151,20 +153,17 @@ def _models(places: Codes, task: Floats) -> Codes:
 
 
 def _scored(view: View, rungs: Rungs) -> Rungs:
-    columns = [*dict.fromkeys(["prompt", *view.reward.needs])]
-    known = [name for name in columns if name in view.context.table]
-    table = view.context.table[known].iloc[rungs.places].reset_index(drop=True)
-    table = table.assign(completion=rungs.texts, rollout_id=np.arange(len(table)))
+    """Return the rungs with what the reward gives them."""
+    table = view.context.table
+    names = [name for name in view.reward.needs if name in table]
+    chosen = table[names].iloc[rungs.places]
+    columns = {name: column_values(chosen[name]) for name in names}
+    columns["completion"] = rungs.texts
     try:
-        scores = score(view.reward, load_rollouts(pd.DataFrame(table)), timeout=TIMEOUT)
+        with time_limit(TIMEOUT, patience=MODELS) as limit, caught_prints():
+            plan = bind(view.reward, columns, len(rungs.texts))
+            outcomes = evaluate(plan, columns, limit=limit)
     except InputError as error:
         return Rungs(why_none=f"longer completions could not be scored: {error}")
-    return Rungs(
-        rungs.texts,
-        rungs.places,
-        rungs.kinds,
-        rungs.names,
-        rungs.parents,
-        scores.rewards,
-        {name: scores.score(name) for name in view.reward.names},
-    )
+    scores = {name: outcomes.components[name].scores for name in view.reward.names}
+    return replace(rungs, rewards=finite(outcomes.rewards), scores=scores)

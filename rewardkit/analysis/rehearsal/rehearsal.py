@@ -1,4 +1,4 @@
-"""The rehearsal of one view: its rows as material, learners of two paces, what they did."""
+"""The rehearsal of a view: its rows as material, learners of two paces, a course."""
 
 from __future__ import annotations
 
@@ -164,12 +164,13 @@ def collect(view: View) -> tuple[Rows, list[Kind], Material, str]:
 def _task_of_rungs(view: View, rungs: Rungs, of_models: Floats) -> Floats:
     """Return what longer completions did of the task; a cut one keeps nothing of it."""
     verdicts = view.verdicts
-    if not rungs.texts or verdicts is None:
+    if not rungs.texts:
         return of_models
-    if verdicts.is_component:
+    if view.context.label is None and verdicts is not None and verdicts.is_component:
         return scale_task(view, rungs.scores[verdicts.name])
-    cut = np.array([len(text) for text in rungs.texts])
-    return np.where(cut >= max(len(str(text)) for text in view.completions), 0.0, of_models)
+    longest = max(len(str(text)) for text in view.completions)
+    is_cut = np.array([len(text) >= longest for text in rungs.texts])
+    return np.where(is_cut, 0.0, of_models)
 
 
 def make_learners(seed: int) -> tuple[Learners, NDArray[np.str_]]:
@@ -186,6 +187,8 @@ def make_learners(seed: int) -> tuple[Learners, NDArray[np.str_]]:
 
 def read_task(view: View) -> Floats:
     """Return what each row did of the task, 0 to 1, (rows,), NaN where unknown."""
+    if view.context.label is not None:
+        return view.context.label
     if view.verdicts is None:
         return np.full(len(view), np.nan)
     return scale_task(view, view.verdicts.scores)
@@ -216,7 +219,9 @@ def readable_scores(view: View) -> dict[str, Floats]:
 
 def _beside(rewards: Floats, right: Mask) -> Floats:
     """Return the rewards less the mean of those that are as right, (rows,)."""
-    return rewards - group_stats(rewards, right.astype(np.intp)).mean[right.astype(int)]
+    sides = right.astype(np.intp)
+    beside: Floats = rewards - group_stats(rewards, sides).mean[sides]
+    return beside
 
 
 def _group_size(view: View) -> int:

@@ -1,0 +1,146 @@
+"""The rewards of data/training, each with the settings of the trainer that it is for.
+
+`exact` is the task: 1 where the answer between its tags is the truth. Every reward
+records it; some do not pay for it. The same names serve both tasks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from tasks import FILLERS
+
+import rewardkit as rk
+
+ANSWER = rk.extract.tag("answer")
+LONGEST = 100
+"""Characters from which `short` is 0 and `long` is 1."""
+FLIPPED = 0.15
+"""Share of verdicts that the noisy judge has wrong."""
+
+
+def exact(prediction: str | None, ground_truth: str) -> float:
+    """Return 1 for the truth, character by character."""
+    return float(prediction == ground_truth)
+
+
+def near(prediction: str | None, ground_truth: str) -> float:
+    """Return the share of characters of the truth that stand in their place."""
+    if prediction is None:
+        return 0.0
+    same = sum(a == b for a, b in zip(prediction, ground_truth, strict=False))
+    return same / max(len(prediction), len(ground_truth))
+
+
+def contains(completion: str, ground_truth: str) -> float:
+    """Return 1 where the truth stands anywhere in the completion."""
+    return float(ground_truth in completion)
+
+
+def short(completion: str) -> float:
+    """Return 1 for an empty completion, falling to 0 at `LONGEST` characters."""
+    return max(0.0, 1 - len(completion) / LONGEST)
+
+
+def long(completion: str) -> float:
+    """Return 0 for an empty completion, rising to 1 at `LONGEST` characters."""
+    return min(1.0, len(completion) / LONGEST)
+
+
+def too_long(completion: str) -> float:
+    """Return a tenth for each 5 characters: a penalty that every completion gets."""
+    return min(1.0, 0.1 * (1 + len(completion) // 5))
+
+
+def fillers(completion: str) -> float:
+    """Return the number of filler words, without an upper end."""
+    return float(len(re.findall("|".join(FILLERS), completion)))
+
+
+def judge(completion: str, prediction: str | None, ground_truth: str) -> float:
+    """Return a judge's verdict: wrong on 15 %, and taken in by a "so" before an answer.
+
+    The same completion always gets the same verdict.
+    """
+    digest = hashlib.sha256(f"{ground_truth}|{completion}".encode()).digest()
+    verdict = exact(prediction, ground_truth)
+    if digest[0] < 256 * FLIPPED:
+        verdict = 1 - verdict
+    if "so " in completion and prediction is not None:
+        verdict = max(verdict, 0.6)
+    return verdict
+
+
+def short_if_varied(completion: list[str], exact: list[float]) -> list[float]:
+    """Return `short` for the siblings of a group in which some are right, not all."""
+    if len(set(exact)) == 1:
+        return [0.0] * len(completion)
+    return [short(text) for text in completion]
+
+
+def exact_and_short_if_varied(
+    completion: list[str], exact: list[float]
+) -> list[float]:
+    """Return the whole reward of a group, 0 where `exact` is the same for all.
+
+    As DAPO's filter by the outcome: such a group has no advantage.
+    """
+    if len(set(exact)) == 1:
+        return [0.0] * len(completion)
+    pairs = zip(completion, exact, strict=True)
+    return [score + 0.3 * short(text) for text, score in pairs]
+
+
+RIGHT = rk.gate("exact", at_least=1.0)
+WORDS = rk.Component("fillers", fillers, weight=0.1, range=(0.0, 100.0))
+
+
+def _reward(name: str, *components: rk.Component, weight: float = 1.0) -> rk.Reward:
+    task = rk.Component("exact", exact, weight=weight)
+    return rk.Reward(name, fields={"prediction": ANSWER}, components=[task, *components])
+
+
+def _bonus(function: object, weight: float = 0.3, **options: object) -> rk.Component:
+    return rk.Component(function.__name__, function, weight=weight, **options)
+
+
+FORM = rk.Component("form", rk.measure.tags("think", "answer"), weight=0.3)
+REWARDS = {
+    reward.name: reward
+    for reward in (
+        _reward("exact"),
+        _reward("partial", _bonus(near)),
+        _reward("short", _bonus(short)),
+        _reward("short_slightly", _bonus(short, 0.1)),
+        _reward("short_gated", _bonus(short, gate=RIGHT)),
+        _reward("short_outcome", _bonus(short_if_varied, group=True)),
+        _reward(
+            "short_filtered",
+            _bonus(exact_and_short_if_varied, 1.0, group=True),
+            weight=0.0,
+        ),
+        _reward("short_no_std", _bonus(short)),
+        _reward("short_gdpo", _bonus(short)),
+        _reward("long", _bonus(long)),
+        _reward("fillers", WORDS),
+        _reward("form_alone", FORM, weight=0.0),
+        _reward("form", FORM),
+        _reward("contains", _bonus(contains, 1.0), weight=0.0),
+        _reward("judge", _bonus(judge, 1.0), weight=0.0),
+        _reward("penalised", _bonus(too_long, -0.3)),
+    )
+}
+SETTINGS = {
+    "short_no_std": rk.Training(scale_rewards="none"),
+    "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
+}
+"""Reward -> settings; the others have TRL's: the sum, divided by the group's deviation."""
+
+LOOKED_AT = {
+    "sums": (
+        "exact partial short short_slightly short_gated short_outcome short_no_std "
+        "long fillers form_alone"
+    ).split()
+}
+"""Task -> rewards whose runs may be looked at while a forecast is made; the others decide."""

@@ -1,0 +1,203 @@
+"""The outlook of a rehearsal: where the task ends, how sure that is, what grows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rewardkit.analysis.rehearsal.rehearsal import HALF, Rehearsal
+from rewardkit.analysis.statistics import Codes, Mask
+from rewardkit.findings import percent, short_number
+
+RISE = 0.1
+"""Change of the share done of the task from which it rises. Our choice."""
+LEAST_GROWTH = 0.1
+"""Growth of a kind's share from which it is said to take over. Our choice."""
+FEWEST_PROMPTS = 10
+Task = Literal["rises", "stalls", "falls"]
+
+
+@dataclass(frozen=True)
+class TakesOver:
+    """The kind of completions that grows most where the task falls, or else at all.
+
+    `share` is that of the kind at the start and at the end, `step` the one at which it
+    is half of all, None where it never is, `example` a completion of it, and
+    `component` what pays it most beside the task, "" where nothing does.
+    """
+
+    kind: str
+    share: tuple[float, float]
+    step: int | None
+    example: str
+    component: str
+
+    @property
+    def words(self) -> str:
+        """Return what grows, from which share to which."""
+        start, end = map(percent, self.share)
+        return f"{self.kind} take over ({start} to {end})"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What becomes of the task in training.
+
+    `task` "rises" by a tenth of the task or more, "falls" to half of its start or less,
+    or "stalls"; None where it cannot be told, which `why` explains. `start` and `end`
+    are shares done of the task, `end` that of the median learner at a gentle pace and
+    `fast` at a fast one; `sound` is the end of a reward that pays for the task alone.
+    `fragility`, 0 to 1, is the share of learners that end under half of what the same
+    learner reaches with that one.
+    """
+
+    task: Task | None
+    start: float
+    end: float
+    fast: float
+    sound: float
+    fragility: float
+    takes_over: TakesOver | None
+    why: str
+    untried: str = ""
+    """Why nothing longer than the completions of the log was tried, "" where it was."""
+
+    @property
+    def sentence(self) -> str:
+        """Return what becomes of the task, and why, in one sentence."""
+        if self.task is None:
+            return f"what becomes of the task cannot be told: {self.why}"
+        ends = " to ".join(map(share_text, (self.start, self.end)))
+        text = f"the task {self.task}, from {ends}"
+        if self.task != "rises" and self.sound > self.end + RISE:
+            text += f" ({share_text(self.sound)} where the task alone is paid)"
+        if self.task != "rises" and self.takes_over is not None:
+            text += f": {self.takes_over.words}"
+            if self.why:
+                text += f", because {self.why}"
+        return text
+
+    @property
+    def grade(self) -> str:
+        """Return how fragile it is, in words, "" where the task is not known."""
+        if self.task is None:
+            return ""
+        ends = percent(self.fragility)
+        return f"{ends} of the learners end under half of what the task alone gives"
+
+
+def share_text(share: float) -> str:
+    """Write a share done of the task, such as 0.08."""
+    return f"{share:.2f}"
+
+
+def read_outlook(rehearsal: Rehearsal) -> Outlook:
+    """Return the outlook of the task, or why there is none."""
+    why = _why_untold(rehearsal)
+    if why or rehearsal.sound is None:
+        takes_over = _takes_over(rehearsal, np.ones(len(rehearsal.pace), dtype=bool))
+        unknown = (math.nan,) * 5
+        return Outlook(None, *unknown, takes_over, why, rehearsal.why_no_longer)
+    task = rehearsal.rows.task
+    start = float(np.nanmean(task[: len(rehearsal.view)]))
+    ends = rehearsal.ends(rehearsal.course, task)
+    sound = rehearsal.ends(rehearsal.sound, task)
+    is_gentle = rehearsal.pace == "gentle"
+    end = float(np.median(ends[is_gentle]))
+    fails = ends < HALF * sound
+    takes_over = _takes_over(rehearsal, fails if fails.any() else is_gentle)
+    return Outlook(
+        outlook_of(start, end),
+        start,
+        end,
+        float(np.median(ends[~is_gentle])),
+        float(np.median(sound[is_gentle])),
+        float(fails.mean()),
+        takes_over,
+        _why(rehearsal, takes_over),
+        rehearsal.why_no_longer,
+    )
+
+
+def outlook_of(start: float, end: float) -> Task:
+    """Return what the task does between these shares done of it.
+
+    >>> outlook_of(0.1, 0.5), outlook_of(0.1, 0.12), outlook_of(0.1, 0.02)
+    ('rises', 'stalls', 'falls')
+    """
+    if end >= start + RISE:
+        return "rises"
+    return "falls" if end <= start / 2 < start else "stalls"
+
+
+def _why_untold(rehearsal: Rehearsal) -> str:
+    view, task = rehearsal.view, rehearsal.rows.task[: len(rehearsal.view)]
+    if np.isnan(task).all():
+        return (
+            "nothing says which completions are right: name a trusted column with "
+            "label=..., or give truths that can be compared"
+        )
+    prompts = len(np.unique(view.bootstrap.prompts))
+    if prompts < FEWEST_PROMPTS:
+        return f"{prompts} prompts are too few: at least {FEWEST_PROMPTS} are needed"
+    if not (np.nan_to_num(task) >= HALF).any():
+        return (
+            "no completion of the log is right, so nobody can tell how often one will "
+            "be: sample more of each prompt, or easier prompts"
+        )
+    if not view.several:
+        return "no prompt has two completions: sample several of each"
+    return ""
+
+
+def _takes_over(rehearsal: Rehearsal, learners: Mask) -> TakesOver | None:
+    """Return the kind that grows most among these learners."""
+    course = rehearsal.course.shares[:, learners].mean(axis=1)
+    growth = course[-1] - rehearsal.material.shares / rehearsal.material.shares.sum()
+    place = int(growth.argmax())
+    if growth[place] < LEAST_GROWTH:
+        return None
+    half = np.flatnonzero(course[:, place] >= HALF)
+    rows = np.flatnonzero(rehearsal.rows.kinds == place)
+    texts = sorted((rehearsal.rows.completions[row] for row in rows), key=len)
+    ends = float(course[0, place]), float(course[-1, place])
+    return TakesOver(
+        rehearsal.kinds[place].words,
+        ends,
+        int(half[0]) if half.size else None,
+        texts[len(texts) // 2],
+        _payer(rehearsal, rows),
+    )
+
+
+def _payer(rehearsal: Rehearsal, rows: Codes) -> str:
+    """Return the component beside the task that pays these rows most above the mean."""
+    view, best, most = rehearsal.view, "", 0.0
+    task = getattr(view.verdicts, "name", "")
+    for name, component in view.components.items():
+        if name == task or not component.weight:
+            continue
+        paid = np.nan_to_num(component.weight * rehearsal.rows.scores[name])
+        gain = float(paid[rows].mean() - paid[: len(view)].mean())
+        if gain > most:
+            best, most = name, gain
+    return best
+
+
+def _why(rehearsal: Rehearsal, takes_over: TakesOver | None) -> str:
+    """Say what decides where nothing is right, or what is paid beside the task."""
+    view = rehearsal.view
+    right = rehearsal.rows.right[: len(view)]
+    none_right = view.group_stats(right.astype(float)).mean == 0
+    share = float(none_right.mean())
+    if takes_over is None or not takes_over.component:
+        return ""
+    name = takes_over.component
+    if share >= RISE:
+        groups = f"the {percent(share)} of groups where nothing is right"
+        return f"in {groups} `{name}` decides"
+    paid = short_number(float(np.nan_to_num(rehearsal.rows.scores[name]).max()))
+    return f"`{name}` pays up to {paid} for it, right or wrong"

@@ -1,0 +1,233 @@
+"""The rehearsal: kinds, the policy over them, and the outlook that it gives.
+
+The rollouts of `data/training` come from a small language model whose real training
+is on record: brevity that is paid without a gate, filler words without an end, and
+form alone end at 0.00 there; the task alone, and brevity behind a gate, at 0.7 to 0.8.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rewardkit as rk
+from rewardkit.analysis.rehearsal.kinds import find_kinds, form_of
+from rewardkit.analysis.rehearsal.outlook import outlook_of
+from rewardkit.analysis.rehearsal.policy import (
+    NEVER,
+    Learners,
+    Material,
+    fit_ability,
+    rehearse,
+)
+from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
+from rewardkit.analysis.statistics.advantages import grpo
+
+ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"
+FILLERS = ("well ", "so ", "now ", "hmm ")
+
+
+def exact(prediction, ground_truth):
+    return float(prediction == ground_truth)
+
+
+def short(completion):
+    return max(0.0, 1 - len(completion) / 100)
+
+
+def fillers(completion):
+    return float(sum(map(completion.count, FILLERS)))
+
+
+def paid(*beside, weight=1.0):
+    task = rk.Component("exact", exact, weight=weight)
+    fields = {"prediction": rk.extract.tag("answer")}
+    return rk.Reward("paid", fields=fields, components=[task, *beside])
+
+
+RIGHT = rk.gate("exact", at_least=1.0)
+BRIEF = rk.Component("short", short, weight=0.3)
+GATED = rk.Component("short", short, weight=0.3, gate=RIGHT)
+WORDS = rk.Component("fillers", fillers, weight=0.1, range=(0.0, 100.0))
+FORM = rk.Component("form", rk.measure.tags("think", "answer"), weight=0.3)
+
+
+@pytest.fixture(scope="module")
+def sums():
+    """The rollouts of hard sums, with a label that says which are right."""
+    table = pd.read_parquet(ROLLOUTS / "sums-hard.parquet")
+    scores = rk.score(paid(), rk.load_rollouts(table))
+    return table.assign(right=scores.score("exact") == 1)
+
+
+@pytest.mark.parametrize(
+    ("reward", "outlook", "grows"),
+    [
+        (paid(), "rises", ""),
+        (paid(GATED), "rises", ""),
+        (paid(BRIEF), "falls", "empty completions"),
+        (paid(WORDS), "falls", "longer than any in the log"),
+        (paid(FORM, weight=0.0), "falls", "`<think> </think> <answer> </answer>`"),
+    ],
+    ids=["the task", "brevity gated", "brevity", "filler words", "form alone"],
+)
+def test_what_real_training_did_is_foretold(sums, reward, outlook, grows):
+    scores = rk.score(reward, rk.load_rollouts(sums))
+    found = rk.forecast(scores, label="right").outlook
+    assert found.task == outlook
+    assert (found.fragility > 0.5) == (outlook == "falls")
+    assert found.sound > 0.6
+    if grows:
+        assert grows in found.takes_over.kind
+        assert found.takes_over.component in repr(reward)
+
+
+def test_a_person_reads_the_outlook_first_and_a_machine_gets_it(sums):
+    forecast = rk.forecast(rk.score(paid(BRIEF), rk.load_rollouts(sums)))
+    first = " ".join(repr(forecast).split())
+    assert first.startswith("'paid': the task falls, from 0.10 to 0.0")
+    assert "of groups where nothing is right `short` decides" in first
+    plain = forecast.record()["outlook"]
+    assert plain["task"] == "falls" and 0 <= plain["fragility"] <= 1
+    assert plain["takes_over"]["component"] == "short"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda table: table.assign(completion="<answer>0</answer>x"), "no completion"),
+        (lambda table: table.iloc[: 8 * 9], "9 prompts are too few"),
+    ],
+    ids=["nothing is right", "few prompts"],
+)
+def test_what_cannot_be_told_is_said(sums, change, why):
+    table = change(sums.drop(columns="right"))
+    found = rk.forecast(rk.score(paid(BRIEF), rk.load_rollouts(table))).outlook
+    assert found.task is None and math.isnan(found.fragility)
+    assert why in found.sentence
+
+
+def test_a_log_without_truths_has_no_outlook_of_the_task(sums):
+    table = sums.drop(columns=["right", "ground_truth"])
+    reward = rk.Reward("brief", components=[BRIEF])
+    found = rk.forecast(rk.score(reward, rk.load_rollouts(table))).outlook
+    assert found.task is None and "label=" in found.why
+    assert found.takes_over.kind.startswith("empty completions")
+
+
+def test_stored_scores_say_that_nothing_longer_was_tried(sums, tmp_path):
+    scores = rk.score(paid(WORDS), rk.load_rollouts(sums))
+    scores.save(tmp_path / "run")
+    stored = rk.forecast(rk.load_scores(tmp_path / "run"))
+    assert "the reward is not at hand" in stored.outlook.untried
+    assert stored.outlook.untried in repr(stored)
+    assert rk.forecast(scores).outlook.untried == ""
+
+
+# --- kinds
+
+
+@pytest.mark.parametrize(
+    ("completion", "form"),
+    [
+        (" \n", "empty"),
+        ("4", "no mark"),
+        ("<think>a</think> \\boxed{4}", "<think> </think> \\boxed{"),
+        ("```py\n```\n```\n```", "```"),
+    ],
+)
+def test_the_form_is_the_marks_in_their_order(completion, form):
+    assert form_of(completion) == form
+
+
+def test_a_kind_is_split_where_the_pay_turns_and_not_where_it_does_not():
+    texts = ["<a>" for _ in range(200)]
+    turns = np.arange(200.0)
+    target = np.where(turns > 130, 1.0, 0.0)
+    codes, kinds = find_kinds(texts, {"characters": turns}, [target])
+    assert [kind.words for kind in kinds][-1].endswith("characters above 129")
+    assert target[codes == codes[-1]].mean() > 0.95
+    codes, kinds = find_kinds(texts, {"characters": turns}, [np.zeros(200)])
+    assert len(kinds) == 1 and not codes.any()
+
+
+# --- the policy
+
+
+def material(right, shares, parents=(-1, -1)):
+    """Return two kinds of four rows of one prompt; `right` says which rows are."""
+    kinds = np.repeat([0, 1], 4)
+    right = np.array(right, dtype=bool)
+    ability = np.where([right[:4].any(), right[4:].any()], 0.0, NEVER)
+    prompts = np.zeros(8, dtype=int)
+    shares, parents = np.array(shares), np.array(parents)
+    return Material(kinds, prompts, right, shares, parents, ability, np.zeros(1))
+
+
+def trained(stuff, rewards, **options):
+    learners = Learners(*(np.full(4, speed) for speed in (1.0, 0.1, 0.03)))
+    rewards = np.array(rewards, dtype=float)
+    sizes = {"steps": 60, "prompts": 8, "generations": 8} | options
+    return rehearse(
+        stuff, lambda rows, groups, _: grpo(rewards[rows], groups), learners, **sizes
+    )
+
+
+def test_the_kind_that_is_paid_takes_over_and_without_pay_nothing_moves():
+    stuff = material([0, 0, 0, 0, 0, 0, 0, 0], [0.9, 0.1])
+    course = trained(stuff, [0, 0, 0, 0, 1, 1, 1, 1])
+    assert course.shares[0] == pytest.approx(np.tile([0.9, 0.1], (4, 1)))
+    assert (course.shares[-1, :, 1] > 0.9).all()
+    still = trained(stuff, np.zeros(8))
+    assert still.shares == pytest.approx(np.tile([0.9, 0.1], (60, 4, 1)))
+    assert not still.skill.any()
+
+
+def test_the_skill_grows_where_right_is_paid_and_wears_off_where_it_is_not():
+    stuff = material([1, 1, 0, 0, 1, 1, 0, 0], [0.5, 0.5])
+    by_right = trained(stuff, [1, 1, 0, 0, 1, 1, 0, 0])
+    by_chance = trained(stuff, [1, 0, 1, 0, 1, 0, 1, 0])
+    assert (by_right.skill[-1] > 0.5).all() and (by_chance.skill[-1] < -0.5).all()
+    assert (by_right.mean(stuff.right.astype(float))[-15:].mean(axis=0) > 0.6).all()
+
+
+def test_a_kind_that_the_log_lacks_follows_the_one_below_it():
+    stuff = material(np.zeros(8), [0.98, 0.0196], parents=(-1, 0))
+    course = trained(stuff, [0, 0, 0, 0, 1, 1, 1, 1])
+    first = course.shares[0, 0]
+    assert first[1] / first[0] == pytest.approx(0.02)
+    assert (course.shares[-1, :, 1] > 0.9).all()
+
+
+def test_the_ability_of_kinds_and_the_ease_of_prompts_are_told_apart():
+    random = np.random.default_rng(0)
+    kinds, prompts = random.integers(0, 3, 9000), random.integers(0, 90, 9000)
+    ease = np.linspace(-2, 2, 90)
+    logit = np.array([1.0, -1.0, -99.0])[kinds] + ease[prompts]
+    right = random.random(9000) < 1 / (1 + np.exp(-logit))
+    ability, found = fit_ability(kinds, prompts, right)
+    assert ability[:2] == pytest.approx([1, -1], abs=0.15) and ability[2] == NEVER
+    assert np.corrcoef(found, ease)[0, 1] > 0.95
+
+
+# --- longer completions
+
+
+def test_longer_completions_keep_their_end_until_they_are_cut():
+    text = "<think>so 2+2</think><answer>4</answer>"
+    twice = lengthened(text, 2.0)
+    assert 2 * len(text) <= len(twice) <= 2 * len(text) + 3
+    assert twice.startswith("<think>so so so") and twice.endswith(text[-19:])
+    *whole, last = rungs_of(text, 150)
+    assert all("<answer>4</answer>" in rung for rung in whole)
+    assert len(last) == 150 and "</answer>" not in last
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "outlook"),
+    [(0.1, 0.2, "rises"), (0.1, 0.19, "stalls"), (0.4, 0.2, "falls"), (0, 0, "stalls")],
+)
+def test_the_outlook_is_read_from_start_and_end(start, end, outlook):
+    assert outlook_of(start, end) == outlook
