@@ -109,6 +109,17 @@ def test_what_cannot_be_told_is_said(sums, change, why):
     assert why in found.sentence
 
 
+def test_a_reward_that_judges_no_row_has_no_outlook_and_raises_nothing(sums):
+    def silent(prediction, ground_truth):
+        return None
+
+    task = rk.Component("exact", silent)
+    fields = {"prediction": rk.extract.tag("answer")}
+    reward = rk.Reward("mute", fields=fields, components=[task, BRIEF])
+    scores = rk.score(reward, rk.load_rollouts(sums.drop(columns="right")))
+    assert rk.forecast(scores).outlook is None
+
+
 def test_a_log_without_truths_has_no_outlook_of_the_task(sums):
     table = sums.drop(columns=["right", "ground_truth"])
     reward = rk.Reward("brief", components=[BRIEF])

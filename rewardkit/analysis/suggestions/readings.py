@@ -133,9 +133,10 @@ def _find_fault(view: View, findings: Collection[Finding]) -> str:
         return ""
     low, high = view.span(view.primary)
     scores = view.scores[view.primary]
-    value = float(np.nanmax(scores))
-    if value > np.nanmin(scores):
+    levels = np.unique(scores[~np.isnan(scores)])
+    if len(levels) != 1:
         return ""
+    value = float(levels[0])
     if value == high:
         return "always earned"
     return "never earned" if value == low else ""
