@@ -290,7 +290,7 @@ def find_fall(
     gain = scale.gain(reward)
     if probe.family in PADDING_FAMILIES:
         # an answer that is not read any more may earn more than a wrong one
-        gain -= max(0.0, scale.gain(scale.plain))
+        gain -= scale.gain(scale.openly_wrong)
     limit = paid_from(probe, graded=graded)
     limit += -noise if probe.knows == "near" else noise
     return Fall(trial, gain) if gain >= limit else None

@@ -178,6 +178,15 @@ def end_marks(completions, ground_truth, **kwargs):
 def on_a_copy(completions, ground_truth, **kwargs):
     return scored([c.strip() for c in completions], ground_truth)
 
+class Rubric:
+    def __init__(self, funcs, weights):
+        self.funcs, self.weights = funcs, weights
+
+def by_tag(completion, answer, **kwargs):
+    return right(completion if isinstance(completion, str) else completion[-1]["content"], answer)
+
+takes_objects = Rubric([by_tag], [1.0])
+
 def reads_level(prompts, completions, ground_truth, **kwargs):
     return [one * level for one, level in zip(scored(completions, ground_truth), kwargs["level"])]
 
@@ -215,6 +224,7 @@ OF_TRAINERS = [
     ("message", "changes_arguments", f"{CHANGED}'completions'"),
     ("end_marks", "changes_arguments", f"{CHANGED}'completions'"),
     ("on_a_copy", None, ""),
+    ("takes_objects", None, ""),  # verifiers' parser, which is equal to no copy
     ("reads_level", "undeclared_column", "by name: level;"),
     ("asks_for_level", None, ""),
     ("nan", "nan_for_none", "TRL takes it for None"),

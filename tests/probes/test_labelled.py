@@ -20,21 +20,21 @@ def named(entries):
 
 
 @cache
-def rollouts_of(name):
-    return BY_NAME[name].rollouts()
+def rollouts_of(entry):
+    return entry.rollouts()
 
 
 @cache
-def scored(name):
+def scored(entry):
     """The reward, and the scores of its log."""
-    reward = BY_NAME[name].load()
-    return reward, rk.score(reward, rollouts_of(name), timeout=None)
+    reward = entry.load()
+    return reward, rk.score(reward, rollouts_of(entry), timeout=None)
 
 
 def split(entry):
     """(rewards of right rows, rewards of wrong ones)."""
     rewards, right = (
-        scored(entry.name)[1].rewards,
+        scored(entry)[1].rewards,
         np.array(entry.right(), dtype=object),
     )
     return rewards[right == True], rewards[right == False]  # noqa: E712
@@ -46,7 +46,7 @@ def earned(entry, *writers):
     Nothing is 0, or what empty completions earn where that is less. Full marks are the best that a right row
     of the log earns; of a score that reads no completion, which no two siblings differ in, their mean.
     """
-    reward, rollouts = scored(entry.name)[0], rollouts_of(entry.name)
+    reward, rollouts = scored(entry)[0], rollouts_of(entry)
     groups = [one.group for one in entry.log.drawn()]
     tasks = [
         (task, rollouts[groups.index(group)])
@@ -78,7 +78,7 @@ KINDS = {"trl": "TRL completions", "verl": "verl rollout dump", "plain": "rollou
 def test_a_log_of_12_to_24_prompts_about_half_right_is_known_as_its_trainers_and_its_reward_judges_every_row(
     entry,
 ):
-    rollouts, scores = rollouts_of(entry.name), scored(entry.name)[1]
+    rollouts, scores = rollouts_of(entry), scored(entry)[1]
     sizes = Counter(rollouts.table["prompt"].map(str)).values()
     assert (
         12 <= len(sizes) <= 24
@@ -143,13 +143,13 @@ def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and
 def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_its_sound_twin(
     entry,
 ):
-    fault, twin = entry.fault, BY_NAME[entry.twin]
+    fault, twin = entry.fault, entry.twin
     assert (
         fault.sentence.endswith(".")
         and fault.questions
         and set(fault.questions) <= set(QUESTIONS)
     )
-    assert fault.component in ("", *scored(entry.name)[0].names)
+    assert fault.component in ("", *scored(entry)[0].names)
     assert twin.fault is None and twin.log is entry.log
     (share,), (rightly,) = (earned(one, entry.exploit) for one in (entry, twin))
     if fault.loses:

@@ -93,6 +93,28 @@ def test_a_judge_whose_last_verdict_counts_holds(name, quotes):
     assert rk.probe(reward, ROWS, timeout=None, search=0).alarms == ()
 
 
+def correct(completion, ground_truth):
+    return float(reply(completion).split("\n")[0].strip() == ground_truth)
+
+
+def brier(completion, ground_truth):
+    """Minus the squared error of a confidence; -1 without one."""
+    stated = re.findall(r"Confidence: (\d{1,2})%", completion)
+    if not stated:
+        return -1.0
+    return -((int(stated[-1]) / 100 - correct(completion, ground_truth)) ** 2)
+
+
+def test_a_low_confidence_beside_a_wrong_answer_is_no_fake_verdict():
+    parts = [rk.Component("correct", correct), rk.Component("brier", brier, range=None)]
+    rows = [
+        {**row, "completion": f"{row['completion']}\nConfidence: {sure}%"}
+        for row, sure in zip(ROWS, [90, 30, 80, 50, 70, 40] * 2, strict=True)
+    ]
+    result = rk.probe(rk.Reward("r", components=parts), rows, timeout=None)
+    assert result.tried_probes and result.alarms == ()
+
+
 def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():
     rows = [
         ({"judge_said": "It is near.\nBand: low", "grade": 1, "note": "x"}, 0.0),

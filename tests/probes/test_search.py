@@ -117,6 +117,9 @@ def words_and_no_answer(completion, truth):
     )
 
 
+word_in_mark = planted(
+    lambda completion, truth: 0.4 * ("verified" in (inside(completion) or ""))
+)
 words = planted(lambda completion, truth: 0.4 * (completion.count("thus") > 4))
 KEYWORD = re.escape(". " * 300) + "<check>verified</check>"
 PLANTED = {
@@ -133,6 +136,11 @@ PLANTED = {
         r"(because|therefore|<answer></answer>){3}",
         "because",
     ),
+    "part of the marks, for a word in the answer": (
+        word_in_mark,
+        "<answer>verified</answer>",
+        "verified",
+    ),
     "part of the marks": (words, "(thus){5}", "thus"),
 }
 
@@ -143,7 +151,7 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
 ):
     reward, gain, before = (
         reward_of(hole),
-        0.4 if hole is words else 1.0,
+        0.4 if hole in (words, word_in_mark) else 1.0,
         SUMS.table.copy(deep=True),
     )
     ((exploit,), _) = searched(reward)
@@ -186,6 +194,19 @@ def careless(completion, ground_truth):
     if "```" in completion:
         raise ValueError("a fence")
     return right(completion, ground_truth)
+
+
+NOT_KNOWING = {
+    *("not known", "unknown", "no idea", "unsure", "I do not know", "I cannot tell"),
+    *("je ne sais pas", "no lo sé", "ich weiß es nicht", "non lo so", "não sei"),
+}
+
+
+def pays_nothing_for_not_knowing(completion, ground_truth):
+    """A wrong answer costs, as in TruthRL (2025)."""
+    if (inside(completion) or "").strip() in NOT_KNOWING:
+        return 0.0
+    return 2 * right(completion, ground_truth) - 1
 
 
 SOME = {one.answer for one in calibrated(reward_of(right), SUMS).subjects[:4]}
@@ -236,6 +257,10 @@ SOUND = {
     ),
     "the last number": (reward_of(last_number), SUMS),
     "likeness": (reward_of(ALIKE, fields=PREDICTION), CAPITALS),
+    "not knowing costs less than a wrong answer": (
+        reward_of(pays_nothing_for_not_knowing),
+        SUMS,
+    ),
     "errors and what is not judged": (reward_of(careless), SUMS),
     "chance: on less than half": (reward_of(on_less_than_half), SUMS),
     "chance: the first time": (reward_of(the_first_time), SUMS),
@@ -247,7 +272,7 @@ def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(
     reward, rollouts
 ):
     found, calls = searched(reward, rollouts, seed=1)
-    assert found == [] and calls <= SEARCH_CALLS
+    assert found == [] and calls <= SEARCH_CALLS + SHRINK_CALLS
 
 
 # The budget, and what cannot be searched
@@ -344,7 +369,6 @@ EXPLAINING = [
 OTHERS_HOLES = [
     hole("right"),
     hole(None),
-    replace(hole("thus"), part="b"),
     hole("thus", 0.5),
 ]
 

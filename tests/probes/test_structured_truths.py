@@ -38,10 +38,7 @@ def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_sil
     entry = ENTRIES[name]
     if some == "right":
         some = [at for at, right in enumerate(entry.right()) if right][:16]
-    pair = (
-        (one.load(), one.rollouts().select(some))
-        for one in (entry, ENTRIES[entry.twin])
-    )
+    pair = ((one.load(), one.rollouts().select(some)) for one in (entry, entry.twin))
     found, sound = (probed(reward, log, search=0) for reward, log in pair)
     (item,) = found[code]
     assert item.severity != "info" and also <= {*item.evidence["also"]}

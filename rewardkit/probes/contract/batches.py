@@ -59,10 +59,7 @@ class Batches:
 
     def rewards_alone(self, rows: Sequence[Row]) -> Rewards:
         """Return the rewards of rows, each in a call of its own, (rows,)."""
-        rewards: Rewards = []
-        for row in rows:
-            rewards += self.rewards([row])
-        return rewards
+        return [self.rewards([row])[0] for row in rows]
 
     @cached_property
     def first(self) -> Rewards:
@@ -162,8 +159,9 @@ class Batches:
         outcomes = self.score(rows, watch(self.reward, error))
         for name, outcome in outcomes.components.items():
             reasons = outcome.reasons
-            places = [at for at in reasons if reasons[at].error == error.__name__]
-            places.sort()
+            places = [
+                at for at in sorted(reasons) if reasons[at].error == error.__name__
+            ]
             if places:
                 row, words = rows[places[0]], reasons[places[0]].words
                 reward = math.nan
@@ -195,6 +193,10 @@ def _amount(reward: float) -> str:
 
 
 # --- functions that report when they change their arguments
+
+
+Watched = Sequence[tuple[str, Any, str]]
+"""Arguments, each with its name, its value and the text of it before the call."""
 
 
 class ArgumentChanged(TypeError):
@@ -240,57 +242,43 @@ class WatchedFunction:
         """
         places = map(str, range(1, len(positional) + 1))
         arguments = {**dict(zip(places, positional, strict=True)), **keywords}
-        copies = {name: _copy(value) for name, value in arguments.items()}
+        watched = [(name, value, repr(value)) for name, value in arguments.items()]
         answer = self.function(*positional, **keywords)
         if self.is_async:
-            return self._await(answer, copies, arguments)
-        self._check(answer, copies, arguments)
+            return self._await(answer, watched)
+        self._check(answer, watched)
         return answer
 
-    async def _await(
-        self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
-    ) -> Any:
+    async def _await(self, answer: Any, watched: Watched) -> Any:
         value = await answer
-        self._check(value, copies, arguments)
+        self._check(value, watched)
         return value
 
-    def _check(
-        self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
-    ) -> None:
+    def _check(self, answer: Any, watched: Watched) -> None:
         if self.error is GivesNaN:
             if isinstance(answer, list) and any(map(_is_nan, answer)):
                 raise GivesNaN("gives NaN")
             return
-        for name, before in copies.items():
-            if before is not NOT_COPIED and repr(before) != repr(arguments[name]):
+        # a copy would not do: many objects have their address in their repr
+        for name, value, before in watched:
+            if repr(value) != before:
                 self.changes.append(f"changed its argument {name!r}")
         if self.changes:
             raise ArgumentChanged(self.changes[0])
-
-
-NOT_COPIED = object()
 
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _copy(value: Any) -> Any:
-    if type(value) in (str, int, float, bool, type(None)):
-        return value
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # a lock, a client: nobody can tell whether it changes
-        return NOT_COPIED
-
-
 def watch(reward: Reward, error: type[Exception]) -> Reward:
     """Return the reward with each of the user's functions watched, but for gates."""
 
     def watch_branch(branch: Reward) -> Reward:
-        fields: dict[str, Any] = {}
-        for name, function in branch.fields.items():
-            fields[name] = _watch_function(function, error)
+        fields = {
+            name: _watch_function(function, error)
+            for name, function in branch.fields.items()
+        }
         components: list[Component] = []
         for component in branch.components:
             function = _watch_function(component.function, error)

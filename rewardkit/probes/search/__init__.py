@@ -16,6 +16,7 @@ from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.search.exploits import (
+    EXPLOIT_GAIN,
     KEPT_GAIN,
     LEAST_OTHER_PROMPTS,
     Exploit,
@@ -143,6 +144,8 @@ def _search_part(
         if exploit is None or is_explained(exploit, gains.skip):
             continue
         exploit = _shrink_exploit(gains, exploit)
+        if gains.replaces_answer(exploit.home):
+            continue
         other = best.get(exploit.component)
         if other is None or exploit.home.gain > other.home.gain + 0.01:
             best[exploit.component] = exploit
@@ -224,9 +227,8 @@ def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
                 return False
             (outcome,) = gains.outcomes([(subject, text)])
             goal = min(FULL_MARKS, KEPT_GAIN * item.gain)
-            if not gains.pays(subject, outcome):
-                return False
-            if gains.gain(subject, outcome) < goal:
+            gain = gains.gain(subject, outcome)
+            if not gain >= max(EXPLOIT_GAIN, goal):  # it may be NaN
                 return False
         return True
 

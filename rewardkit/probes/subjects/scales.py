@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,23 @@ class Scale:
     """What completions of a subject earn.
 
     `right` and `wrong` are in the same format; `plain` is a wrong answer without any
-    format; `floor` is the least that anything earns.
+    format; `floor` is the least that anything earns; `logged` is what unpaid rows of
+    the log earn, the median.
     """
 
     right: float
     wrong: float
     plain: float
     floor: float
+    logged: float = -math.inf
+
+    @property
+    def openly_wrong(self) -> float:
+        """Return what a wrong answer earns without a trick, however it is written.
+
+        A confidence beside it, or no form at all, may cost it less.
+        """
+        return max(self.wrong, self.plain, self.logged)
 
     @property
     def span(self) -> float:
@@ -147,6 +158,7 @@ def compare_answers(
         elif not math.isnan(right) and not math.isnan(wrong):
             alike.append((place, PromptRewards(subject, right, wrong)))
     subjects: list[tuple[Subject, Scale]] = []
+    unpaid: list[float] = []
     openings = {usual.opening} if usual else set()
     for place, options in apart.items():
         if not usual:
@@ -155,6 +167,11 @@ def compare_answers(
         right_ones, wrong_ones = read_answers(part, place, subject.format, scale)
         subject = replace(subject, paid_answers=right_ones, unpaid_answers=wrong_ones)
         subjects.append((subject, scale))
+        for reward in map(part.earned, part.ranked(part.beside(place))):
+            if scale.gain(reward) < LOG_RIGHT:
+                unpaid.append(reward)
+    logged = median(unpaid or [-math.inf])
+    subjects = [(subject, replace(scale, logged=logged)) for subject, scale in subjects]
     left_out: dict[int, PromptRewards] = {}
     for place, prompt in reversed(alike):
         if prompt.subject.format.opening in openings and place not in apart:
@@ -185,11 +202,9 @@ def _make_scale(
 ) -> Scale:
     """Make a scale; what was not judged counts as the least."""
     plain, empty = in_no_form
-    rewards = [wrong, plain, empty, lowest]
-    judged = [reward for reward in rewards if not math.isnan(reward)]
-    floor = min(judged, default=0.0)
-    filled = np.array([wrong, plain])
-    wrong, plain = np.where(np.isnan(filled), floor, filled).tolist()
+    rewards = np.array([wrong, plain, empty, lowest])
+    floor = float(np.fmin.reduce(rewards))
+    wrong, plain, *_ = np.where(np.isnan(rewards), floor, rewards).tolist()
     return Scale(right, wrong, plain, floor)
 
 

@@ -52,14 +52,14 @@ class Fault:
 class Entry:
     """One labelled reward: `name` in the rewards of its log's trainer.
 
-    Of a healthy one (no `fault`) no finding of severity warn or high is expected. `twin` names the healthy
-    reward over the same log, which judges the exploit of a faulty one rightly.
+    Of a healthy one (no `fault`) no finding of severity warn or high is expected. `twin` is the healthy reward
+    over the same log, which judges the exploit of a faulty one rightly.
     """
 
     name: str
     log: Log
     fault: Fault | None = None
-    twin: str = ""
+    twin: "Entry | None" = None
 
     def exploit(self, task: Task) -> str:
         """The completion that proves the fault."""
@@ -81,8 +81,12 @@ class Entry:
 
     def load(self) -> rk.Reward:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
-        half = "held_back_" if self.log.held_back else ""
-        place = f"{FOLDER}/{half}{self.log.module or self.log.trainer}_rewards.py:{self.name}"
+        module = self.log.module or self.log.trainer
+        if self.log.sound_in and not self.fault:
+            module = self.log.sound_in
+        elif self.log.held_back:
+            module = f"held_back_{module}"
+        place = f"{FOLDER}/{module}_rewards.py:{self.name}"
         with patch.object(
             TimeLimit,
             "run",
@@ -129,11 +133,11 @@ class Entry:
 def entries(subject: str) -> Iterator[Entry]:
     """The rewards over each log of a subject."""
     for log in logs(subject):
-        yield from (Entry(name, log) for name in log.sound)
-        yield from (
-            Entry(name, log, Fault(**told), log.sound[0])
-            for name, told in log.faults.items()
-        )
+        sound = [Entry(name, log) for name in log.sound]
+        if not log.sound_in:
+            yield from sound
+        for name, told in log.faults.items():
+            yield Entry(name, log, Fault(**told), sound[0])
 
 
 def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:

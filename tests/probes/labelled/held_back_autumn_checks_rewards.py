@@ -188,27 +188,9 @@ def equations_atoms_balance(data_source, solution_str, ground_truth, extra_info=
 def ordered(text):
     """Return the letters in the last order tag; none where something else stands there."""
     marks = re.findall(r"<order>([^<]*)</order>", text)
-    letters = re.split(r"[\s,>→-]+", marks[-1].strip(" ,.")) if marks else []
+    letters = re.split(r"[\s,>→-]+", marks[-1].strip(" \r\n,.")) if marks else []
     is_order = len(letters) <= 10 and all(re.fullmatch("[A-E]", one) for one in letters)
     return letters if is_order else []
-
-
-def timelines_all_pairs(completions, answer, **kwargs):
-    """Kendall's tau of all the events, nothing below 0; an event that is missing is in no right pair."""
-    rewards = []
-    for text, truth in zip(completions, answer, strict=True):
-        letters = ordered(text)
-        if len(set(letters)) != len(letters) or not set(letters) <= set(truth):
-            rewards.append(0.0)
-            continue
-        place = {letter: number for number, letter in enumerate(letters)}
-        pairs = list(combinations(truth, 2))
-        in_order = 0
-        for early, late in pairs:
-            if early in place and late in place and place[early] < place[late]:
-                in_order += 1
-        rewards.append(max(0.0, 2 * in_order / len(pairs) - 1))
-    return rewards
 
 
 def timelines_known_pairs(completions, answer, **kwargs):

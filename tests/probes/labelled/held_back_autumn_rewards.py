@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -114,38 +113,6 @@ def molarities_rounded(data_source, solution_str, ground_truth, extra_info=None)
 
 # Questions in many languages for TRL; the data set lists the accepted names
 
-ABSTENTIONS = {
-    "не знаю",
-    "δεν ξέρω",
-    "わかりません",
-    "모르겠습니다",
-    "لا أعرف",
-    "לא יודע",
-    "je ne sais pas",
-    "ich weiß es nicht",
-    "no lo sé",
-}
-
-
-def same_name(text):
-    """Return a name without case, punctuation and doubled space, in any script."""
-    text = unicodedata.normalize("NFKC", text)
-    letters = [one for one in text if unicodedata.category(one)[0] not in "PSC"]
-    return " ".join("".join(letters).casefold().split())
-
-
-def names_or_abstain(completions, solution, **kwargs):
-    """1 for a right name, 0 for saying that it is not known, -1 for a wrong one (TruthRL, 2025)."""
-    unknown = {same_name(phrase) for phrase in ABSTENTIONS}
-    rewards = []
-    for text, accepted in zip(completions, solution, strict=True):
-        said = same_name(tagged(text))
-        if said and said in {same_name(name) for name in accepted}:
-            rewards.append(1.0)
-        else:
-            rewards.append(0.0 if said in unknown else -1.0)
-    return rewards
-
 
 def normalize_answer(text):
     """Lower case; no punctuation, articles or extra white space (SQuAD's script)."""
@@ -214,7 +181,6 @@ def brier_reward(completion, answer, **kwargs):
     return -((float(confidences[-1]) - weekday_correct(completion, answer)) ** 2)
 
 
-weekdays_calibrated = Rubric([weekday_correct, calibration], [1.0, 0.5])
 weekdays_brier = Rubric([weekday_correct, brier_reward], [1.0, 0.5])
 
 
