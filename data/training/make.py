@@ -23,8 +23,8 @@ BASES, ROLLOUTS, RUNS = HERE / "bases", HERE / "rollouts", HERE / "runs"
 PRETRAINING = {"sums": 1000, "brackets": 650}
 """Task -> steps of imitation: right now and then on hard problems, 1 in 10 or so."""
 FIRST_PROMPTS = 200
-RATES = (3e-4, 6e-4)
-"""A gentle one and a fast one; at 1e-3 this base unlearns under any reward."""
+RATES = (1.5e-4, 3e-4)
+"""A gentle one and a fast one; at 6e-4 this base unlearns under any reward."""
 SEEDS = (0, 1, 2)
 ON_MIXED = ("exact", "short", "short_gated", "long")
 """Rewards that are trained at the second difficulty too."""

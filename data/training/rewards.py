@@ -79,9 +79,7 @@ def short_if_varied(completion: list[str], exact: list[float]) -> list[float]:
     return [short(text) for text in completion]
 
 
-def exact_and_short_if_varied(
-    completion: list[str], exact: list[float]
-) -> list[float]:
+def exact_and_short_if_varied(completion: list[str], exact: list[float]) -> list[float]:
     """Return the whole reward of a group, 0 where `exact` is the same for all.
 
     As DAPO's filter by the outcome: such a group has no advantage.
@@ -98,7 +96,9 @@ WORDS = rk.Component("fillers", fillers, weight=0.1, range=(0.0, 100.0))
 
 def _reward(name: str, *components: rk.Component, weight: float = 1.0) -> rk.Reward:
     task = rk.Component("exact", exact, weight=weight)
-    return rk.Reward(name, fields={"prediction": ANSWER}, components=[task, *components])
+    return rk.Reward(
+        name, fields={"prediction": ANSWER}, components=[task, *components]
+    )
 
 
 def _bonus(function: object, weight: float = 0.3, **options: object) -> rk.Component:

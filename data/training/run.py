@@ -38,7 +38,7 @@ class Run:
     @property
     def name(self) -> str:
         """The name of its files."""
-        rate = f"{self.rate:.0e}".replace("e-0", "e-")
+        rate = f"{self.rate:.1e}".replace("e-0", "e-").replace(".0e", "e")
         return f"{self.task}-{self.difficulty}-{self.reward}-{rate}-{self.seed}"
 
 
