@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
+from rewardkit.analysis.parts import make_views
 from rewardkit.analysis.rehearsal.kinds import find_kinds, form_of
 from rewardkit.analysis.rehearsal.outlook import outlook_of
 from rewardkit.analysis.rehearsal.policy import (
@@ -23,6 +24,7 @@ from rewardkit.analysis.rehearsal.policy import (
     rehearse,
 )
 from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
+from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
 from rewardkit.analysis.statistics.advantages import grpo
 
 ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"
@@ -82,6 +84,13 @@ def test_what_real_training_did_is_foretold(sums, reward, outlook, grows):
     if grows:
         assert grows in found.takes_over.kind
         assert found.takes_over.component in repr(reward)
+
+
+def test_large_batches_are_rehearsed_with_fewer_prompts(sums):
+    scores = rk.score(paid(BRIEF), rk.load_rollouts(sums))
+    training = rk.Training(prompts_per_batch=4096, num_generations=256)
+    (view,) = make_views(scores, training=training)
+    assert rehearse_view(view, steps=2).course.rows.shape == (2, 32, 1024)
 
 
 def test_a_person_reads_the_outlook_first_and_a_machine_gets_it(sums):

@@ -26,6 +26,8 @@ from rewardkit.analysis.view import View
 STEPS = 160
 PROMPTS = 16
 """Prompts of a step where the training does not say."""
+MOST_DRAWN = 1024
+"""Completions of a step: larger ones are rehearsed with fewer prompts. Our choice."""
 LEARNERS = 16
 """Learners of each pace. Our choice: the bands are then known to a tenth."""
 STYLE, CONTRAST, EROSION = 1.7, 0.11, 0.032
@@ -113,10 +115,12 @@ def rehearse_view(view: View, *, steps: int = STEPS, seed: int = 0) -> Rehearsal
     """
     rows, kinds, material, why = collect(view)
     learners, pace = make_learners(seed)
+    generations = min(_group_size(view), MOST_DRAWN)
+    prompts = view.training.prompts_per_batch or PROMPTS
     sizes = {
         "steps": steps,
-        "prompts": view.training.prompts_per_batch or PROMPTS,
-        "generations": _group_size(view),
+        "prompts": min(prompts, MOST_DRAWN // generations),
+        "generations": generations,
         "seed": seed,
     }
     course = rehearse(material, _advantages(view, rows), learners, **sizes)
