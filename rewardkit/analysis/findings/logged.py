@@ -18,7 +18,7 @@ from rewardkit.findings import Finding, rule, severity_of
 from rewardkit.rollouts.values import column_values
 
 LOGGED_CODES = ("right_unpaid", "wrong_paid")
-OF_LENGTH = ("length", "window", "before", "behind")
+LENGTH_TRAITS = ("length", "window", "before", "behind")
 """Traits of rows that go with the length of their completions."""
 READ_COLUMNS = (
     "rollout_id",
@@ -110,7 +110,7 @@ def merge_causes(findings: Sequence[Finding]) -> list[Finding]:
             evidence["paid"] = paid.evidence if paid else {}
             item = replace(item, evidence=evidence)
         elif item.code == "length_curve" and lost:
-            if lost.evidence["trait"].removesuffix("_below") in OF_LENGTH:
+            if lost.evidence["trait"].removesuffix("_below") in LENGTH_TRAITS:
                 continue
         elif item.code in LOGGED_CODES and evidence["by_label"]:
             if any(code == "label_disagrees" for code, _ in shown):

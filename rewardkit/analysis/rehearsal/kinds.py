@@ -15,7 +15,7 @@ from rewardkit.findings import short_number
 MARK = re.compile(r"</?[A-Za-z_][\w.-]{0,30}>|\\boxed\{|```|####")
 MOST_MARKS = 8
 """Marks of a completion that its form names. Our choice."""
-LEAST_SHARE = 0.02
+SMALLEST_SHARE = 0.02
 """Share of the rows of the smallest kind. Our choice."""
 FEWEST_ROWS = 16
 LEAST_GAIN = 0.02
@@ -102,7 +102,7 @@ def find_kinds(
         The kind of each row, (rows,), and the kinds.
     """
     table = np.column_stack([_standardised(target) for target in targets])
-    least = max(FEWEST_ROWS, round(LEAST_SHARE * len(completions)))
+    least = max(FEWEST_ROWS, round(SMALLEST_SHARE * len(completions)))
     forms = np.array([form_of(text) for text in completions], dtype=object)
     counts = pd.Series(forms).value_counts()
     forms[~np.isin(forms, counts.index[counts >= least])] = OTHER

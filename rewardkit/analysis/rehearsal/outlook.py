@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from rewardkit.analysis.rehearsal.rehearsal import HALF, Rehearsal
+from rewardkit.analysis.rehearsal.reach import HALF
+from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
 from rewardkit.analysis.statistics import Codes, Mask
 from rewardkit.findings import percent, short_number
 
@@ -16,7 +17,7 @@ RISE = 0.1
 """Change of the share done of the task from which it rises. Our choice."""
 LEAST_GROWTH = 0.1
 """Growth of a kind's share from which it is said to take over. Our choice."""
-FEWEST_PROMPTS = 10
+LEAST_PROMPTS = 10
 Task = Literal["rises", "stalls", "falls"]
 
 
@@ -141,8 +142,8 @@ def _why_untold(rehearsal: Rehearsal) -> str:
             "label=..., or give truths that can be compared"
         )
     prompts = len(np.unique(view.bootstrap.prompts))
-    if prompts < FEWEST_PROMPTS:
-        return f"{prompts} prompts are too few: at least {FEWEST_PROMPTS} are needed"
+    if prompts < LEAST_PROMPTS:
+        return f"{prompts} prompts are too few: at least {LEAST_PROMPTS} are needed"
     if not (np.nan_to_num(task) >= HALF).any():
         return (
             "no completion of the log is right, so nobody can tell how often one will "

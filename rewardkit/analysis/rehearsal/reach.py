@@ -26,6 +26,8 @@ MOST_LADDERS = 4
 """Kinds that are made longer: those that hold most, and those that are paid best."""
 MODELS = 8
 """Completions of a kind that are made longer, right and wrong ones."""
+HALF = 0.5
+"""What must be done of the task for a completion to be right."""
 TIMEOUT = 2.0
 """Seconds that a reward may take for a longer completion. Our choice."""
 END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning|thought|scratchpad)>", re.I)
@@ -144,7 +146,7 @@ def _ladders(view: View, codes: Codes, total: int) -> list[int]:
 
 def _models(places: Codes, task: Floats) -> Codes:
     """Return rows of a kind, right ones and others, spread over all of them."""
-    is_right = np.nan_to_num(task[places]) >= 0.5
+    is_right = np.nan_to_num(task[places]) >= HALF
     chosen = []
     for part in (places[is_right], places[~is_right]):
         if len(part):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from rewardkit.analysis.rehearsal.policy import (
     fit_ability,
     rehearse,
 )
-from rewardkit.analysis.rehearsal.reach import RATIO, Rungs, write_rungs
+from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Rungs, write_rungs
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics import advantages as formulas
 from rewardkit.analysis.view import View
@@ -36,8 +35,6 @@ SPREAD = 0.3
 """Standard deviation of the logarithm of a learner's steps: models differ."""
 PACES = {"gentle": 0.5, "fast": 1.0}
 """Pace -> a part of the steps that were fitted: rates of 1.5e-4 and 3e-4."""
-HALF = 0.5
-"""What must be done of the task for a completion to be right."""
 LAST = 15
 """Steps at the end over which the outcome is the mean."""
 
@@ -56,11 +53,6 @@ class Rows:
     task: Floats
     rewards: Floats
     scores: Mapping[str, Floats]
-
-    @property
-    def lengths(self) -> Floats:
-        """Return the characters of each completion, (rows,)."""
-        return np.array([len(text) for text in self.completions], dtype=float)
 
     @property
     def right(self) -> Mask:
@@ -85,20 +77,6 @@ class Rehearsal:
     sound: Course | None
     pace: NDArray[np.str_]
     why_no_longer: str
-
-    @cached_property
-    def figures(self) -> Mapping[str, Floats]:
-        """Return the columns that are followed, (rows,) each."""
-        figures = {} if self.sound is None else {"task": self.rows.task}
-        figures["reward"] = self.rows.rewards
-        for name in self.view.paid_names:
-            figures[f"score/{name}"] = self.rows.scores[name]
-        figures["characters"] = self.rows.lengths
-        return figures
-
-    def curve(self, figure: str, pace: str) -> Floats:
-        """Return a figure over the steps, (steps, learners of the pace)."""
-        return self.course.mean(self.figures[figure])[:, self.pace == pace]
 
     def ends(self, course: Course, values: Floats) -> Floats:
         """Return the mean of a column over the last steps, (learners,)."""
