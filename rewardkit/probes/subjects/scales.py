@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Scale:
 
     `right` and `wrong` are in the same format; `plain` is a wrong answer without any
     format; `floor` is the least that anything earns; `logged` is what unpaid rows of
-    the log earn, the median.
+    the log earn, the lower median.
     """
 
     right: float
@@ -170,7 +170,7 @@ def compare_answers(
         for reward in map(part.earned, part.ranked(part.beside(place))):
             if scale.gain(reward) < LOG_RIGHT:
                 unpaid.append(reward)
-    logged = median(unpaid or [-math.inf])
+    logged = median_low(unpaid or [-math.inf])
     subjects = [(subject, replace(scale, logged=logged)) for subject, scale in subjects]
     left_out: dict[int, PromptRewards] = {}
     for place, prompt in reversed(alike):
