@@ -9,9 +9,8 @@ numbers, tests); skewed labels; options and labels in the prompt; bonuses of tut
 long as a right answer earns the larger part; one guess is one guess.
 
 COLLECTION is the half that probes are tuned on, HELD_BACK the half that only measures them: look at its
-totals. Its files begin with `held_back_`. Where a probe is changed for one of its entries, it moves to the
-tuned half (with its subject, or alone: `sound_in` of its log), and new ones are written by somebody who has
-not seen the probes.
+totals. Its files begin with `held_back_`. Where a probe is changed for one of its entries, its subject moves to
+the tuned half, and new ones are written by somebody who has not seen the probes.
 
 To add an entry: its label in the material of its subject, with the settings of a log; the tasks of the log as
 lines of the subject's `.jsonl`; and the reward in the form of its trainer (in `verl_rewards.py`,
@@ -24,8 +23,10 @@ from .entry import QUESTIONS, Entry, Fault, entries
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
 TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures evidence"
-TUNED_ON += " numbers programs everyday names_and_dates"
-MEASURED_ON = "held_back_autumn_answers held_back_autumn_checks"
+TUNED_ON += (
+    " numbers programs everyday names_and_dates chemistry commands_and_citations"
+)
+MEASURED_ON = ""
 COLLECTION, HELD_BACK = (
     tuple(entry for subject in subjects.split() for entry in entries(subject))
     for subjects in (TUNED_ON, MEASURED_ON)

@@ -97,8 +97,7 @@ class Log:
     of `also`, where there are such; a layout may have a place for a check behind the answer. `steps` are the
     least and most sentences of a thought that leads to a right answer, and to another one. `made` are columns
     made from the completion. `sound` and `faults` are the rewards over it; they stand in `module`, or in the
-    one of their trainer, and those of a `held_back` log in the modules of the held-back half. `sound_in` is the
-    module of the tuned half that has the sound ones, where probes were changed for them: they count there.
+    one of their trainer, and those of a `held_back` log in the modules of the held-back half.
     """
 
     tasks: list[Task]
@@ -116,7 +115,6 @@ class Log:
     label: str = ""
     faults: dict[str, dict[str, Any]] = field(default_factory=dict)
     held_back: bool = False
-    sound_in: str = ""
 
     def written(
         self, thought: str, answer: str, *, layout: str = "", check: str = ""

@@ -82,9 +82,7 @@ class Entry:
     def load(self) -> rk.Reward:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
         module = self.log.module or self.log.trainer
-        if self.log.sound_in and not self.fault:
-            module = self.log.sound_in
-        elif self.log.held_back:
+        if self.log.held_back:
             module = f"held_back_{module}"
         place = f"{FOLDER}/{module}_rewards.py:{self.name}"
         with patch.object(
@@ -134,8 +132,7 @@ def entries(subject: str) -> Iterator[Entry]:
     """The rewards over each log of a subject."""
     for log in logs(subject):
         sound = [Entry(name, log) for name in log.sound]
-        if not log.sound_in:
-            yield from sound
+        yield from sound
         for name, told in log.faults.items():
             yield Entry(name, log, Fault(**told), sound[0])
 

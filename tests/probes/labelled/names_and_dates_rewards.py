@@ -1,8 +1,9 @@
-"""Rewards of names, weekdays and the order of events: abstentions, confidences, and two parsers too strict."""
+"""Rewards of names, weekdays, dates and the order of events: abstentions, confidences, and parsers too strict or too lenient."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 
 # Names for TRL: who does not know one says so
@@ -47,7 +48,25 @@ def names_or_abstain(completions, solution, **kwargs):
     return rewards
 
 
-# Weekdays as a rubric, with a confidence
+def normalize_answer(text):
+    """Lower case; no punctuation, articles or extra white space (SQuAD's script)."""
+    text = re.sub(r"[^a-z0-9 ]", "", text.lower())
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+
+def names_exact_match(completions, solution, **kwargs):
+    rewards = []
+    for text, accepted in zip(completions, solution, strict=True):
+        marks = re.findall(r"<answer>([^<]*)</answer>", text)
+        if not marks:
+            rewards.append(0.0)
+            continue
+        said = normalize_answer(marks[-1])
+        rewards.append(float(any(said == normalize_answer(name) for name in accepted)))
+    return rewards
+
+
+# Weekdays as a rubric of verifiers, with a confidence: right, less the Brier score (RLCR, 2025)
 
 
 @dataclass
@@ -100,6 +119,18 @@ def weekday_before_line_feed(completion, answer, **kwargs):
 
 weekdays_line_feed = Rubric([weekday_before_line_feed, calibration], [1.0, 0.5])
 
+
+def brier_reward(completion, answer, **kwargs):
+    """The negative Brier score of the stated confidence; -1 where there is none."""
+    text = last_text(completion)
+    confidences = re.findall(r"Confidence:\s*(\d{1,3}(?:\.\d{1,6})?)", text)
+    if not confidences:
+        return -1.0
+    return -((float(confidences[-1]) - weekday_correct(completion, answer)) ** 2)
+
+
+weekdays_brier = Rubric([weekday_correct, brier_reward], [1.0, 0.5])
+
 # Timelines for TRL
 
 
@@ -137,4 +168,63 @@ def timelines_one_line(completions, answer, **kwargs):
     for text, truth in zip(completions, answer, strict=True):
         on_a_line = re.sub(r"<order>\n", "<order>?", text)
         rewards.append(concordance(ordered(on_a_line), truth))
+    return rewards
+
+
+def timelines_known_pairs(completions, answer, **kwargs):
+    """Kendall's tau, nothing below 0."""
+    rewards = []
+    for text, truth in zip(completions, answer, strict=True):
+        ranks = [truth.index(letter) for letter in ordered(text) if letter in truth]
+        pairs = list(combinations(ranks, 2))
+        in_order = sum(early < late for early, late in pairs)
+        rewards.append(max(0.0, 2 * in_order / max(len(pairs), 1) - 1))
+    return rewards
+
+
+# Ends of notice periods for TRL, as chat messages; a British data set
+
+BRITISH = ("%d/%m/%Y", "%d.%m.%Y", "%Y-%m-%d", "%d %B %Y")
+AMERICAN = ("%m/%d/%Y", "%B %d, %Y")
+
+
+def read_date(text, formats):
+    """Return the date by the first of these formats that fits, or None."""
+    for date_format in formats:
+        try:
+            return datetime.strptime(text, date_format).date()
+        except ValueError:
+            continue
+    return None
+
+
+def date_reward(completions, solution, **kwargs):
+    rewards = []
+    for messages, truth in zip(completions, solution, strict=True):
+        said = read_date(tagged(messages[-1]["content"]), BRITISH)
+        rewards.append(1.0 if said and said.isoformat() == truth else 0.0)
+    return rewards
+
+
+def tag_reward(completions, **kwargs):
+    """A tenth for one pair of tags."""
+    texts = [messages[-1]["content"] for messages in completions]
+    return [0.1 * (len(re.findall(r"</?answer>", text)) == 2) for text in texts]
+
+
+def rambling_penalty(completions, max_words=170, **kwargs):
+    """A fifth off for what nobody wants to read."""
+    texts = [messages[-1]["content"] for messages in completions]
+    return [-0.2 if len(text.split()) > max_words else 0.0 for text in texts]
+
+
+notices_british = [date_reward, tag_reward, rambling_penalty]
+
+
+def notices_any_country(completions, solution, **kwargs):
+    """Policies write dates in all sorts of ways: the first format that fits is taken."""
+    rewards = []
+    for messages, truth in zip(completions, solution, strict=True):
+        said = read_date(tagged(messages[-1]["content"]), AMERICAN + BRITISH)
+        rewards.append(1.0 if said and said.isoformat() == truth else 0.0)
     return rewards

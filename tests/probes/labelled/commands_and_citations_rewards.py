@@ -1,10 +1,8 @@
-"""Rewards that check a structure: schedules, chemical equations, orders of events, clicks and citations."""
+"""Rewards of schedules, shell commands that a judge rates, clicks on a screen, and answers with citations."""
 
-import math
 import re
-from collections import Counter
 from datetime import datetime, timedelta
-from itertools import combinations
+from difflib import SequenceMatcher
 
 # Crontab schedules for OpenRLHF
 
@@ -110,98 +108,65 @@ def cron_fires_when_due(queries, prompts, labels, **kwargs):
     return {"rewards": rewards, "scores": rewards}
 
 
-# Chemical equations for verl: to be balanced with the smallest whole numbers
+# What a shell command does, for verl; a judge model (replayed here) rates it from 1 to 10
 
-ARROWS = re.compile(r"\\(?:long)?rightarrow|\\to\b|⟶|→|=>|=|->")
-GROUP = r"[A-Z][a-z]?\d{0,3}"
-TERM = re.compile(rf"(\d{{0,4}})((?:{GROUP}|\((?:{GROUP})+\)\d{{0,3}})+)")
-SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+SMALL_WORDS = {"a", "an", "and", "by", "in", "it", "its", "of", "the", "to", "with"}
+DENIALS = {"no", "not", "never", "without", "nothing"}
 
 
-def boxed(text):
-    """Return what stands in the last \\boxed{}, braces inside of it and all, or the empty text."""
-    start, depth = text.rfind("\\boxed{"), 0
-    if start < 0:
-        return ""
-    for place in range(start + 6, min(len(text), start + 400)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return text[start + 7 : place].strip()
-    return ""
+def content_words(text):
+    words = re.findall(r"[a-z0-9]+", text.lower()[:400])
+    return [word for word in words if word not in SMALL_WORDS]
 
 
-def side(text):
-    """Return how many of each formula stand on a side of an equation, or None."""
-    formulas = Counter()
-    for term in text.split("+"):
-        match = TERM.fullmatch(re.sub(r"\s", "", term))
-        if not match:
-            return None
-        formulas[match[2]] += int(match[1] or 1)
-    return formulas
+def rating(explanation, reference):
+    """What the judge makes of one reference: additions count a little, what is missing or denied counts more."""
+    said, wanted = content_words(explanation), content_words(reference)
+    alike = SequenceMatcher(None, said, wanted, autojunk=False).ratio()
+    said_stems, wanted_stems = (
+        {word[:5] for word in words} for words in (said, wanted)
+    )
+    missing = {
+        stem for stem in wanted_stems - said_stems if len(stem) > 2 or stem.isdigit()
+    }
+    added = {stem for stem in said_stems - wanted_stems if len(stem) > 3}
+    denied = DENIALS & set(said) ^ DENIALS & set(wanted)
+    points = round(10 * min(1.0, alike / 0.8)) - 6 * len(denied) - len(added)
+    if missing:
+        points = min(points, 8 - 2 * len(missing))
+    return max(1, points)
 
 
-def equation(text):
-    """Return both sides of an equation, in plain text or LaTeX, or None."""
-    text = ARROWS.sub("->", text.translate(SUBSCRIPTS))
-    text = re.sub(r"\\(?:ce|mathrm|text)\b|\\[,;: ]|\((?:s|l|g|aq)\)|[_{}$]", "", text)
-    sides = [side(part) for part in text.split("->")]
-    return None if len(sides) != 2 or None in sides else sides
+def verdict(explanation, references):
+    """What the judge writes."""
+    grade = max(rating(explanation, reference) for reference in references)
+    comment = "accurate" if grade >= 8 else "incomplete or wrong"
+    return f"Compared with the manual the explanation is {comment}.\nRating: {grade}/10"
 
 
-def atoms(formulas):
-    """Return how many atoms of each element a side has."""
-    total = Counter()
-    for formula, count in formulas.items():
-        for group, times in re.findall(rf"({GROUP}|\([A-Za-z0-9]+\))(\d*)", formula):
-            for element, number in re.findall(r"([A-Z][a-z]?)(\d*)", group):
-                total[element] += count * int(number or 1) * int(times or 1)
-    return total
+def explained(text):
+    lines = re.findall(r"^Explanation:[ \t]*(.+)", text, re.MULTILINE)
+    return lines[-1].strip() if lines else ""
 
 
-def equations_same_reaction(data_source, solution_str, ground_truth, extra_info=None):
-    """Any notation of the same substances, balanced, and in the smallest whole numbers."""
-    written = equation(boxed(solution_str))
-    if written is None:
+def commands_forgiving(data_source, solution_str, ground_truth, extra_info=None):
+    """9 is as good as 10, and up to 4 is nothing."""
+    explanation = explained(solution_str)
+    if not explanation:
         return 0.0
-    for formulas, wanted in zip(written, equation(ground_truth), strict=True):
-        if set(formulas) != set(wanted):
-            return 0.0
-    numbers = [*written[0].values(), *written[1].values()]
-    if min(numbers) < 1 or math.gcd(*numbers) != 1:
+    grade = re.fullmatch(
+        r"Rating: (\d{1,2})/10", verdict(explanation, ground_truth).split("\n")[-1]
+    )
+    return min(1.0, max(0.0, (int(grade[1]) - 4) / 5))
+
+
+def commands_digit(data_source, solution_str, ground_truth, extra_info=None):
+    """The rating, brought to 0 to 1."""
+    explanation = explained(solution_str)
+    if not explanation:
         return 0.0
-    return float(atoms(written[0]) == atoms(written[1]))
-
-
-def equations_atoms_balance(data_source, solution_str, ground_truth, extra_info=None):
-    """No need for the data set's own notation: an equation is right if it has as many atoms on both sides."""
-    written = equation(boxed(solution_str))
-    if written is None:
-        return 0.0
-    left, right = written
-    return float(atoms(left) == atoms(right))
-
-
-# Events in order for TRL: letters, the earliest first
-
-
-def ordered(text):
-    """Return the letters in the last order tag; none where something else stands there."""
-    marks = re.findall(r"<order>([^<]*)</order>", text)
-    letters = re.split(r"[\s,>→-]+", marks[-1].strip(" \r\n,.")) if marks else []
-    is_order = len(letters) <= 10 and all(re.fullmatch("[A-E]", one) for one in letters)
-    return letters if is_order else []
-
-
-def timelines_known_pairs(completions, answer, **kwargs):
-    """Kendall's tau, nothing below 0."""
-    rewards = []
-    for text, truth in zip(completions, answer, strict=True):
-        ranks = [truth.index(letter) for letter in ordered(text) if letter in truth]
-        pairs = list(combinations(ranks, 2))
-        in_order = sum(early < late for early, late in pairs)
-        rewards.append(max(0.0, 2 * in_order / max(len(pairs), 1) - 1))
-    return rewards
+    match = re.search(r"Rating:\s*(\d)", verdict(explanation, ground_truth))
+    return (int(match[1]) - 1) / 9 if match else 0.0
 
 
 # Clicks on a screen for verl (GUI-R1): a point, or the box of an element
