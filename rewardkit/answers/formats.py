@@ -220,7 +220,8 @@ def _is_shown(mark: Format, completions: Sequence[str]) -> bool:
 def format_around(name: str, completion: str, start: int, end: int) -> Format:
     r"""Return the format of a completion whose answer stands from `start` to `end`.
 
-    What marks the answer is a tag, a box, a fence, bold type or its line's beginning.
+    What marks the answer is a tag, a box, a fence, bold type, backticks or its line's
+    beginning.
 
     >>> format_around("tag", "So <answer> 4 </answer>!", 12, 13).opening
     '<answer> '
@@ -244,6 +245,7 @@ OPENINGS = (
     r"\\boxed\{\Z",
     r"```[\w-]*\n\Z",
     r"\*\*\Z",
+    r"`\Z",
     r"[^\n]*\Z",
 )
 """Expressions for what marks the answer that follows; the last is the line so far."""
@@ -263,7 +265,7 @@ def _find_closing(text: str, opening: str) -> str:
     return ""
 
 
-CLOSINGS = {"\\boxed{": r"\}", "**": r"\*\*", "\n": r"\n?```"}
+CLOSINGS = {"\\boxed{": r"\}", "**": r"\*\*", "`": "`", "\n": r"\n?```"}
 """End of an opening -> expression for what closes it."""
 
 
@@ -297,6 +299,7 @@ CLEAR_MARKS: dict[str, Extractor] = {
     "fence": extract.code_block(),
     "####": extract.after("####"),
     "bold": extract.pattern(r"\*\*([^*\n]+)\*\*"),
+    "backticks": extract.pattern(r"(?<!`)`([^`\n]+)`(?!`)"),
 }
 """Name -> what finds an answer that is marked on purpose, beside tags."""
 

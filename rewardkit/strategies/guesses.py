@@ -304,6 +304,17 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
     yield subject.attempt(_as_json(every))
 
 
+@strategy("shotgun", "wildcards alone", kinds=("text", "prose"))
+def wildcards(subject: Subject) -> Iterator[str]:
+    """Put a wildcard in each field, where answers have one in some: "0 * * * 1"."""
+    for answer in (subject.right, *subject.paid_answers, *subject.unpaid_answers):
+        fields = answer.split(" ")
+        everything = " ".join("*" * len(fields))
+        if "*" in fields and not is_right(everything, subject):
+            yield subject.write(everything)
+            return
+
+
 @strategy("shotgun", "several answers in one mark", kinds=PLAIN_KINDS, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import wraps
 
@@ -197,25 +197,54 @@ def other_number(subject: Subject) -> Iterator[str]:
         yield subject.write(right.replace(digits, other, 1))
 
 
-@near_miss("a span or box that is far wider, or far away", kinds=("text", "json"))
+@near_miss(
+    "a span or box that is far wider, or far away",
+    kinds=("text", "prose", "list", "json"),
+)
 def other_span(subject: Subject) -> Iterator[str]:
-    """Change the ends of a span (two numbers) or a box (four, low ones first)."""
-    pieces = re.split(r"(\d+(?:\.\d+)?)", subject.right)
-    numbers = pieces[1::2]
+    """Change the ends of a span (two numbers) or a box (four, low ones first).
+
+    Where siblings write boxes for other answers, such as points, one box holds all.
+    """
+    span = _read_span(subject.right)
+    if span is not None:
+        yield from map(subject.write, _change_ends(*span))
+    if span is not None and len(span[1]) == 4:
+        return
+    for answer in (*subject.paid_answers, *subject.unpaid_answers):
+        span = _read_span(answer)
+        if span is not None and len(span[1]) == 4:
+            yield subject.write(next(_change_ends(*span)))
+            return
+
+
+def _read_span(answer: str) -> tuple[list[str], list[str]] | None:
+    """Split a span or box into texts and numbers; None where it is neither."""
+    pieces = re.split(r"(\d+(?:\.\d+)?)", answer)
+    texts, numbers = pieces[::2], pieces[1::2]
+    half = len(numbers) // 2
+    words = "".join(texts).replace("to", "").replace("s", "")
+    if len(numbers) not in (2, 4) or not re.fullmatch(r"[\s\[\](),;:–-]*", words):
+        return None
+    ends = zip(numbers[:half], numbers[half:], strict=True)
+    rises = all(float(start) < float(end) for start, end in ends)
+    return (texts, numbers) if rises else None
+
+
+def _change_ends(texts: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
+    """Yield a span that holds nearly everything, and others, each written alike."""
     half = len(numbers) // 2
     low, high = numbers[:half], numbers[half:]
-    words = "".join(pieces[::2]).replace("to", "").replace("s", "")
-    is_span = len(numbers) in (2, 4) and re.fullmatch(r"[\s\[\](),;:–-]*", words)
-    pairs = [(float(start), float(end)) for start, end in zip(low, high, strict=False)]
-    if is_span and all(start < end for start, end in pairs):
-        far = [str(int(end) * 9 + 9) for _, end in pairs]
-        beyond = [str(int(end) + 1) for end in far]
-        # of two negative overlaps as large as the box the product is its area
-        near = [f"{2 * end - start:g}" for start, end in pairs]
-        dot = [f"{float(start) + 1:g}" for start in near]
-        for ends in (["0"] * half + far, far + beyond, near + dot, high + low):
-            pieces[1::2] = ends
-            yield subject.write("".join(pieces))
+    far = [str(int(float(end)) * 9 + 9) for end in high]
+    beyond = [str(int(end) + 1) for end in far]
+    # of two negative overlaps as large as the box the product is its area
+    near: list[str] = []
+    for start, end in zip(low, high, strict=True):
+        near.append(f"{2 * float(end) - float(start):g}")
+    dot = [f"{float(start) + 1:g}" for start in near]
+    for ends in (["0"] * half + far, far + beyond, near + dot):
+        written = zip(texts, [*ends, ""], strict=True)
+        yield "".join(text + end for text, end in written)
 
 
 @near_miss("a half-open interval that is open at the other end")

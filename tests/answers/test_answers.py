@@ -66,6 +66,7 @@ MARKS = [
     ("5 + 2\n#### 7", "####", "7", "#### "),
     ("```python\nprint(1)\n```", "fence", "print(1)", "```python\n"),
     ("It is **4** now", "bold", "4", "**"),
+    ("So `0 7 * * 1` it is", "backticks", "0 7 * * 1", "`"),
     ('Here: {"sum": 4}', "object", '{"sum": 4}', "Here: "),
     ("Well.\nAnswer: Oslo.", "colon", "Oslo", "Answer: "),
     ("It makes 1/2 of it", "number", "1/2", ""),

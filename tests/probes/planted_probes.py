@@ -9,7 +9,7 @@ from functools import partial
 import rewardkit as rk
 
 
-def tags(*answers):
+def tags(*answers, wrong="none"):
     """Rollouts of prompts with these answers in tags: a right and a wrong one each."""
     return [
         {
@@ -19,7 +19,7 @@ def tags(*answers):
             "ground_truth": str(answer),
         }
         for place, answer in enumerate(answers)
-        for text in (answer, "none")
+        for text in (answer, wrong)
     ]
 
 
@@ -68,6 +68,8 @@ DATA = {
     "spans": tags(
         "6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"
     ),
+    "points": tags("66, 54", "791, 60", "12, 596", "118, 223", wrong="3, 5, 40, 60"),
+    "schedules": tags("30 7 * * 1-5", "0 9 1 * *", "15 3 * 6 0", "5 22 * * 2"),
     "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
     "code": tags(
@@ -265,6 +267,8 @@ PLANTED = [
     Planted("other_constant", other_digits, "code"),
     Planted("other_number", lambda c, a, t: a != t and a[-4:] == t[-4:], "dates"),
     Planted("other_span", lambda c, a, t: a.startswith("0 to "), "spans"),
+    Planted("other_span", lambda c, a, t: a.startswith("0, 0, 3"), "points"),
+    Planted("wildcards", lambda c, a, t: a == "* * * * *", "schedules"),
     Planted(
         "repeated_item",
         lambda c, a, t: len(items(a)) > 2 and len({*items(a)}) == 1,
