@@ -25,6 +25,8 @@ HOLES = {  # of the labelled rewards: what is found, and what is found to have t
     "knights_listed": ("every_sibling", {"other_item"}, range(32)),
     "sorting_shuffled": ("other_order", set(), range(32)),
     "scan_closeness": ("copied_block", set(), range(32)),
+    "equations_atoms_balance": ("another_prompts", set(), range(64)),
+    "clicks_touch": ("other_span", set(), range(64)),
     "tools_subset": ("empty", {"refusal"}, "right"),  # all completions are right
 }
 

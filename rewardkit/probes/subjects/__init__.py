@@ -14,10 +14,12 @@ from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (
+    against_unpaid,
     best_format,
     drafts,
     logged,
     skeletons,
+    tells_answers_apart,
     with_format,
 )
 from rewardkit.probes.subjects.log import (
@@ -160,6 +162,10 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
         written += of_log
         written += _write_like_log(part, drafted, of_log)
     subjects, left_out = compare_answers(part, written, best.format)
+    if not subjects and tells_answers_apart(part):
+        # the right answers to other prompts are paid here, too
+        written = [(place, against_unpaid(part, place, item)) for place, item in of_log]
+        subjects, left_out = compare_answers(part, written, best.format)
     if subjects:
         return PartCalibration("truth", "", subjects, left_out)
     why = _explain_none_right(part, drafted)

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from statistics import fmean
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from rewardkit.answers.formats import (
     skeleton,
 )
 from rewardkit.answers.kinds import kind_of, kind_of_stated, read_truth, states_list
+from rewardkit.answers.stated import answers_truth, read_only_truth, read_statement
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
@@ -44,6 +46,11 @@ Our choice."""
 
 READ_KINDS = ("number", "choice", "json")
 """Kinds whose answers are read, so that each has to be one."""
+
+LEAST_STATED = 4  # completions of either sort that tell something: our choice
+RIGHT_PAID, OTHERS_PAID = 0.8, 0.5
+"""Share of the completions that state their truth which is paid at least, and of the
+others which is paid at most, where a reward tells the two apart. Our choice."""
 
 LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our choice
 
@@ -378,3 +385,39 @@ def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
                 if mark.format.name == name:
                     return mark
     return MarkedAnswer(Format("bare"), unpaid[0] if unpaid else "none of these")
+
+
+def tells_answers_apart(part: ScoredPart) -> bool:
+    """Whether completions that state their truth are paid, and most others are not.
+
+    Of the others only marked answers of the truth's kind count: to pay no "none" among
+    numbers is a matter of form.
+    """
+    right: list[bool] = []
+    others: list[bool] = []
+    for place in part.ranked(part.places):
+        truth = part.rows[place].get("ground_truth")
+        right_answer = read_only_truth(truth)
+        stated = read_statement(part.text(place), truth)
+        if right_answer is None or not stated.is_marked:
+            continue
+        is_paid = part.earned(place) - part.low >= MAY_LOSE * part.span
+        if answers_truth(stated.answer, right_answer):
+            right.append(is_paid)
+        elif kind_of(stated.answer) == kind_of(right_answer):
+            others.append(is_paid)
+    if min(len(right), len(others)) < LEAST_STATED:
+        return False
+    return fmean(right) >= RIGHT_PAID and fmean(others) <= OTHERS_PAID
+
+
+def against_unpaid(part: ScoredPart, place: int, subject: Subject) -> Subject:
+    """Return the subject with what an unpaid completion of its prompt states as wrong.
+
+    Where none states an answer in the same mark, it is returned as it is.
+    """
+    unpaid = _find_unpaid(part, place, subject.format.name)
+    if unpaid.format.name != subject.format.name:
+        return subject
+    wrong = (unpaid.answer, *subject.wrong)
+    return with_format(replace(subject, wrong=wrong), subject.format)
