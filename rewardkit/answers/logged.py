@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from rewardkit.answers.dates import read_date
 from rewardkit.answers.kinds import kind_of
 from rewardkit.answers.stated import (
+    Locale,
     Statement,
     answers_truth,
+    find_locale,
     read_only_truth,
     read_statement,
-    uses_decimal_comma,
 )
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
@@ -165,21 +167,20 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
     Certainly wrong is only an answer that is marked on purpose; and none at all, where
     others have a mark.
     """
-    numbers: dict[str, list[str]] = defaultdict(list)
+    written: dict[str, list[str]] = defaultdict(list)
     for answer in answers:
-        if answer.truth and kind_of(answer.truth) == "number":
-            numbers[answer.part].append(answer.answer)
-    local = {part for part, texts in numbers.items() if uses_decimal_comma(texts)}
+        truth = answer.truth or ""
+        if kind_of(truth) == "number" or read_date(truth):
+            written[answer.part].append(answer.answer)
+    locales = {part: find_locale(texts) for part, texts in written.items()}
     is_marked = [answer.is_marked for answer in answers]
     has_marks = bool(answers) and fmean(is_marked) >= MARKED_SHARE
     judged: list[LoggedAnswer] = []
     for answer in answers:
         is_right = None
         if answer.answer and answer.truth:
-            has_comma = answer.part in local
-            is_right = answers_truth(
-                answer.answer, answer.truth, decimal_comma=has_comma
-            )
+            locale = locales.get(answer.part, Locale())
+            is_right = answers_truth(answer.answer, answer.truth, locale)
         if not is_right and not answer.is_marked:
             is_right = False if has_marks and answer.states_nothing else None
         judged.append(replace(answer, is_right=is_right))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,57 +53,46 @@ class Misjudged:
         }
 
 
-def find_losses(
+def find_misjudged(
     answers: Sequence[LoggedAnswer], *, by_label: bool = False
-) -> Misjudged | None:
-    """Find completions that are right and earned nothing; None where they are few.
+) -> Iterator[Misjudged]:
+    """Find completions that are right and earned nothing, then others that are paid.
+
+    Few of a sort are none, as one may be a slip.
 
     Args:
         answers: The rows of a log.
         by_label: Whether a label says which are right.
     """
     right = [answer for answer in answers if answer.is_right]
+    if not right:
+        return
     right = [answer for answer in right if not math.isnan(answer.gain)]
     if not by_label:  # not to accept another form at all is fine
         paid_marks = {answer.mark for answer in right if not answer.is_unpaid}
         right = [answer for answer in right if answer.mark in paid_marks]
     lost = [answer for answer in right if answer.is_unpaid]
     kept = [answer for answer in right if not answer.is_unpaid]
-    if not kept or not _are_many(lost, kept):
-        return None
-    trait = find_trait(lost, kept, "are paid")
-    is_certain = by_label or (trait is not None and trait.kind != FORM)
-    more = {"by_label": by_label}
-    return Misjudged("right_unpaid", lost, right, trait, is_certain, more)
-
-
-def find_gains(
-    answers: Sequence[LoggedAnswer], *, by_label: bool = False
-) -> Misjudged | None:
-    """Find completions that are paid as right ones, and are not; None for few.
-
-    Args:
-        answers: The rows of a log.
-        by_label: Whether a label says which are right.
-    """
-    if not any(answer.is_right for answer in answers):
-        return None
+    more: dict[str, Any] = {"by_label": by_label}
+    if kept and _are_many(lost, kept):
+        trait = find_trait(lost, kept, "are paid")
+        is_certain = by_label or (trait is not None and trait.kind != FORM)
+        yield Misjudged("right_unpaid", lost, right, trait, is_certain, more)
     wrong = [answer for answer in answers if answer.is_right is False]
     paid = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
-    if not _are_many(paid, unpaid):
-        return None
-    truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
-    trait = None
-    if unpaid and not truths:
-        trait = find_trait(paid, unpaid, "earn less")
-    more = {
-        "by_label": by_label,
-        "silent": sum(answer.states_nothing for answer in paid),
-        "open": len(truths),
-        "truths": most(list(map(preview, truths.values()))),
-    }
-    return Misjudged("wrong_paid", paid, wrong, trait, more=more)
+    if _are_many(paid, unpaid):
+        truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
+        trait = None
+        if unpaid and not truths:
+            trait = find_trait(paid, unpaid, "earn less")
+        more = {
+            **more,
+            "silent": sum(answer.states_nothing for answer in paid),
+            "open": len(truths),
+            "truths": most(list(map(preview, truths.values()))),
+        }
+        yield Misjudged("wrong_paid", paid, wrong, trait, more=more)
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from rewardkit.answers.dates import find_day_first, read_date
 from rewardkit.answers.formats import CLEAR_MARKS, find_likely_mark
 from rewardkit.answers.kinds import OPTION_LETTERS, kind_of, read_truth
 from rewardkit.primitives import verify
@@ -107,30 +108,47 @@ def _find_answer(completion: str, truth: Any) -> tuple[str, str]:
     return ("whole" if name == "bare" else name), answer
 
 
-def uses_decimal_comma(answers: Iterable[str]) -> bool:
-    """Return whether an answer can only be read with a comma before decimals.
+@dataclass(frozen=True)
+class Locale:
+    """How the answers of a part of a log are written.
 
-    >>> uses_decimal_comma(["38.705", "77,5"]), uses_decimal_comma(["38.705", "1,234"])
-    (True, False)
+    `decimal_comma` says that a comma stands before decimals, `day_first` whether a date
+    of numbers begins with the day; None where that is open.
     """
-    return any(DECIMAL_COMMA.fullmatch(answer.strip()) for answer in answers)
+
+    decimal_comma: bool = False
+    day_first: bool | None = None
+
+
+def find_locale(answers: Sequence[str]) -> Locale:
+    """Return the locale in which alone all these answers can be read.
+
+    >>> find_locale(["38.705", "77,5"]), find_locale(["28/02/2025"]).day_first
+    (Locale(decimal_comma=True, day_first=None), True)
+    """
+    has_comma = any(DECIMAL_COMMA.fullmatch(answer.strip()) for answer in answers)
+    return Locale(has_comma, find_day_first(answers))
 
 
 @lru_cache(maxsize=4096)
 def answers_truth(
-    answer: str, truth: str, *, decimal_comma: bool = False
+    answer: str,
+    truth: str,
+    locale: Locale = Locale(),
 ) -> bool | None:
     r"""Return whether an answer is the right one; None where that is not certain.
 
     Args:
         answer: The answer, as a completion states it.
         truth: What `read_truth` reads of the truth.
-        decimal_comma: Whether numbers have a comma before their decimals.
+        locale: How answers are written.
 
     >>> answers_truth("38.705", "38705"), answers_truth("3 apples", "4")
     (False, False)
-    >>> answers_truth("38.705", "38705", decimal_comma=True)
+    >>> answers_truth("38.705", "38705", Locale(decimal_comma=True))
     True
+    >>> answers_truth("05/04/2025", "2025-05-04", Locale(day_first=True))
+    False
     >>> answers_truth("the city of Oslo", "Oslo") is None
     True
     """
@@ -138,15 +156,19 @@ def answers_truth(
         return True
     kind = kind_of(truth)
     if kind == "number":
-        number = _read_local(answer, decimal_comma=decimal_comma)
+        number = _read_local(answer, decimal_comma=locale.decimal_comma)
         right = read_number(truth)
         return None if number is None or right is None else _agree(number, right)
     if kind == "choice":
         letter = read_choice(answer, OPTION_LETTERS)
         return None if letter is None else letter == read_choice(truth, OPTION_LETTERS)
+    day = read_date(truth, day_first=locale.day_first)
+    if day is not None:
+        stated = read_date(answer, day_first=locale.day_first)
+        return None if stated is None else stated == day
     is_equal = normal_text(answer) == normal_text(truth)
     if kind == "text" and len(truth.split()) <= 2:  # a number and its unit
-        number = _read_local(answer, decimal_comma=decimal_comma)
+        number = _read_local(answer, decimal_comma=locale.decimal_comma)
         is_equal |= number is not None and number == _read_local(truth)
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
@@ -227,6 +249,10 @@ def _read_local(answer: str, *, decimal_comma: bool = False) -> Number | None:
 
 
 NOTATIONS = {
+    r"\A(0?\d|1[0-2])[./-](0?\d|1[0-2])[./-]\d{4}\Z": (
+        "a day up to 12 and a month in numbers"
+    ),
+    r"\A\d{1,2}[./-]\d{1,2}[./-]\d{4}\Z": "a later day and a month in numbers",
     r"[\u00a0\u2009\u202f]": "thin spaces between thousands",
     r"\d\.\d{3}\b.*[.,]|\d\.\d{3}\Z": "points between thousands",
     r"\d,(\d{1,2}|\d{4,})\Z": "a comma before the decimals",
@@ -234,16 +260,16 @@ NOTATIONS = {
     r"\\[A-Za-z]+": "LaTeX",
     r"[$€£%]|[A-Za-z]": "a sign, a unit or words",
 }
-"""Expression -> how a number is written that it finds; the first one counts."""
+"""Expression -> how a number or date is written that it finds; the first one counts."""
 
 
 def describe_notation(answer: str, truth: str) -> str:
-    """Say how a number is written that is not written as its truth; "" for others.
+    """Say how a number or date is not written as its truth; "" for other answers.
 
     >>> describe_notation("38.705", "38705"), describe_notation("9,5", "9.5")
     ('points between thousands', 'a comma before the decimals')
     """
-    if answer == truth or kind_of(truth) != "number":
+    if answer == truth or (kind_of(truth) != "number" and not read_date(truth)):
         return ""
     if re.search(r"\d", answer) and not re.search(r"[0-9]", answer):
         return "digits of another script"

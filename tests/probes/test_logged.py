@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import pytest
 from planted_probes import inside, probed, strict, tags
@@ -230,6 +231,32 @@ def in_percent(truth, place):
     return f"<answer>{answer}</answer>", False
 
 
+DAYS = [
+    *("2025-04-05", "2024-09-06", "2025-01-06", "2025-06-10"),
+    *("2024-06-14", "2025-04-15", "2025-08-19", "2024-11-16"),
+]
+
+
+def in_britain(truth, place):
+    year, month, day = truth.split("-")
+    return f"<answer>{day}/{month}/{year if place < 3 else 1999}</answer>", place < 3
+
+
+def date_by(*formats):
+    """A reward that reads a date by the first format that fits."""
+
+    def score(completion, ground_truth):
+        for date_format in formats:
+            try:
+                day = datetime.strptime(inside(completion) or "", date_format)
+                return str(day.date()) == ground_truth
+            except ValueError:
+                continue
+        return False
+
+    return score
+
+
 CASES = {
     "a window at the end": Case(
         within_200,
@@ -252,6 +279,13 @@ CASES = {
         rows_of(in_german, DECIMALS, data_source=lambda truth: "gsm_de"),
         trait="notation",
         words="All 12 write points between thousands",
+    ),
+    "dates of numbers, read month first": Case(
+        date_by("%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d"),
+        rows_of(in_britain, DAYS),
+        trait="notation",
+        words="12 of 24 logged completions that state the right answer earned nothing, on 4 prompts. "
+        "All 12 write a day up to 12 and a month in numbers; of those that do not, 12 of 12 are paid.",
     ),
     "a label is believed": Case(
         last_number,
@@ -361,6 +395,9 @@ CASES = {
     ),
     "an example in the prompt is no fault": Case(
         strict, with_example(NUMBERS), code=""
+    ),
+    "dates of numbers, read as they are written": Case(
+        date_by("%d/%m/%Y", "%Y-%m-%d"), rows_of(in_britain, DAYS), code=""
     ),
     "sound": Case(strict, rows_of(padded, NUMBERS), code=""),
     "a strict form": Case(with_thought, rows_of(thoughtless, NUMBERS), code=""),

@@ -13,7 +13,7 @@ from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.answers.logged import judge_log
-from rewardkit.answers.misjudged import Misjudged, find_gains, find_losses
+from rewardkit.answers.misjudged import Misjudged, find_misjudged
 from rewardkit.findings import Finding, rule, severity_of
 from rewardkit.rollouts.values import column_values
 
@@ -51,10 +51,8 @@ def logged(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
             _earned_by_task(view)[places].tolist(),
             labels=[] if label is None else _read_labels(label[places]),
         )
-        for find in (find_losses, find_gains):
-            misjudged = find(answers, by_label=label is not None)
-            if misjudged is not None:
-                yield _report(scored, view.part, misjudged)
+        for misjudged in find_misjudged(answers, by_label=label is not None):
+            yield _report(scored, view.part, misjudged)
 
 
 def _earned_by_task(view: View) -> Floats:

@@ -291,8 +291,7 @@ OVERALL_RULES: tuple[Rule, ...] = (
 LOG_RULES: tuple[Rule, ...] = (
     misread.misread_rows,
     misread.other_scale,
-    logged.logged_losses,
-    logged.logged_gains,
+    logged.misjudged_rows,
     queries.empty_truth_results,
 )
 """Of what the log itself shows."""

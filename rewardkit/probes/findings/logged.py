@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rewardkit.answers.misjudged import Misjudged, find_gains, find_losses
+from rewardkit.answers.misjudged import Misjudged, find_misjudged
 from rewardkit.findings import Example, Finding, rule
 from rewardkit.probes.findings.evidence import Observed
 
 Findings = Sequence[Finding]
 
 
-@rule("right_unpaid")
-def logged_losses(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report completions of the log that are right and earned nothing."""
-    by_label = bool(observed.calibration.labels)
-    losses = find_losses(observed.logged, by_label=by_label)
-    if losses and not findings:  # one before this says why they earned nothing
-        yield _report(observed, losses)
+@rule("right_unpaid", "wrong_paid")
+def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report completions of the log that are right and unpaid, or paid and not right.
 
-
-@rule("wrong_paid")
-def logged_gains(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report completions of the log that are paid as right ones, and are not."""
+    Of right ones nothing is said where a finding before this says why they lose.
+    """
     by_label = bool(observed.calibration.labels)
-    gains = find_gains(observed.logged, by_label=by_label)
-    if gains:
-        yield _report(observed, gains)
+    for misjudged in find_misjudged(observed.logged, by_label=by_label):
+        if misjudged.code == "wrong_paid" or not findings:
+            yield _report(observed, misjudged)
 
 
 def _report(observed: Observed, misjudged: Misjudged) -> Finding:
