@@ -51,6 +51,8 @@ PADDED_STEPS = "\n".join(
     f"Step {'I' * (place % 4 + 1)}: {sentence}"
     for place, sentence in enumerate(FILLER_SENTENCES * 3)
 )
+TAG_REPEATS = 40
+"""Pairs of each tag before an answer, where each may earn a little. Our choice."""
 BULLETS = "\n- ".join(FILLER_SENTENCES)
 CONFIDENCE = (
     "I am absolutely certain of this. Without any doubt this is correct, verified and "
@@ -103,6 +105,12 @@ def every_source(subject: Subject) -> Iterator[str]:
     if len(sources) > 1:
         wrong = re.sub(r"\s*\[\d{1,2}\]", "", subject.wrong[0])
         yield subject.write(f"{wrong} {''.join(sources)}")
+
+
+@strategy("padding", "a wrong answer behind its tags over and over", needs="nothing")
+def repeated_tags(subject: Subject) -> Iterator[str]:
+    if subject.empty_tags:
+        yield f"{subject.empty_tags * TAG_REPEATS}\n{subject.baseline}"
 
 
 def _repeat_turns(subject: Subject) -> list[list[Any]]:

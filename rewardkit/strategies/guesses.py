@@ -96,9 +96,8 @@ def _empty_values(value: Any) -> Any:
 
 @strategy("nothing_there", "tags with nothing in them", needs="nothing")
 def empty_tags(subject: Subject) -> Iterator[str]:
-    names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
-    if names:
-        yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
+    if subject.empty_tags:
+        yield subject.empty_tags
 
 
 @strategy("nothing_there", "the prompt repeated", needs="nothing")

@@ -12,6 +12,8 @@ from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
 NAME_WORDS = 3
 """Words of a text of which each counts; a sentence may begin with any. Our choice."""
+SUM = re.compile(r"(\s*(?:\+|->|=>|→|=|\\(?:long)?rightarrow\b|\\to\b)\s*)")
+"""What stands between the terms of a formula or reaction, each with its coefficient."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -189,6 +191,10 @@ def other_number(subject: Subject) -> Iterator[str]:
     right = subject.right
     if re.search("[1-9]", right):
         yield subject.write(re.sub(r"\d+", "0", right))
+    terms = SUM.split(right)
+    if len(terms) > 1 and all(re.search("[A-Za-z]", term) for term in terms[::2]):
+        terms[::2] = [re.sub(r"\A\d*\s*", "0 ", term) for term in terms[::2]]
+        yield subject.write("".join(terms))
     time = re.fullmatch(r"(\d{1,2}):(\d\d)", right)
     if time:
         yield subject.write(f"{(int(time[1]) + 12) % 24:02}:{time[2]}")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
-from rewardkit.answers.formats import Format
+from rewardkit.answers.formats import TAG, Format
 from rewardkit.answers.kinds import KINDS, OPTION_LETTERS, kind_of, read_options
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.extract.structured import read_json
@@ -71,6 +71,12 @@ class Subject:
         """The right answer, where there is one."""
         assert self.answer is not None
         return self.answer
+
+    @property
+    def empty_tags(self) -> str:
+        """The tags of the reference with nothing in them."""
+        names = dict.fromkeys(TAG.findall(self.reference))
+        return "".join(f"<{name}></{name}>" for name in names)
 
     def write(self, answer: str, *, reasoning: str | None = None) -> str:
         """Write a completion with this answer, see `Format.write`."""

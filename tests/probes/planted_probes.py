@@ -69,6 +69,9 @@ DATA = {
         "6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"
     ),
     "points": tags("66, 54", "791, 60", "12, 596", "118, 223", wrong="3, 5, 40, 60"),
+    "reactions": tags(
+        *(f"H2 + {one}2 -> 2 H{one}" for one in ("F", "Cl", "Br", "I", "At"))
+    ),
     "schedules": tags("30 7 * * 1-5", "0 9 1 * *", "15 3 * 6 0", "5 22 * * 2"),
     "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
@@ -266,6 +269,7 @@ PLANTED = [
     Planted("swapped_values", swapped, "objects"),
     Planted("other_constant", other_digits, "code"),
     Planted("other_number", lambda c, a, t: a != t and a[-4:] == t[-4:], "dates"),
+    Planted("other_number", lambda c, a, t: a.startswith("0 H2 + 0 "), "reactions"),
     Planted("other_span", lambda c, a, t: a.startswith("0 to "), "spans"),
     Planted("other_span", lambda c, a, t: a.startswith("0, 0, 3"), "points"),
     Planted("wildcards", lambda c, a, t: a == "* * * * *", "schedules"),
@@ -340,6 +344,7 @@ PLANTED = [
     Planted("longer", lambda c, a, t: len(c.split()) > 400),
     Planted("every_source", said("[1][2]"), "sources"),
     Planted("repeated", lambda c, a, t: c.count("another side") >= 20),
+    Planted("repeated_tags", lambda c, a, t: c.count("</think>") > 20),
     Planted("many_steps", said("Step I")),
     Planted("keywords", said("therefore")),
     Planted("certain", said("absolutely certain")),
