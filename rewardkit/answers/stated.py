@@ -252,7 +252,6 @@ NOTATIONS = {
     r"\A(0?\d|1[0-2])[./-](0?\d|1[0-2])[./-]\d{4}\Z": (
         "a day up to 12 and a month in numbers"
     ),
-    r"\A\d{1,2}[./-]\d{1,2}[./-]\d{4}\Z": "a later day and a month in numbers",
     r"[\u00a0\u2009\u202f]": "thin spaces between thousands",
     r"\d\.\d{3}\b.*[.,]|\d\.\d{3}\Z": "points between thousands",
     r"\d,(\d{1,2}|\d{4,})\Z": "a comma before the decimals",
