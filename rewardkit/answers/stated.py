@@ -156,7 +156,7 @@ def answers_truth(
         return True
     kind = kind_of(truth)
     if kind == "number":
-        number = _read_local(answer, decimal_comma=locale.decimal_comma)
+        number = _read_local(answer, locale)
         right = read_number(truth)
         return None if number is None or right is None else _agree(number, right)
     if kind == "choice":
@@ -168,7 +168,7 @@ def answers_truth(
         return None if stated is None else stated == day
     is_equal = normal_text(answer) == normal_text(truth)
     if kind == "text" and len(truth.split()) <= 2:  # a number and its unit
-        number = _read_local(answer, decimal_comma=locale.decimal_comma)
+        number = _read_local(answer, locale)
         is_equal |= number is not None and number == _read_local(truth)
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
@@ -236,14 +236,14 @@ def find_factor(answer: str, truth: str) -> str | None:
     return f"{float(as_decimal(number)) / float(as_decimal(right)):.6g}"
 
 
-def _read_local(answer: str, *, decimal_comma: bool = False) -> Number | None:
+def _read_local(answer: str, locale: Locale = Locale()) -> Number | None:
     """Read the number of an answer, or the only number in it."""
-    number = None if decimal_comma else read_number(answer)
+    number = None if locale.decimal_comma else read_number(answer)
     numbers = NUMBER.findall(answer)
     if number is not None or len(numbers) != 1:
         return number
     text = THIN_SPACE.sub("", numbers[0])
-    if decimal_comma:
+    if locale.decimal_comma:
         text = text.translate({ord("."): None, ord(","): "."})
     return read_number(text)
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
 
+from rewardkit.answers.dates import read_date
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
@@ -254,16 +254,11 @@ def small_letter(answer: str) -> str:
 
 @notation("the date written in another way", "text", "list")
 def other_date(answer: str) -> str | None:
-    day_first = "%d %B %Y"
-    for form in ("%Y-%m-%d", day_first, "%B %d, %Y"):
-        try:
-            day = datetime.strptime(answer, form)
-        except ValueError:
-            continue
-        if form == day_first:
-            return f"{day:%Y-%m-%d}"
-        return f"{day.day} {day:%B %Y}"
-    return None
+    day = read_date(answer)
+    if day is None:
+        return None
+    is_day_first = re.match(r"\d{1,2} [A-Za-z]", answer)
+    return str(day) if is_day_first else f"{day.day} {day:%B %Y}"
 
 
 @notation("the same choices in another order", "list", "text")
