@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import wraps
+from operator import add, lt
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
 NAME_WORDS = 3
 """Words of a text of which each counts; a sentence may begin with any. Our choice."""
-SUM = re.compile(r"(\s*(?:\+|->|=>|→|=|\\(?:long)?rightarrow\b|\\to\b)\s*)")
+BETWEEN_TERMS = re.compile(r"(\s*(?:\+|->|=>|→|=|\\(?:long)?rightarrow\b|\\to\b)\s*)")
 """What stands between the terms of a formula or reaction, each with its coefficient."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
@@ -191,7 +192,7 @@ def other_number(subject: Subject) -> Iterator[str]:
     right = subject.right
     if re.search("[1-9]", right):
         yield subject.write(re.sub(r"\d+", "0", right))
-    terms = SUM.split(right)
+    terms = BETWEEN_TERMS.split(right)
     if len(terms) > 1 and all(re.search("[A-Za-z]", term) for term in terms[::2]):
         terms[::2] = [re.sub(r"\A\d*\s*", "0 ", term) for term in terms[::2]]
         yield subject.write("".join(terms))
@@ -215,42 +216,37 @@ def other_span(subject: Subject) -> Iterator[str]:
     span = _read_span(subject.right)
     if span is not None:
         yield from map(subject.write, _change_ends(*span))
-    if span is not None and len(span[1]) == 4:
-        return
-    for answer in (*subject.paid_answers, *subject.unpaid_answers):
-        span = _read_span(answer)
-        if span is not None and len(span[1]) == 4:
-            yield subject.write(next(_change_ends(*span)))
+        if len(span[1]) == 4:
             return
+    siblings = map(_read_span, (*subject.paid_answers, *subject.unpaid_answers))
+    boxes = [other for other in siblings if other is not None and len(other[1]) == 4]
+    if boxes:
+        yield subject.write(next(_change_ends(*boxes[0])))
 
 
-def _read_span(answer: str) -> tuple[list[str], list[str]] | None:
+def _read_span(answer: str) -> tuple[list[str], list[float]] | None:
     """Split a span or box into texts and numbers; None where it is neither."""
     pieces = re.split(r"(\d+(?:\.\d+)?)", answer)
-    texts, numbers = pieces[::2], pieces[1::2]
-    half = len(numbers) // 2
-    words = "".join(texts).replace("to", "").replace("s", "")
+    texts, numbers = pieces[::2], list(map(float, pieces[1::2]))
+    words = re.sub("to|s", "", "".join(texts))
     if len(numbers) not in (2, 4) or not re.fullmatch(r"[\s\[\](),;:–-]*", words):
         return None
-    ends = zip(numbers[:half], numbers[half:], strict=True)
-    rises = all(float(start) < float(end) for start, end in ends)
-    return (texts, numbers) if rises else None
+    half = len(numbers) // 2
+    return (texts, numbers) if all(map(lt, numbers[:half], numbers[half:])) else None
 
 
-def _change_ends(texts: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
+def _change_ends(texts: Sequence[str], numbers: Sequence[float]) -> Iterator[str]:
     """Yield a span that holds nearly everything, and others, each written alike."""
     half = len(numbers) // 2
     low, high = numbers[:half], numbers[half:]
-    far = [str(int(float(end)) * 9 + 9) for end in high]
-    beyond = [str(int(end) + 1) for end in far]
+    far = [9.0 * int(end) + 9 for end in high]
     # of two negative overlaps as large as the box the product is its area
-    near: list[str] = []
-    for start, end in zip(low, high, strict=True):
-        near.append(f"{2 * float(end) - float(start):g}")
-    dot = [f"{float(start) + 1:g}" for start in near]
-    for ends in (["0"] * half + far, far + beyond, near + dot):
-        written = zip(texts, [*ends, ""], strict=True)
-        yield "".join(text + end for text, end in written)
+    near = [2 * end - start for start, end in zip(low, high, strict=True)]
+    spans: list[list[float]] = [[0.0] * half + far]
+    spans += [[*starts, *(start + 1 for start in starts)] for starts in (far, near)]
+    for ends in spans:
+        written = [*(f"{end:.10g}" for end in ends), ""]
+        yield "".join(map(add, texts, written))
 
 
 @near_miss("a half-open interval that is open at the other end")
