@@ -15,7 +15,7 @@ from typing import Any, Literal
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
-from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
+from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen, user_code
 
 
 def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -116,10 +116,15 @@ class Call:
             return self.asks_for
         return tuple(filter(reads, self.asks_for))
 
-    @property
+    @cached_property  # asked for each shard
     def is_async(self) -> bool:
         """Whether what the function returns has to be awaited."""
         return is_async(self.function)
+
+    @cached_property
+    def has_user_code(self) -> bool:
+        """Whether the function is, or holds, code that is not rewardkit's."""
+        return bool(user_code(self.function))
 
 
 def is_async(function: Any) -> bool:

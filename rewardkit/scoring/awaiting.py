@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from rewardkit.primitives.primitive import listen
@@ -54,15 +55,15 @@ async def _share(
     earlier one changed the context, or cancelled the task that it ran in.
     """
     function, columns = by_position(calls)
-    arguments, notes, report = _rows_of_arguments(columns), calls.notes, CALLED.get()
+    result, notes, report = calls.result, calls.notes, CALLED.get()
+    by_row = zip(rows, _rows_of_arguments(columns))  # noqa: B905 (the second is endless)
     are_apart = seconds is not None or notes is not None or report is not None
 
     async def make_calls() -> None:
         nonlocal are_apart
         task = asyncio.current_task()
         assert task is not None
-        for row in rows:
-            given = next(arguments, None)
+        for row, arguments in by_row:
             if are_apart:
                 call = _noted_call(calls, function, columns, row)
                 answers[row], noted = await _apart(call, context.copy(), seconds)
@@ -72,8 +73,13 @@ async def _share(
                     report(noted)
                 continue
             try:
-                answer = await function(*(given or arguments_at(columns, row)))
-                answers[row] = result_of(calls, answer, row)
+                answer = await function(*(arguments or arguments_at(columns, row)))
+                if result is None:
+                    answers[row] = answer
+                elif calls.result_arguments:
+                    answers[row] = result_of(calls, answer, row)
+                else:
+                    answers[row] = result(answer)
             except BaseException as error:  # the main thread gets interrupts
                 answers[row] = reason_of(error)
             if task.cancelling():
@@ -118,10 +124,15 @@ async def _apart(
     return Reason(ReasonCode.LATE, seconds=seconds or 0.0), {}
 
 
-def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of each row, up to one that has some that cannot be made."""
-    with suppress(BaseException):
+def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[Any]:
+    """Yield the arguments of each row, None from one on that has none or fails."""
+    try:
         yield from zip(*columns, strict=True)
+    except GeneratorExit:
+        return
+    except BaseException:  # an argument cannot be made, and columns are out of step
+        pass
+    yield from repeat(None)
 
 
 @lru_cache

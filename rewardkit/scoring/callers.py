@@ -17,7 +17,7 @@ from rewardkit.errors import CAUGHT
 from rewardkit.primitives.primitive import VERDICT
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
-from rewardkit.rewards.fingerprint import Recorded, user_code
+from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import ROLLOUT, Columns, Reward, Rows
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.answers import as_field, as_list, as_score
@@ -89,6 +89,16 @@ class MadeColumn(Sequence[Any]):
         return self._make(*[column[place] for column in self._columns])
 
 
+class RowTuples(MadeColumn):
+    """The values of several columns, a tuple a row."""
+
+    def __init__(self, *columns: Sequence[Any]) -> None:
+        super().__init__(lambda *values: values, *columns)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*self._columns, strict=True)
+
+
 def copy_column(values: Sequence[Any]) -> Sequence[Any]:
     """Return a column whose values a function may change."""
     if IMMUTABLE.issuperset(map(type, values)):
@@ -148,12 +158,11 @@ class RowColumns(Mapping[str, Sequence[Any]]):
 
     def rows(self, kind: type[dict[str, Any]] = dict) -> Sequence[dict[str, Any]]:
         """Return each row as a dict of its own."""
-        names = tuple(self)
-
-        def make_row(*values: Any) -> dict[str, Any]:
-            return kind(zip(names, values))  # noqa: B905 (a keyword takes 0.3 us a row)
-
-        return MadeColumn(make_row, *(self.values() if names else [range(self.count)]))
+        if not len(self):
+            return MadeColumn(lambda _: kind(), range(self.count))
+        # without a Python function a row
+        pairs = MadeColumn(partial(zip, tuple(self)), RowTuples(*self.values()))
+        return MadeColumn(kind, pairs)
 
 
 class Caller:
@@ -219,33 +228,54 @@ class Caller:
             return answers
         if together is Together.GROUP and self.groups is None:
             return [NEEDS_SIBLINGS] * len(rows)
-        sizes = [len(rows)]
-        ordered = rows
-        if together is not Together.ALL and len(rows):
+        if not len(rows):
+            return []
+        order, sizes = np.arange(len(rows)), [len(rows)]
+        if together is not Together.ALL:
             codes = rows if self.groups is None else self.groups[rows]
             order = np.argsort(codes, kind="stable")
-            ordered = rows[order]
             ends = np.flatnonzero(np.diff(codes[order])) + 1
             sizes = np.diff([0, *ends, len(rows)]).tolist()
-        by_row: dict[int, Any] = {}
-        while len(ordered):
-            notes = self._new_notes(len(sizes), verdicts)
-            calls = self._calls(call, ordered, sizes, SETTLE_LISTS[settle], notes)
-            row_by_row: list[int] = []
-            end = 0
-            for place, answer in enumerate(answers_of(calls, self.limit)):
-                start, end = end, end + sizes[place]
-                bundle = ordered[start:end].tolist()
-                has_failed = isinstance(answer, Reason)
-                if has_failed and together is Together.BATCH and len(bundle) > 1:
-                    row_by_row += bundle
-                    continue
-                if notes is not None:
-                    self._keep_notes(notes[place], bundle, verdicts)
-                by_row.update(zip(bundle, spread(answer, len(bundle)), strict=True))
-            ordered = np.array(row_by_row, dtype=np.intp)
-            sizes = [1] * len(row_by_row)
-        return [by_row[row] for row in rows.tolist()]
+        are_retried = together is Together.BATCH
+        in_order = self._list_answers(
+            call, rows[order], sizes, settle, verdicts, are_retried=are_retried
+        )
+        if (np.diff(order) == 1).all():
+            return in_order
+        return [in_order[place] for place in np.argsort(order).tolist()]
+
+    def _list_answers(
+        self,
+        call: Call,
+        rows: Rows,
+        sizes: list[int],
+        settle: Callable[[Any], Any],
+        verdicts: dict[int, Any] | None,
+        *,
+        are_retried: bool = False,
+    ) -> list[Any]:
+        """Call a function with lists for so many rows each; return answers by row.
+
+        The rows of a call that fails `are_retried` each alone.
+        """
+        notes = self._new_notes(len(sizes), verdicts)
+        calls = self._calls(call, rows, sizes, SETTLE_LISTS[settle], notes)
+        answers: list[Any] = []
+        failed: list[int] = []
+        for place, answer in enumerate(answers_of(calls, self.limit)):
+            start, size = len(answers), sizes[place]
+            answers += spread(answer, size)
+            if are_retried and size > 1 and isinstance(answer, Reason):
+                failed += range(start, start + size)
+            elif notes is not None:
+                bundle = rows[start : start + size].tolist()
+                self._keep_notes(notes[place], bundle, verdicts)
+        if failed:
+            ones = [1] * len(failed)
+            alone = self._list_answers(call, rows[failed], ones, settle, verdicts)
+            for place, answer in zip(failed, alone, strict=True):
+                answers[place] = answer
+        return answers
 
     def _new_notes(
         self, count: int, verdicts: dict[int, Any] | None
@@ -305,7 +335,7 @@ class Caller:
     def _arguments(self, call: Call, rows: Rows, name: str) -> Sequence[Any]:
         """Return the values of a column, copies where a user's code may change them."""
         values = at_rows(self.column(name), rows)
-        if not user_code(call.function) or self._is_immutable(name):
+        if not call.has_user_code or self._is_immutable(name):
             return values
         return MadeColumn(copy_value, values)
 

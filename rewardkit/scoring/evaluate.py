@@ -19,7 +19,6 @@ from rewardkit.html.has_page import HasPage
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call, Component
-from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Columns, Part, Reward, Rows
 from rewardkit.rewards.route import Plan, bind
 from rewardkit.rollouts.columns import ALIASES
@@ -175,7 +174,7 @@ class _Evaluation:
             verdicts = outcome.verdicts
         answers = self.caller.answers(item.call, rows, as_score, together, verdicts)
         arguments = {}
-        if not user_code(item.call.function):
+        if not item.call.has_user_code:
             for name in item.call.asks_for:
                 arguments[name] = self.caller.column(name)
         _write_scores(answers, rows, item.range, outcome, arguments)

@@ -41,7 +41,10 @@ class Function(Adapter):
         Raises:
             ValueError: it is no dict, or has no "overall", which EasyR1 pays.
         """
-        return _checked_scores(answer)
+        scores = plain_values(answer)
+        if type(scores) is not dict or "overall" not in scores:
+            raise _not_paid(scores)
+        return scores
 
 
 class Functions(Function):
@@ -55,16 +58,17 @@ class Functions(Function):
             raise ValueError(
                 f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'"
             )
-        return list(map(_checked_scores, answer))
+        results = plain_values(answer)
+        for scores in results:
+            if type(scores) is not dict or "overall" not in scores:
+                raise _not_paid(scores)
+        return results
 
 
-def _checked_scores(answer: Any) -> Any:
-    scores = plain_values(answer)
-    if type(scores) is not dict or "overall" not in scores:
-        raise ValueError(
-            f"returned {scores!r} for a response; EasyR1 expects a dict with 'overall'"
-        )
-    return scores
+def _not_paid(scores: Any) -> ValueError:
+    return ValueError(
+        f"returned {scores!r} for a response; EasyR1 expects a dict with 'overall'"
+    )
 
 
 def _inputs(rows: RowColumns) -> Sequence[dict[str, Any]]:

@@ -9,7 +9,8 @@ reward. A label is a value of the training set's one label column.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,11 @@ class Function(Adapter):
         prompts = rows.column("prompt")
         if not {str}.issuperset(map(type, prompts)):
             prompts = MadeColumn(prompt_text, prompts)
-        queries = MadeColumn("{}{}".format, prompts, rows.column("completion"))
+        texts = rows.column("completion")
+        join: Callable[..., Any] = "{}{}".format
+        if {str}.issuperset(map(type, texts)):
+            join = operator.concat
+        queries = MadeColumn(join, prompts, texts)
         columns = [
             MadeColumn(_in_list, column)
             for column in (queries, prompts, rows.column("ground_truth"))
