@@ -230,11 +230,25 @@ async def loop_verifiers(function, rows):
 
 
 def loop_rubric(function, rows):
+    """Hand over states with what a rollout of verifiers leaves in them."""
     rewards = []
     for row in rows:
-        completion = [{"role": "assistant", "content": row["completion"]}]
+        prompt, completion = turns_of(row)
+        state = {
+            **row,
+            "prompt": [prompt],
+            "completion": [completion],
+            "answer": row["ground_truth"],
+            "task": row["data_source"],
+            "info": {},
+            "turn": 1,
+            "trajectory": [],
+            "timing": {"generation_ms": 0.0, "scoring_ms": 0.0},
+        }
         rewards.append(
-            function(completion=completion, answer=row["ground_truth"], state=dict(row))
+            function(
+                completion=state["completion"], answer=state["answer"], state=state
+            )
         )
     return rewards
 

@@ -81,7 +81,8 @@ class Function(Adapter):
         for name in ("prompt", "completion"):
             columns[name] = rows.column(name)
             if self.conversational:
-                columns[name] = split_column(rows, name)
+                # the state holds the same turns
+                columns[name] = list(split_column(rows, name))
         truths = rows.column("ground_truth")
         tasks = rows.column("task" if "task" in rows else "data_source")
         infos = rows.column("info" if "info" in rows else "extra_info")

@@ -69,7 +69,7 @@ def math_equal(
       nor in No. Two letters alone are a product (``ab`` is ``ba``), but capitals and
       longer ones a word; in ``2AB`` they commute.
     - Units count where both sides have one: ``5\text{ m}`` is ``500\text{ cm}``, not
-      ``5\text{ cm}``, ``5 ft 6 in`` (or "5 feet and 6 inches") is ``66 in``, and things
+      ``5\text{ cm}``, ``5 ft 6 in`` (or ``5'6"``) is ``66 in``, and things
       that are counted have to share a word. A unit is words set as text behind a value,
       or behind its formula or box; bare ones of four letters (``5 apples``) or short
       known ones (``5 cm``); a dollar or euro sign. Other bare letters are letters: ``5

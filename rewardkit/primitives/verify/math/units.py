@@ -200,6 +200,16 @@ _AMOUNT = re.compile(
     r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?:\\unit\{(?P<unit>[^{}]*)\})?"
 )
 _GAP = re.compile(r"\.?\s*")
+_SHORT_FORMS = [
+    (re.compile(pattern), spelling)
+    for pattern, spelling in (
+        (r"(-?\d{1,9})['\u2032] ?([\d.]{1,9})(?:\"|''|\u2033)", r"\1 feet \2 inches"),
+        (r"(-?\d{1,9})h ?(\d\d?)m", r"\1 hours \2 minutes"),
+        (r"(-?\d{1,9})m ?(\d\d?)s", r"\1 minutes \2 seconds"),
+        (r"(-?\d{1,9})h ?(\d\d?)m ?(\d\d?)s", r"\1 hours \2 minutes \3 seconds"),
+    )
+]
+"""Amounts in two units or three, written without spaces, and their spelling."""
 _JOINED_GAP = re.compile(r"[\s.]*(?:,\s*)?(?:and\s+)?")
 
 
@@ -214,6 +224,10 @@ def add_amounts(text: str, *, is_joined: bool = False) -> str:
     ('150\\unit{60|s^1}', '')
     """
     text = _TEXT.sub(r" \1 ", text).strip()
+    for short_form, spelling in _SHORT_FORMS:
+        short = short_form.fullmatch(text)
+        if short:
+            text = short.expand(spelling)
     gap = _JOINED_GAP if is_joined else _GAP
     sign = "-" if text.startswith("-") else ""
     end = len(sign)
