@@ -117,7 +117,7 @@ REWARDS = {
         _reward("short_outcome", _bonus(short_if_varied, group=True)),
         _reward(
             "short_filtered",
-            _bonus(exact_and_short_if_varied, 1.0, group=True),
+            _bonus(exact_and_short_if_varied, 1.0, group=True, range=(0.0, 1.3)),
             weight=0.0,
         ),
         _reward("short_no_std", _bonus(short)),

@@ -1,0 +1,80 @@
+"""Predict every run of data/training from its first rollouts, before it is made.
+
+    python data/training/predict.py
+
+Writes `predictions.csv`, a row a task, difficulty, reward and pace: what becomes of the
+task, where the median learner ends, the share of learners that fail, and what takes
+over. Needs the package alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rewards import REWARDS, SETTINGS
+
+import rewardkit as rk
+from rewardkit.analysis.rehearsal.outlook import outlook_of
+from rewardkit.analysis.rehearsal.reach import HALF
+
+HERE = Path(__file__).parent
+ON_MIXED = ("exact", "short", "short_gated", "long")
+"""Rewards that are trained at the second difficulty too."""
+
+
+def forecast_of(task: str, difficulty: str, reward: str) -> rk.Forecast:
+    """Return the forecast of a reward on the first rollouts, which `exact` labels."""
+    table = pd.read_parquet(HERE / "rollouts" / f"{task}-{difficulty}.parquet")
+    labels = rk.score(REWARDS["exact"], rk.load_rollouts(table)).score("exact")
+    rollouts = rk.load_rollouts(table.assign(right=labels == 1))
+    scores = rk.score(REWARDS[reward], rollouts)
+    return rk.forecast(scores, label="right", training=SETTINGS.get(reward))
+
+
+def predict(forecast: rk.Forecast) -> Iterator[dict[str, Any]]:
+    """Yield what a forecast says of each pace."""
+    (run,) = forecast.rehearsals.values()
+    outlook = forecast.outlook
+    ends, sound = (run.ends(course, run.rows.task) for course in (run.course, run.sound))
+    for pace in ("gentle", "fast"):
+        is_pace = run.pace == pace
+        end = float(np.median(ends[is_pace]))
+        grows = outlook.takes_over
+        yield {
+            "pace": pace,
+            "start": outlook.start,
+            "end": end,
+            "outlook": outlook_of(outlook.start, end),
+            "fails": float((ends < HALF * sound)[is_pace].mean()),
+            "fragility": outlook.fragility,
+            "takes_over": grows.kind if grows else "",
+            "component": grows.component if grows else "",
+        }
+
+
+def all_settings() -> Iterator[tuple[str, str, str]]:
+    """Yield task, difficulty and reward of each run."""
+    for task in ("sums", "brackets"):
+        for reward in REWARDS:
+            yield task, "hard", reward
+        for reward in ON_MIXED:
+            yield task, "mixed", reward
+
+
+def main() -> None:
+    rows = []
+    for task, difficulty, reward in all_settings():
+        setting = {"task": task, "difficulty": difficulty, "reward": reward}
+        for row in predict(forecast_of(task, difficulty, reward)):
+            rows.append(setting | row)
+            print(*rows[-1].values(), sep=" | ", flush=True)
+    table = pd.DataFrame(rows)
+    table.to_csv(HERE / "predictions.csv", index=False, float_format="%.4g")
+
+
+if __name__ == "__main__":
+    main()
