@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from rewardkit.analysis.before_after import (
-    BeforeAfter,
-    before_after,
-    in_brackets,
-)
+from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.case_changes import (
     compare_cases,
     describe_cases,
     first_of,
 )
 from rewardkit.analysis.definition_changes import DefinitionChange, definition_changes
-from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.analysis.finding_changes import MOST_CHANGES
-from rewardkit.analysis.forecast import LIMITS, forecast
-from rewardkit.analysis.matching import MatchedRows, match_rows
-from rewardkit.analysis.statistics import Floats
-from rewardkit.analysis.statistics.selection import Pair, at_equal_kl
+from rewardkit.analysis.forecast import Forecast, forecast
+from rewardkit.analysis.matching import match_rows
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, counted, short_number
 from rewardkit.html.blocks import Block, Table
@@ -38,50 +31,24 @@ from rewardkit.scoring.scores import Scores
 GRAVE_SEVERITIES = ("high", "warn")
 
 
-@dataclass(frozen=True, eq=False)
-class EqualKL:
-    """What two rewards select for at equal `kl` of the tilted view.
-
-    `figures` has a `Pair` for each figure that both follow. "reward" and scores are by
-    the own reward of each side, so they compare only where the definitions are the
-    same; the label, lengths and columns always do. `notes` say what could not be
-    compared.
-    """
-
-    kl: Floats
-    figures: Mapping[str, Pair]
-    notes: tuple[str, ...]
-
-    @property
-    def last(self) -> list[tuple[str, str, str, str]]:
-        """Return name, A, B and B minus A where the shorter of the curves ends."""
-        if not self.kl.any():
-            return []
-        rows = []
-        for name, pair in self.figures.items():
-            difference = _signed(pair.difference[-1])
-            difference += in_brackets((pair.low[-1], pair.high[-1]), _signed)
-            rows.append(
-                (name, short_number(pair.a[-1]), short_number(pair.b[-1]), difference)
-            )
-        return rows
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(BeforeAfter):
     """What differs between two scored tables, A and B: from definition to selection.
 
     Beside what moved (see `BeforeAfter`) it has the `changes` of the definition, what
     was not the same in the `run` (versions, `ignore_gates`), the `cases` that B passes
-    and A fails and the other way round (None where none were given), and in `forecast`
-    what each would select for among the matched rows; there "<component> (A)" is what
-    A's primary component says of the picks of both.
+    and A fails and the other way round (None where none were given), and in `forecasts`
+    what training would make of each side, of all its rows.
     """
 
     changes: tuple[DefinitionChange, ...]
     run: Mapping[str, Any]
     cases: Mapping[str, Any] | None
-    forecast: EqualKL
+
+    @cached_property
+    def forecasts(self) -> tuple[Forecast, Forecast]:
+        """Return the forecasts of A and of B, rehearsed when they are looked at."""
+        return forecast(self.a), forecast(self.b)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -157,7 +124,7 @@ class Comparison(BeforeAfter):
                     "gone": self.findings.gone,
                     "severity": graded,
                 },
-                "forecast": {**to_plain(self.forecast), "limits": LIMITS},
+                "outlooks": [item.outlook for item in self.forecasts],
             }
         )
         return plain
@@ -166,19 +133,16 @@ class Comparison(BeforeAfter):
         """Return the verdict, what moved, what to do, and folded tables of it."""
         a, b = (repr(side.scores.reward.name) for side in (self.a, self.b))
         rollouts = counted(self.matching["matched"], "rollout")
-        notes = [f"Note: {note}" for note in [*self.notes, *self.forecast.notes]]
-        limits = []
-        if self.forecast.last:
-            limits = [f"Limit: {limit}" for limit in LIMITS[1:]]
+        notes = [f"Note: {note}" for note in self.notes]
         blocks: list[Block] = [
             *self._definition_lines(),
             *self.moves,
-            *self._selection_lines(),
+            *self._outlook_lines(),
             *describe_cases(self.cases),
             *self.findings.lines,
             *notes[:MOST_CHANGES],
             f"Next: {self._next_step()}",
-            More("", [*notes[MOST_CHANGES:], *limits]),
+            More("", notes[MOST_CHANGES:]),
             *self._tables(),
         ]
         title = f"{self.verdict}: {b} (B) against {a} (A) on {rollouts} that both have"
@@ -193,16 +157,13 @@ class Comparison(BeforeAfter):
             lines.append(f"{name} was {was} for A, {now} for B")
         return lines or ["Definition: the same"]
 
-    def _selection_lines(self) -> list[str]:
-        """Return a line each on the label, both primary components and the length."""
-        lines = []
-        for name, a, b, difference in self.forecast.last:
-            if name in ("label", "words") or name.endswith((" (A)", " (B)")):
-                lines.append(f"  {name}: {a} by A, {b} by B, {difference}")
-        if not lines:
-            return []
-        head = f"What each selects for, at a KL of {self.forecast.kl[-1]:.2g} nats:"
-        return [head, *lines, f"  Limit: {LIMITS[0]}"]
+    def _outlook_lines(self) -> list[str]:
+        """Return a line a side on what training would make of the task."""
+        lines: list[str] = []
+        for side, item in zip("AB", self.forecasts, strict=True):
+            if item.outlook is not None and item.outlook.task is not None:
+                lines.append(f"Trained on {side}, {item.verdict}")
+        return lines
 
     def _next_step(self) -> str:
         if self.cases and self.cases["lost"]:
@@ -237,12 +198,6 @@ class Comparison(BeforeAfter):
         tables = [
             Table(caption, ("what", "A", "B"), changes),
             Table("Rollouts that moved most", ("rollout", *header), moved, header),
-            Table(
-                "What each selects for",
-                ("mean of", *header),
-                self.forecast.last,
-                header,
-            ),
         ]
         findings = {
             "new or more severe": self.findings.new_or_worse,
@@ -255,10 +210,6 @@ class Comparison(BeforeAfter):
         return tables
 
 
-def _signed(value: float) -> str:
-    return f"{round(value, 4) + 0:+.3g}"
-
-
 def compare(
     scores_a: Scores,
     scores_b: Scores,
@@ -269,7 +220,7 @@ def compare(
     seed: int = 0,
     timeout: float | None = None,
 ) -> Comparison:
-    """Compare two scored tables, from their definitions to what they would select for.
+    """Compare two scored tables, from their definitions to what training makes of them.
 
     Two rewards on the same rollouts, or two runs: rows are matched by `rollout_id`, the
     others are counted. Findings are those of all rows of each side.
@@ -310,57 +261,7 @@ def compare(
         changes=definition_changes(scores_a.reward.record(), scores_b.reward.record()),
         run=_run_changes(scores_a, scores_b),
         cases=case_changes,
-        forecast=_compare_selection(a, b, matched, label),
     )
-
-
-def _compare_selection(
-    a: Diagnosis, b: Diagnosis, matched: MatchedRows, label: str | None
-) -> EqualKL:
-    """Return what both rewards select for among the matched rows, at equal KL.
-
-    Where both scored the same completions, the primary component of each side is
-    followed on both: one measure for what two rewards pick.
-    """
-    sides = [("A", a.scores, matched.a), ("B", b.scores, matched.b)]
-    measures = {}
-    if not matched.counts["other_completions"]:
-        for side, scores, rows in sides:
-            primary = scores.reward.primary
-            if not scores.reward.routed_by:
-                measures[f"{primary} ({side})"] = scores.score(primary)[rows]
-    columns = list(measures.values())
-    if len(columns) == 2 and np.array_equal(columns[0], columns[1], equal_nan=True):
-        measures = {a.scores.reward.primary: columns[0]}
-    first, second = (
-        replace(
-            scores,
-            table=scores.table.iloc[rows].assign(**measures),
-            rollouts=scores.rollouts.select(rows),
-        )
-        for _, scores, rows in sides
-    )
-    if not np.array_equal(first.rollouts.prompts, second.rollouts.prompts):
-        reason = (
-            "the rollouts in both are not of the same prompts, so nothing is compared "
-            "at equal KL"
-        )
-        return EqualKL(np.array([]), {}, (reason,))
-    options: dict[str, Any] = {
-        "label": label,
-        "columns": [*measures],
-        "training": a.training,
-        "seed": a.seed,
-    }
-    curves_a = forecast(first, **options).tilted
-    curves_b = forecast(second, **options).tilted
-    notes = []
-    for side, curves in (("A", curves_a), ("B", curves_b)):
-        if not len(curves):
-            notes.append(f"{side} judges no row")
-        elif curves.kl[-1] <= 0:
-            notes.append(f"{side} selects nothing among these siblings")
-    return EqualKL(*at_equal_kl(curves_a, curves_b), tuple(notes))
 
 
 def _run_changes(a: Scores, b: Scores) -> dict[str, Any]:

@@ -203,7 +203,6 @@ PICTURES = (".png", ".svg", ".pdf")
     {
         "--reward REWARD": "The reward that wrote SCORES, to call it on longer "
         "completions than the log has.",
-        "--follow COLUMN...": "Another column of numbers to forecast.",
         "--plot OUTPUT": f"Draw the curves into this file ({', '.join(PICTURES)}).",
     },
 )
@@ -225,7 +224,6 @@ def forecast(options: Options) -> CommandResult:
     source = scored_or_logged(options)
     curves = rk.forecast(
         with_reward(source.scores, options.reward, options.scores),
-        columns=options.follow or (),
         **options.select("label training seed"),
     )
     if path is None:

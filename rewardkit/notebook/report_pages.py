@@ -22,8 +22,8 @@ from rewardkit.notebook.tiles import (
     CASES,
     CONTRACT,
     HOLES,
-    SELECTS,
     SIGNAL,
+    TRAINED,
     Tile,
     cases_tile,
     contract_on_log,
@@ -194,7 +194,7 @@ def themed(svg: str) -> str:
     return f'<div class="rewardkit rk-figure" tabindex="0">{svg}</div>'
 
 
-QUESTIONS = (CASES, SIGNAL, HOLES, CONTRACT, SELECTS)
+QUESTIONS = (CASES, SIGNAL, HOLES, CONTRACT, TRAINED)
 
 
 @dataclass(frozen=True, eq=False)

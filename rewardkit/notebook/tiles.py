@@ -33,12 +33,12 @@ SHORTCUTS = (
     "right_unpaid",
     "wrong_paid",
 )
-"""Findings about what is selected, not about whether anything is."""
+"""Findings about what is paid, not about whether siblings differ."""
 NOTICED = 0.5
 """Share of mutants that the cases should notice. Our choice."""
 BROKEN = "broken contract"
 CASES, SIGNAL, HOLES = "Right on cases", "Learnable signal", "Holes and losses"
-CONTRACT, SELECTS = "Contract", "Selects for"
+CONTRACT, TRAINED = "Contract", "Trained on it"
 
 
 @dataclass(frozen=True)
@@ -202,37 +202,27 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
 
 
 def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
-    """Show how the label changes from a random sibling to the best of n by reward.
+    """Show where the task ends in a rehearsed training, from where it starts.
 
-    Without a label, how the primary component's score does. The grade also depends on
-    the findings of shortcuts.
+    The grade also depends on the findings of shortcuts.
     """
     findings = [item for item in diagnosis.findings if item.code in SHORTCUTS]
-    best_of = forecast.best_of
-    if len(best_of) < 2:
-        return _grade(unknown(SELECTS, forecast.verdict, forecast.verdict), findings)
-    key = "label"
-    if key not in best_of.curves:
-        key = f"score/{diagnosis.views[0].primary}"
-    if key not in best_of.curves:
-        return _grade(Tile(SELECTS, "good", "-", forecast.verdict), findings)
-    curve = best_of.curves[key]
-    name = forecast.called(key)
-    end = curve.value[-1]
-    figure = f"{short_number(end - curve.change[-1], 2)} \u2192 {short_number(end, 2)}"
-    words = f"{name}, from one sibling to the best of {best_of.points[-1]:g}"
-    share = curve.known[-1]
-    if share <= 1 - 1e-9:
-        words += f", of the {percent(share)} that have it"
-    ends = _between(short_number(curve.low[-1], 2), short_number(curve.high[-1], 2))
-    tile = _grade(Tile(SELECTS, "good", figure, words, ends=ends), findings)
-    if curve.change_high[-1] < 0:
-        reason = f"the answers it picks are worse in {name!r}"
-        return replace(tile, grade="high", reason=reason)
-    rises = curve.change_low[-1] > 0  # not where it is NaN: nothing is selected
-    if not rises and tile.grade == "good":
-        reason = f"it is not clear that the answers it picks are better in {name!r}"
-        return replace(tile, grade="warn", reason=reason)
+    outlook = forecast.outlook
+    if outlook is None or outlook.task is None:
+        reason = forecast.verdict
+        return _grade(unknown(TRAINED, reason, reason), findings)
+    start, end = (short_number(share, 2) for share in (outlook.start, outlook.end))
+    words = f"share of the task done; {outlook.grade}"
+    curve = forecast.curves[outlook.pace, "task"]
+    ends = _between(
+        *(short_number(float(edge[-1]), 2) for edge in (curve.low, curve.high))
+    )
+    tile = Tile(TRAINED, "good", f"{start} \u2192 {end}", words, ends=ends)
+    tile = _grade(tile, findings)
+    if outlook.task == "falls":
+        return replace(tile, grade="high", reason="training would unlearn the task")
+    if outlook.task == "stalls" and tile.grade == "good":
+        return replace(tile, grade="warn", reason="training would not raise the task")
     return tile
 
 

@@ -38,9 +38,12 @@ class TakesOver:
 
     @property
     def words(self) -> str:
-        """Return what grows, from which share to which."""
+        """Return what grows, by when and to which share."""
         start, end = map(percent, self.share)
-        return f"{self.kind} take over ({start} to {end})"
+        within = ""
+        if self.step is not None:
+            within = f"within about {max(10, 10 * round(self.step / 10))} steps "
+        return f"{within}{self.kind} take over ({start} to {end})"
 
 
 @dataclass(frozen=True)
@@ -48,23 +51,33 @@ class Outlook:
     """What becomes of the task in training.
 
     `task` "rises" by a tenth of the task or more, "falls" to half of its start or less,
-    or "stalls"; None where it cannot be told, which `why` explains. `start` and `end`
-    are shares done of the task, `end` that of the median learner at a gentle pace and
-    `fast` at a fast one; `sound` is the end of a reward that pays for the task alone.
+    or "stalls": the worse of what it does at a gentle and at a fast pace; None where it
+    cannot be told, which `why` explains. `start`, `gentle` and `fast` are shares done
+    of the task, the latter of the median learner at the end; `sound` is where a reward
+    that pays for the task alone ends, at the pace at which this one does worse.
     `fragility`, 0 to 1, is the share of learners that end under half of what the same
-    learner reaches with that one.
+    learner reaches with that one. `untried` says what was left out, and why.
     """
 
     task: Task | None
     start: float
-    end: float
+    gentle: float
     fast: float
     sound: float
     fragility: float
     takes_over: TakesOver | None
     why: str
-    untried: str = ""
-    """Why nothing longer than the completions of the log was tried, "" where it was."""
+    untried: tuple[str, ...] = ()
+
+    @property
+    def end(self) -> float:
+        """Return the share done of the task at the end, of the pace that does worse."""
+        return min(self.gentle, self.fast)
+
+    @property
+    def pace(self) -> str:
+        """Return the pace that does worse."""
+        return "gentle" if self.gentle < self.fast else "fast"
 
     @property
     def sentence(self) -> str:
@@ -73,9 +86,15 @@ class Outlook:
             return f"what becomes of the task cannot be told: {self.why}"
         ends = " to ".join(map(share_text, (self.start, self.end)))
         text = f"the task {self.task}, from {ends}"
-        if self.task != "rises" and self.sound > self.end + RISE:
-            text += f" ({share_text(self.sound)} where the task alone is paid)"
-        if self.task != "rises" and self.takes_over is not None:
+        if self.task == "rises":
+            return text
+        best = max(self.gentle, self.fast)
+        if outlook_of(self.start, best) != self.task:
+            other = "fast" if self.pace == "gentle" else "gentle"
+            text += f", at a {self.pace} rate ({share_text(best)} at a {other} one)"
+        if self.sound > self.end + RISE:
+            text += f"; the task alone would give {share_text(self.sound)}"
+        if self.takes_over is not None:
             text += f": {self.takes_over.words}"
             if self.why:
                 text += f", because {self.why}"
@@ -101,25 +120,26 @@ def read_outlook(rehearsal: Rehearsal) -> Outlook:
     if why or rehearsal.sound is None:
         takes_over = _takes_over(rehearsal, np.ones(len(rehearsal.pace), dtype=bool))
         unknown = (math.nan,) * 5
-        return Outlook(None, *unknown, takes_over, why, rehearsal.why_no_longer)
+        return Outlook(None, *unknown, takes_over, why, rehearsal.untried)
     task = rehearsal.rows.task
     start = float(np.nanmean(task[: len(rehearsal.view)]))
     ends = rehearsal.ends(rehearsal.course, task)
     sound = rehearsal.ends(rehearsal.sound, task)
     is_gentle = rehearsal.pace == "gentle"
-    end = float(np.median(ends[is_gentle]))
+    gentle, fast = (float(np.median(ends[pace])) for pace in (is_gentle, ~is_gentle))
+    is_worse = is_gentle if gentle < fast else ~is_gentle
     fails = ends < HALF * sound
-    takes_over = _takes_over(rehearsal, fails if fails.any() else is_gentle)
+    takes_over = _takes_over(rehearsal, fails if fails.any() else is_worse)
     return Outlook(
-        outlook_of(start, end),
+        outlook_of(start, min(gentle, fast)),
         start,
-        end,
-        float(np.median(ends[~is_gentle])),
-        float(np.median(sound[is_gentle])),
+        gentle,
+        fast,
+        float(np.median(sound[is_worse])),
         float(fails.mean()),
         takes_over,
         _why(rehearsal, takes_over),
-        rehearsal.why_no_longer,
+        rehearsal.untried,
     )
 
 

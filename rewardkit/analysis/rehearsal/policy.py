@@ -39,8 +39,8 @@ LEAST_LOGIT = -14.0
 NEVER = -30.0
 """Logit of a kind in which nothing is right."""
 
-Advantages = Callable[[Codes, Codes, Codes], Floats]
-"""Rows drawn, their groups and their batches -> the advantages, (drawn,) each."""
+Payment = Callable[[Codes, Codes, Codes], tuple[Floats, Floats]]
+"""Rows drawn, their groups and batches -> their rewards and advantages, (drawn,)."""
 
 
 def sigmoid(values: Floats) -> Floats:
@@ -137,53 +137,65 @@ class Learners:
     style: Floats
     contrast: Floats
     erosion: Floats
-    damping: float = 0.5
+    damping: float = 0.3
 
     def __len__(self) -> int:
         return len(self.style)
+
+
+def mean_known(values: Floats) -> Floats:
+    """Return the mean over the last axis of what is not NaN, 0 where all is."""
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    return np.asarray(total / np.maximum(known.sum(axis=-1), 1))
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
     """What became of each learner: `rows` drawn, (steps, learners, drawn) and `shares`.
 
-    `shares` of the kinds are (steps, learners, kinds), `skill` is (steps, learners).
+    `shares` of the kinds are (steps, learners, kinds), `skill` and `rewards`, the mean
+    reward, (steps, learners).
     """
 
     rows: Codes
     shares: Floats
     skill: Floats
+    rewards: Floats
 
     def mean(self, values: Floats) -> Floats:
         """Return the mean of a column over what was drawn, (steps, learners)."""
-        drawn = values[self.rows]
-        known = ~np.isnan(drawn)
-        total = np.where(known, drawn, 0.0).sum(axis=-1)
-        return np.asarray(total / np.maximum(known.sum(axis=-1), 1))
+        return mean_known(values[self.rows])
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long a training is: steps, prompts of a step, completions of a prompt.
+
+    `seed` is of all that is drawn.
+    """
+
+    steps: int
+    prompts: int
+    generations: int
+    seed: int = 0
 
 
 def rehearse(
-    material: Material,
-    advantages: Advantages,
-    learners: Learners,
-    *,
-    steps: int,
-    prompts: int,
-    generations: int,
-    seed: int = 0,
+    material: Material, payment: Payment, learners: Learners, schedule: Schedule
 ) -> Course:
-    """Train each learner for so many steps, on prompts drawn anew for each of them.
+    """Train each learner on prompts drawn anew for each of them.
 
     Args:
         material: what can be written.
-        advantages: of the rows drawn in a step, as the trainer computes them.
+        payment: rewards and advantages of the rows drawn in a step, as the trainer
+            computes them.
         learners: how fast they learn.
-        steps: of the training.
-        prompts: of a step.
-        generations: completions of a prompt.
-        seed: of all that is drawn.
+        schedule: how many steps, prompts and completions.
     """
-    random = np.random.default_rng(seed)
+    steps, prompts = schedule.steps, schedule.prompts
+    generations = schedule.generations
+    random = np.random.default_rng(schedule.seed)
     count, kinds, drawn = len(learners), len(material.shares), prompts * generations
     children = np.flatnonzero(material.parents >= 0)
     logits = np.log(np.maximum(material.shares, 1e-12))
@@ -199,7 +211,7 @@ def rehearse(
     batches = np.repeat(np.arange(count), drawn)
     rows = np.zeros((steps, count, drawn), dtype=np.intp)
     shares = np.zeros((steps, count, kinds))
-    skills = np.zeros((steps, count))
+    skills, means = np.zeros((steps, count)), np.zeros((steps, count))
     for step in range(steps):
         share = _softmax(own, children, material.parents)
         ends = np.cumsum(share, axis=1)
@@ -213,9 +225,11 @@ def rehearse(
         chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
         right = random.random((count, drawn)) < chance
         row = material.draw(kind, right, random)
-        paid = advantages(row.ravel(), groups, batches).reshape(count, drawn)
-        paid = np.clip(np.nan_to_num(paid), -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
+        rewards, paid = payment(row.ravel(), groups, batches)
+        paid = np.nan_to_num(paid).reshape(count, drawn)
+        paid = np.clip(paid, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
         rows[step], shares[step], skills[step] = row, share, skill
+        means[step] = mean_known(rewards.reshape(count, drawn))
         size = MEMORY * size + (1 - MEMORY) * (paid**2).mean(axis=1)
         scale = np.sqrt(np.maximum(size / (1 - MEMORY ** (step + 1)), LEAST_SIZE))
         sums = np.bincount(
@@ -231,7 +245,7 @@ def rehearse(
         contrast = (paid * (right - chance)).mean(axis=1) / scale
         wear = (paid**2 * able[kind]).mean(axis=1) / scale**2
         skill = skill + learners.contrast * contrast - learners.erosion * wear
-    return Course(rows, shares, skills)
+    return Course(rows, shares, skills, means)
 
 
 def _softmax(own: Floats, children: Codes, parents: Codes) -> Floats:

@@ -12,6 +12,7 @@ from rewardkit.analysis.rehearsal.kinds import Kind
 from rewardkit.analysis.statistics import Codes, Floats, finite
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
+from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.deadlines import time_limit
@@ -120,11 +121,16 @@ def write_rungs(view: View, kinds: list[Kind], codes: Codes, task: Floats) -> Ru
     return _scored(view, written)
 
 
+def looks_at_siblings(reward: Reward) -> bool:
+    """Return whether what a completion earns depends on its siblings."""
+    return reward.transform is not None or any(item.group for item in reward.components)
+
+
 def _why_not(view: View) -> str:
     reward = view.reward
     if not reward.can_run:
         return "nothing longer than the log was tried, as the reward is not at hand"
-    if any(item.group for item in reward.components):
+    if looks_at_siblings(reward):
         return "nothing longer than the log was tried, as the reward looks at siblings"
     if any(getattr(function, "asks_model", False) for function in reward.functions):
         return "nothing longer than the log was tried, as the reward asks a model"

@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, number_of, within
+from rewardkit.analysis.statistics import (
+    ZERO_STD,
+    Codes,
+    Floats,
+    group_stats,
+    number_of,
+    within,
+)
 
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
 """Siblings up to which all pairs count; else so many partners each. Our choice."""
+ROUNDING = 1e-9
+"""Difference up to which two rewards are equal."""
 ROWS_AT_ONCE = 1 << 17
 """Rows whose pairs are counted at once: they stay in the processor's cache."""
 
@@ -79,6 +88,32 @@ def concordance(
         agree[begin:end] += np.bincount(owner - begin, halves / 2)
         pairs[begin:end] += np.bincount(owner - begin, counts)
     return agree, pairs
+
+
+def first_siblings(
+    values: Floats, task: Floats, groups: Codes, total: int
+) -> tuple[Floats, Floats]:
+    """Return by group the mean of `task` over the siblings of highest value.
+
+    Args:
+        values: (rows,), NaN for a row that is never first.
+        task: (rows,), NaN where unknown.
+        groups: codes of the groups, (rows,).
+        total: how many groups there are.
+
+    Returns:
+        The mean, 0 where it is not known or the group has one value, and 1 where it is
+        known, (groups,) each.
+
+    >>> values, task = np.array([1.0, 3, 3]), np.array([0.0, 1, 0])
+    >>> first_siblings(values, task, np.zeros(3, int), 1)
+    (array([0.5]), array([1.]))
+    """
+    stats = group_stats(values, groups, total)
+    is_several = (stats.count > 1)[groups]
+    is_first = is_several & (values >= stats.high[groups] - ROUNDING)
+    found = group_stats(np.where(is_first, task, np.nan), groups, total)
+    return np.nan_to_num(found.mean), (found.count > 0).astype(float)
 
 
 def _whole_groups(owner: Codes) -> Iterator[slice]:

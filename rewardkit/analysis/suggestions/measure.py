@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rewardkit.analysis.before_after import in_brackets
 from rewardkit.analysis.parts import scored_arrays
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Floats, Mask, group_stats
+from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.pairs import concordance
+from rewardkit.analysis.statistics.pairs import concordance, first_siblings
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
@@ -190,12 +190,7 @@ def _best(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
     """
     assert view.context.label is not None
     values = np.where(is_judged, view.paid_by, np.nan)
-    stats = group_stats(values, view.groups, len(view.owner))
-    is_several = (stats.count > 1)[view.groups]
-    is_first = is_several & (values >= stats.high[view.groups] - ROUNDING)
-    labels = np.where(is_first, view.context.label, np.nan)
-    labelled = group_stats(labels, view.groups, len(view.owner))
-    return np.nan_to_num(labelled.mean), (labelled.count > 0).astype(float)
+    return first_siblings(values, view.context.label, view.groups, len(view.owner))
 
 
 def order_of(

@@ -1,148 +1,89 @@
-"""Curves: a forecast against its KL, rewards over steps, a judge's calibration."""
+"""Curves: a forecast over its steps, rewards over steps, a judge's calibration."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.forecast import Forecast
+from rewardkit.analysis.forecast import Forecast, called
+from rewardkit.analysis.rehearsal.curves import WINDOW, smooth
+from rewardkit.analysis.rehearsal.rehearsal import LEARNERS, PACES
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.findings import number_range, short_number
+from rewardkit.findings import short_number
 from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
 
-SAID_BY_OTHERS = ("characters",)
-"""Figures that say what another one says already."""
-FLAT = 1e-9
-TITLES = {
-    "reward": "the reward",
-    "words": "the length in words",
-    "characters": "the length in characters",
-}
+TITLES = {"task": "the task", "reward": "the reward", "characters": "the length"}
+POINTS_APART = 5
+"""Steps between the points that are drawn."""
 
 
 def forecast_curves(
-    forecast: Forecast, *, figures: Sequence[str] | None = None, axes: Any = None
+    forecast: Forecast,
+    *,
+    figures: Sequence[str] | None = None,
+    actual: pd.DataFrame | None = None,
+    axes: Any = None,
 ) -> list[Axes]:
-    """Draw a small plot a figure: both views with 95 % bands, from a random sibling on.
+    """Draw a small plot a figure: what learners of both paces do of it, with bands.
 
-    The reward, the label, each component, the length in words and the columns that were
-    asked for, but not what stays the same, which is told below; or the `figures` that
-    are named. InputError: no such figure.
+    The task, the reward, each component, the length and the shares of kinds that grow;
+    or the `figures` that are named. `actual` is the log of a real training, which is
+    drawn over the forecast: a column "step", and columns named as figures. InputError:
+    no such figure.
     """
-    names = list(forecast.best_of.curves)
+    names = list(dict.fromkeys(figure for _, figure in forecast.curves))
     for name in figures or ():
         if name not in names:
             near = did_you_mean(name, names)
             raise InputError(
                 f"this forecast has no figure {name!r}; it has {names}{near}"
             )
-    flat: list[str] = []
-    if figures is None:
-        flat = [name for name in names if _is_flat(forecast, name)]
+    figures = figures or names
     if not figures:
-        left_out = {*flat, *SAID_BY_OTHERS}
-        figures = [name for name in names if name not in left_out]
-    if len(forecast.best_of) < 2 or not figures:
         (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
-        reason = [*forecast.notes, "there is nothing to forecast"][0]
-        return [canvas.put_words(canvas.axes_for(ax), reason)]
+        return [canvas.put_words(canvas.axes_for(ax), forecast.verdict)]
     plots = canvas.grid_for(axes, len(figures), columns=3, size=(4.0, 2.9))
     for ax, name in zip(plots, figures, strict=True):
-        _draw_figure(canvas.axes_for(ax), forecast, name)
+        _draw_figure(canvas.axes_for(ax), forecast, name, actual)
     figure = plots[0].figure
-    width = int(16 * figure.bbox.width / figure.dpi)
-    lines = []
-    for sentence in _describe_curves(forecast, flat):
-        plain = canvas.plain(sentence)
-        lines += textwrap.wrap(plain, width, subsequent_indent="    ")
-    if axes is None and isinstance(figure, Figure):
-        figure.set_figheight(figure.get_figheight() + 0.15 * (len(lines) - 1))
+    words = f"medians of {LEARNERS} learners of a pace; bands: 80 % of them"
+    if actual is not None:
+        words += f"; training: means of {WINDOW} steps"
     style: dict[str, Any] = {"fontsize": canvas.SMALL, "color": canvas.MUTED}
-    figure.supxlabel("\n".join(lines), x=0.01, ha="left", parse_math=False, **style)
+    figure.supxlabel(words, x=0.01, ha="left", parse_math=False, **style)
     return plots
 
 
-def _describe_curves(forecast: Forecast, flat: Sequence[str]) -> list[str]:
-    """Say how far both views go, and which figures are `flat` and not drawn."""
-    reach = f"best of n, to n = {forecast.best_of.points[-1]:g} (KL at most)"
-    if len(forecast.tilted) > 1:
-        reach += f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}"
-    sentences = [f"{reach}; dotted: a sibling at random; bands: 95 %"]
-    values = []
-    for name in flat:
-        value = forecast.best_of.curves[name].value[0]
-        values.append(f"{forecast.called(name)} {short_number(value)}")
-    if values:
-        same = ", ".join(values)
-        sentences.append(f"the same at every KL, and not drawn: {same}")
-    return sentences
-
-
-def _draw_figure(ax: Axes, forecast: Forecast, name: str) -> Axes:
-    low, high = _span(forecast, name)
-    label = forecast.called(name)
-    subject = TITLES.get(name, f"'{label}'")
-    if name == "label":
-        subject = f"the {label}"
-    if np.isfinite(low) and canvas.too_far(low, high):
-        words = f"from {number_range(low, high)}: too far apart for a scale"
-        return canvas.put_words(ax, words, subject)
+def _draw_figure(
+    ax: Axes, forecast: Forecast, name: str, actual: pd.DataFrame | None
+) -> Axes:
+    ends: list[float] = []
     lines = []
-    views = ((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))
-    for nth, (view, kind) in enumerate(views):
-        if len(view) > 1:
-            curve = view.curves[name]
-            band = (curve.low, curve.high)
-            lines.append(canvas.curve(ax, view.kl, curve.value, kind, band, nth=nth))
-    best = forecast.best_of.curves[name]
-    start = float(best.value[0])
-    end = float(best.value[-1])
-    change = float(best.change[-1])
-    ax.axhline(start, color=canvas.GREY, linewidth=1, linestyle=":")
-    if _is_flat(forecast, name):
-        reach = max(0.05, 0.05 * abs(start))
-        ax.set_ylim(start - reach, start + reach)
+    for nth, pace in enumerate(PACES):
+        curve = forecast.curves[pace, name]
+        steps = np.arange(len(curve.middle))[::POINTS_APART]
+        low, middle, high = (
+            values[steps] for values in (curve.low, curve.middle, curve.high)
+        )
+        lines.append(canvas.curve(ax, steps, middle, pace, (low, high), nth=nth))
+        ends.append(curve.ends[1])
+    if actual is not None and name in actual:
+        means = smooth(actual[name].to_numpy(dtype=float))
+        (line,) = ax.plot(actual["step"], means, color="black", linewidth=2)
+        lines.append((line, "training"))
     canvas.label_ends(ax, lines)
-    if not np.isfinite(change):
-        title = f"{subject} is not known"
-    elif change and best.change_low[-1] <= 0 <= best.change_high[-1]:
-        title = f"{subject} does not clearly move from {short_number(end - change, 2)}"
-    else:
-        moves = canvas.from_to(end - change, end)
-        title = f"{subject} {moves} in the best of {forecast.best_of.points[-1]:g}"
-    axis = "KL in nats"
-    share = best.known[-1]
-    if share < 1 - FLAT:
-        axis += f", of the {canvas.share_text(share)} that have it at the end"
-    return canvas.finished(ax, title, x=axis, y="mean")
-
-
-def _is_flat(forecast: Forecast, name: str) -> bool:
-    """Return whether a figure and its bands stay as they are."""
-    low, high = _span(forecast, name)
-    return not high / 2 - low / 2 >= FLAT / 2
-
-
-def _span(forecast: Forecast, name: str) -> tuple[float, float]:
-    """Return the lowest and highest finite number of a figure's curves and bands."""
-    edges: list[float] = []
-    for view in (forecast.best_of, forecast.tilted):
-        if name in view.curves:
-            curve = view.curves[name]
-            edges += [*curve.value, *curve.low, *curve.high]
-    finite = np.array(edges)[np.isfinite(edges)]
-    if not len(finite):
-        return np.nan, np.nan
-    return float(finite.min()), float(finite.max())
+    subject = TITLES.get(name, called(name))
+    numbers = [forecast.curves["gentle", name].ends[0], *ends]
+    start, *goes = (short_number(round(number, 3), 2) for number in numbers)
+    title = f"{subject}: {start} to {' or '.join(dict.fromkeys(goes))}"
+    return canvas.finished(ax, title, x="step", y="mean")
 
 
 # --- over steps

@@ -165,7 +165,7 @@ class Standing:
         self.bench = bench
         self.widget = html("rewardkit-standing")
         self.tiles: dict[str, Tile] = {}
-        for question in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS):
+        for question in (tiles.CASES, tiles.SIGNAL, tiles.TRAINED):
             self._put(Tile(question, "info", "\u2026", ""))
         self.is_visible = False
         self._settled: tuple[Variant, int] | None = None
@@ -212,7 +212,7 @@ class Standing:
             except Cancelled:
                 return
             except InputError as error:
-                selects = unknown(tiles.SELECTS, str(error))
+                selects = unknown(tiles.TRAINED, str(error))
             if self.bench.now != now:
                 return
             self._put(selects)

@@ -1,0 +1,104 @@
+"""Curves of a rehearsal: what each figure becomes, step by step, with bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
+from rewardkit.analysis.statistics import Floats
+
+BAND = (0.1, 0.9)
+"""Quantiles of the learners between which a band lies. Our choice."""
+WINDOW = 8
+"""Steps over which a curve is a running mean; a step has a few prompts alone."""
+KINDS_SHOWN = 2
+LEAST_GROWTH = 0.1
+"""Growth of a kind's share from which it has a curve. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One figure of the learners of a pace, (steps,) each: the median, and its band.
+
+    Each is of the learners' running means over `WINDOW` steps.
+    """
+
+    low: Floats
+    middle: Floats
+    high: Floats
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the median at the first and at the last step."""
+        return float(self.middle[0]), float(self.middle[-1])
+
+
+def smooth(values: Floats, window: int = WINDOW) -> Floats:
+    """Return running means over the last steps, as many as there are, (steps, ...).
+
+    >>> smooth(np.array([1.0, 3.0, 5.0]), window=2)
+    array([1., 2., 4.])
+    """
+    sums = np.cumsum(values, axis=0)
+    sums[window:] -= sums[:-window].copy()
+    counts = np.minimum(np.arange(1, len(values) + 1), window)
+    return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
+
+
+def read_figures(rehearsal: Rehearsal) -> dict[str, Floats]:
+    """Return what the learners wrote, by figure, (steps, learners) each.
+
+    "task" (0 to 1), "reward", "score/<component>", "characters", and "share of <kind>"
+    for those of `KINDS_SHOWN` kinds that grow most. What no row has is left out, as are
+    scores of components that look at siblings.
+    """
+    rows, course = rehearsal.rows, rehearsal.course
+    figures: dict[str, Floats] = {}
+    if not np.isnan(rows.task).all():
+        figures["task"] = course.mean(rows.task)
+    figures["reward"] = course.rewards
+    for component in rehearsal.view.reward.components:
+        scores = rows.scores[component.name]
+        if not (component.group or np.isnan(scores).all()):
+            figures[f"score/{component.name}"] = course.mean(scores)
+    lengths = np.array([len(text) for text in rows.completions], dtype=float)
+    figures["characters"] = course.mean(lengths)
+    growth = np.median(course.shares, axis=1).max(axis=0) - course.shares[0, 0]
+    for place in np.argsort(-growth)[:KINDS_SHOWN].tolist():
+        if growth[place] >= LEAST_GROWTH:
+            words = rehearsal.kinds[place].words
+            figures[f"share of {words}"] = course.shares[:, :, place]
+    return figures
+
+
+def make_curves(rehearsal: Rehearsal) -> dict[tuple[str, str], Curve]:
+    """Return the curve of each pace and figure."""
+    curves: dict[tuple[str, str], Curve] = {}
+    for name, values in read_figures(rehearsal).items():
+        means = smooth(values)
+        for pace in dict.fromkeys(rehearsal.pace.tolist()):
+            own = means[:, rehearsal.pace == pace]
+            low, middle, high = np.quantile(own, (BAND[0], 0.5, BAND[1]), axis=1)
+            curves[pace, name] = Curve(low, middle, high)
+    return curves
+
+
+def tabulate(rehearsal: Rehearsal, part: str = "") -> pd.DataFrame:
+    """Return the curves as a table, one row a pace, figure and step."""
+    tables: list[pd.DataFrame] = []
+    for (pace, figure), curve in make_curves(rehearsal).items():
+        columns: dict[str, Any] = {
+            "part": part,
+            "pace": pace,
+            "figure": figure,
+            "step": np.arange(len(curve.middle)),
+            "low": curve.low,
+            "middle": curve.middle,
+            "high": curve.high,
+        }
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,131 @@
+"""The rows that learners write: those of the log, then longer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rewardkit.analysis.rehearsal.kinds import Kind, find_kinds
+from rewardkit.analysis.rehearsal.policy import Material, fit_ability
+from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Rungs, write_rungs
+from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
+from rewardkit.analysis.view import View
+from rewardkit.rewards.component import Component
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The completions that learners write: those of the log, then longer ones.
+
+    `task` says what was done of the task, (rows,) from 0 to 1, NaN where that is not
+    known; `kinds` and `prompts` are codes, (rows,).
+    """
+
+    completions: list[str]
+    prompts: Codes
+    kinds: Codes
+    task: Floats
+    rewards: Floats
+    scores: Mapping[str, Floats]
+
+    @property
+    def right(self) -> Mask:
+        """Return which rows did more than half of the task, (rows,)."""
+        return np.asarray(np.nan_to_num(self.task) >= HALF, dtype=bool)
+
+    def gate(self, component: Component) -> Rows:
+        """Return the rows where only right ones are paid by a component."""
+        name, right = component.name, self.right
+        paid = component.weight * np.nan_to_num(self.scores[name])
+        scores = {**self.scores, name: np.where(right, self.scores[name], 0.0)}
+        rewards = self.rewards - np.where(right, 0.0, paid)
+        return replace(self, rewards=rewards, scores=scores)
+
+
+def collect(view: View) -> tuple[Rows, list[Kind], Material, str]:
+    """Return what learners write: rows, their kinds, and how often each is written."""
+    task = read_task(view)
+    completions = [str(text) for text in view.completions]
+    right = np.nan_to_num(task) >= HALF
+    lengths = np.array([len(text) for text in completions], dtype=float)
+    features = {"characters": lengths, **readable_scores(view)}
+    targets = [_beside(view.rewards, right), lengths]
+    codes, kinds = find_kinds(completions, features, targets)
+    prompts = view.bootstrap.prompts
+    ability, ease = fit_ability(codes, prompts, right)
+    shares = np.bincount(codes, minlength=len(kinds)) / len(codes)
+    rungs = write_rungs(view, kinds, codes, task)
+    places = np.array(rungs.places, dtype=np.intp)
+    parents = [-1] * len(kinds) + rungs.parents
+    for parent in rungs.parents:
+        ability = np.append(ability, ability[parent])
+        shares = np.append(shares, RATIO * shares[parent])
+    scores = {}
+    for name, values in view.scores.items():
+        scores[name] = np.append(values, rungs.scores.get(name, []))
+    rows = Rows(
+        [*completions, *rungs.texts],
+        np.append(prompts, prompts[places]),
+        np.append(codes, len(kinds) + np.array(rungs.kinds, dtype=np.intp)),
+        np.append(task, _task_of_rungs(view, rungs, task[places])),
+        np.append(view.rewards, rungs.rewards),
+        scores,
+    )
+    material = Material(
+        rows.kinds, rows.prompts, rows.right, shares, np.array(parents), ability, ease
+    )
+    return rows, [*kinds, *rungs.names], material, rungs.why_none
+
+
+def _task_of_rungs(view: View, rungs: Rungs, of_models: Floats) -> Floats:
+    """Return what longer completions did of the task; a cut one keeps nothing of it."""
+    verdicts = view.verdicts
+    if not rungs.texts:
+        return of_models
+    if view.context.label is None and verdicts is not None and verdicts.is_component:
+        return scale_task(view, rungs.scores[verdicts.name])
+    longest = max(len(str(text)) for text in view.completions)
+    is_cut = np.array([len(text) >= longest for text in rungs.texts])
+    return np.where(is_cut, 0.0, of_models)
+
+
+def read_task(view: View) -> Floats:
+    """Return what each row did of the task, 0 to 1, (rows,), NaN where unknown."""
+    if view.context.label is not None:
+        return view.context.label
+    if view.verdicts is None:
+        return np.full(len(view), np.nan)
+    return scale_task(view, view.verdicts.scores)
+
+
+def scale_task(view: View, scores: Floats) -> Floats:
+    """Return scores of the task from 0, nothing, to 1, the most in the log, (rows,)."""
+    assert view.verdicts is not None
+    low = view.verdicts.low
+    high = float(np.fmax.reduce(view.verdicts.scores, initial=low))
+    if not high > low:
+        return np.where(np.isnan(scores), np.nan, 0.0)
+    return np.clip((scores - low) / (high - low), 0.0, 1.0)
+
+
+def readable_scores(view: View) -> dict[str, Floats]:
+    """Return scores that a completion shows without its truth, (rows,) each.
+
+    Of components beside the task that are never gated and do not look at siblings.
+    """
+    readable = {}
+    for name in view.paid_names:
+        component = view.components[name]
+        is_task = name in view.task or name == getattr(view.verdicts, "name", "")
+        if not (is_task or component.group or view.gated[name].any()):
+            readable[name] = np.nan_to_num(view.scores[name])
+    return readable
+
+
+def _beside(rewards: Floats, right: Mask) -> Floats:
+    """Return the rewards less the mean of those that are as right, (rows,)."""
+    sides = right.astype(np.intp)
+    beside: Floats = rewards - group_stats(rewards, sides).mean[sides]
+    return beside
