@@ -11,7 +11,7 @@ import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import make_views, only_finite
-from rewardkit.analysis.rehearsal.curves import Curve, make_curves, tabulate
+from rewardkit.analysis.rehearsal.curves import SHARE_OF, Curve, make_curves, tabulate
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
@@ -21,6 +21,7 @@ from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import short_number
 from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import to_plain
 from rewardkit.rewards.training import Training
@@ -201,7 +202,7 @@ class Forecast(HasPage):
             blocks += [f"{key}: {item.sentence}" for key, item in self.outlooks.items()]
         grows = outlook.takes_over
         if grows is not None and outlook.task != "rises":
-            blocks.append(Quote(f"{grows.kind}, for example", grows.example))
+            blocks.append(Quote(f"{grows.name}, for example", grows.example))
         run = self.rehearsals[part]
         plan = run.schedule
         caption = (
@@ -237,7 +238,7 @@ class Forecast(HasPage):
                     for key in ("gentle", "fast")
                 ]
                 start = self.curves[pace, figure].ends[0]
-                rows.append([called(figure), short_number(start), *ends])
+                rows.append([called(figure), rounded(start), *ends])
         return rows
 
     def _next_step(self) -> str:
@@ -263,14 +264,24 @@ def called(figure: str) -> str:
     >>> called("score/short")
     'short'
     """
+    if figure.startswith(SHARE_OF):
+        return str(UserText(figure, f"{SHARE_OF}a kind of completions"))
     return figure.removeprefix("score/")
+
+
+def rounded(value: float) -> str:
+    """Write a figure of learners, whose noise makes the rest of its digits.
+
+    >>> rounded(0.0004), rounded(0.8064), rounded(479.4)
+    ('0', '0.806', '479')
+    """
+    return short_number(round(value, 3))
 
 
 def _describe_end(curve: Curve) -> str:
     """Write where a curve ends, with its band."""
     low, middle, high = (
-        short_number(float(values[-1]))
-        for values in (curve.low, curve.middle, curve.high)
+        rounded(float(values[-1])) for values in (curve.low, curve.middle, curve.high)
     )
     return f"{middle} ({low} to {high})"
 

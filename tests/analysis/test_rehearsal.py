@@ -71,8 +71,8 @@ def sums():
         (paid(), "rises", ""),
         (paid(GATED), "rises", ""),
         (paid(BRIEF), "falls", "empty completions"),
-        (paid(WORDS), "falls", "longer than any in the log"),
-        (paid(FORM, weight=0.0), "falls", "`<think> </think> <answer> </answer>`"),
+        (paid(WORDS), "falls", "longer completions with"),
+        (paid(FORM, weight=0.0), "falls", "with `<think>` and `<answer>`"),
     ],
     ids=["the task", "brevity gated", "brevity", "filler words", "form alone"],
 )
@@ -169,7 +169,9 @@ def test_a_kind_is_split_where_the_pay_turns_and_not_where_it_does_not():
     turns = np.arange(200.0)
     target = np.where(turns > 130, 1.0, 0.0)
     codes, kinds = find_kinds(texts, {"characters": turns}, [target])
-    assert [kind.words for kind in kinds][-1].endswith("characters above 129")
+    assert [kind.words for kind in kinds][
+        -1
+    ] == "long completions (above 129 characters)"
     assert target[codes == codes[-1]].mean() > 0.95
     codes, kinds = find_kinds(texts, {"characters": turns}, [np.zeros(200)])
     assert len(kinds) == 1 and not codes.any()
@@ -247,13 +249,21 @@ def first_read(completion, prediction):
     return first_alone(completion)
 
 
+def first_asked(completion):
+    return first_alone(completion)
+
+
+first_asked.asks_model = True
+
+
 @pytest.mark.parametrize(
     ("function", "untried"),
     [
         (first_alone, ["looks at siblings"]),
         (first_read, ["looks at siblings", "`first` reads 'prediction'"]),
+        (first_asked, ["looks at siblings", "asks a model"]),
     ],
-    ids=["scored anew", "as logged"],
+    ids=["scored anew", "as logged", "of a model"],
 )
 def test_siblings_are_scored_anew_unless_other_prompts_would_be_seen(
     sums, function, untried

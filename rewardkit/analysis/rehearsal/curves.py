@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis.rehearsal.outlook import LEAST_GROWTH
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
 from rewardkit.analysis.statistics import Floats
 
@@ -15,9 +16,9 @@ BAND = (0.1, 0.9)
 """Quantiles of the learners between which a band lies. Our choice."""
 WINDOW = 8
 """Steps over which a curve is a running mean; a step has a few prompts alone."""
+SHARE_OF = "share of "
+"""What the figure of a kind begins with."""
 KINDS_SHOWN = 2
-LEAST_GROWTH = 0.1
-"""Growth of a kind's share from which it has a curve. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +68,17 @@ def read_figures(rehearsal: Rehearsal) -> dict[str, Floats]:
             figures[f"score/{component.name}"] = course.mean(scores)
     lengths = np.array([len(text) for text in rows.completions], dtype=float)
     figures["characters"] = course.mean(lengths)
-    growth = np.median(course.shares, axis=1).max(axis=0) - course.shares[0, 0]
-    for place in np.argsort(-growth)[:KINDS_SHOWN].tolist():
-        if growth[place] >= LEAST_GROWTH:
-            words = rehearsal.kinds[place].words
-            figures[f"share of {words}"] = course.shares[:, :, place]
+    shares: dict[str, Floats] = {}
+    for place, kind in enumerate(rehearsal.kinds):
+        own = course.shares[:, :, place]
+        shares[kind.words] = shares.get(kind.words, 0.0) + own
+    growth = {
+        words: float(np.median(share, axis=1).max() - share[0, 0])
+        for words, share in shares.items()
+    }
+    for words in sorted(shares, key=growth.__getitem__, reverse=True)[:KINDS_SHOWN]:
+        if growth[words] >= LEAST_GROWTH:
+            figures[f"{SHARE_OF}{words}"] = shares[words]
     return figures
 
 

@@ -22,20 +22,29 @@ LEAST_GAIN = 0.02
 """Share of a kind's own part of the variance that a split must explain. Our choice."""
 CUTS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 """Quantiles at which a kind may be split."""
-EMPTY, NO_MARK, OTHER = "empty", "no mark", "rare forms"
+ANY, EMPTY, NO_MARK, OTHER = "", "empty", "no mark", "rare forms"
 FORM_NAMES = {
+    ANY: "completions",
     EMPTY: "empty completions",
-    NO_MARK: "completions without a mark",
+    NO_MARK: "completions without tags",
     OTHER: "completions of rare forms",
 }
+UNKNOWN_FORM = "completions of one form"
+"""What a form is called where texts of users are hidden."""
+LENGTH = "characters"
+MOST_BOUNDS = 2
+"""Bounds that a person reads, those that tell most. Our choice."""
+MOST_NAMED = 3
+"""Marks that a person reads. Our choice."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """A kind of completions: their form, and between which values of what they lie.
 
-    `bounds` are by feature, above the first and up to the second. `height` counts the
-    steps by which it is longer than what the log has of it, 0 for the log's own.
+    `form` is `ANY` where all have the same. `bounds` are by feature, above the first
+    and up to the second, those that tell most first. `height` counts the steps by which
+    it is longer than what the log has of it, 0 for the log's own.
     """
 
     form: str
@@ -45,20 +54,42 @@ class Kind:
     @property
     def words(self) -> str:
         """Return the kind as a person names it."""
-        name = FORM_NAMES.get(self.form, f"completions of the form `{self.form}`")
-        parts = [name, *map(self._describe, self.bounds)]
+        if self.form in FORM_NAMES:
+            return self._within(FORM_NAMES[self.form])
+        return self._within(f"completions with {name_marks(self.form)}")
+
+    @property
+    def own_words(self) -> str:
+        """Return the kind without what completions say: tags are texts of users."""
+        return self._within(FORM_NAMES.get(self.form, UNKNOWN_FORM))
+
+    def _within(self, name: str) -> str:
+        """Return the name of a form with the bounds of the kind."""
         if self.height:
-            parts.append("longer than any in the log")
-        return ", ".join(parts)
+            return f"longer {name} than in the log"
+        bounds = list(self.bounds)[:MOST_BOUNDS]
+        if LENGTH in bounds:
+            low, high = self.bounds[LENGTH]
+            if np.isinf(low):
+                name = f"short {name}"
+            elif np.isinf(high):
+                name = f"long {name}"
+        limits = ", ".join(map(self._describe, bounds))
+        return f"{name} ({limits})" if limits else name
 
     def _describe(self, feature: str) -> str:
         low, high = self.bounds[feature]
-        what = feature if feature == "characters" else f"`{feature}`"
+        if feature == LENGTH:
+            low, high = np.floor(low), np.floor(high)
+        below, above = short_number(low), short_number(high)
+        limits = f"{below} to {above}"
         if np.isinf(low):
-            return f"{what} up to {short_number(high)}"
-        if np.isinf(high):
-            return f"{what} above {short_number(low)}"
-        return f"{what} {short_number(low)} to {short_number(high)}"
+            limits = f"up to {above}"
+        elif np.isinf(high):
+            limits = f"above {below}"
+        if feature == LENGTH:
+            return f"{limits} characters"
+        return f"`{feature}` {limits}"
 
     def part(self, feature: str, low: float, high: float) -> Kind:
         """Return the part of this kind in which a feature is within these bounds."""
@@ -80,6 +111,34 @@ def form_of(completion: str) -> str:
         if not marks or marks[-1] != mark:
             marks.append(mark)
     return " ".join(marks[:MOST_MARKS]) or NO_MARK
+
+
+def name_marks(form: str) -> str:
+    r"""Return the marks of a form as a person names them, a pair of tags once.
+
+    >>> name_marks("<think> </think> <answer>")
+    '`<think>` and an open `<answer>`'
+    >>> name_marks(r"\boxed{ ``` ####")
+    '`\\boxed`, code fences and `####`'
+    """
+    marks = form.split()
+    names: dict[str, None] = {}
+    for place, mark in enumerate(marks):
+        end = mark.replace("<", "</", 1)
+        if mark == "```":
+            names["code fences"] = None
+        elif not mark.startswith("<"):
+            names[f"`{mark.rstrip('{')}`"] = None
+        elif mark.startswith("</"):
+            if mark.replace("</", "<", 1) not in marks[:place]:
+                names[f"`{mark}`"] = None
+        else:
+            is_closed = end in marks[place:]
+            names[f"`{mark}`" if is_closed else f"an open `{mark}`"] = None
+    *first, last = names
+    if len(names) > MOST_NAMED:
+        first, last = [*names][: MOST_NAMED - 1], "more"
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def find_kinds(
@@ -108,10 +167,11 @@ def find_kinds(
     forms[~np.isin(forms, counts.index[counts >= least])] = OTHER
     codes = np.zeros(len(forms), dtype=np.intp)
     kinds: list[Kind] = []
-    pending = [
-        (Kind(str(form), {}), np.flatnonzero(forms == form))
-        for form in pd.unique(forms)
-    ]
+    unique = pd.unique(forms)
+    pending = []
+    for form in unique:
+        name = str(form) if len(unique) > 1 else ANY
+        pending.append((Kind(name, {}), np.flatnonzero(forms == form)))
     while pending:
         kind, rows = pending.pop()
         split = _best_split(rows, features, table, least)

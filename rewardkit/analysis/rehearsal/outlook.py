@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -12,11 +12,12 @@ from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
 from rewardkit.analysis.statistics import Codes, Mask
 from rewardkit.findings import percent, short_number
+from rewardkit.html.excerpts import UserText
 
 RISE = 0.1
 """Change of the share done of the task from which it rises. Our choice."""
 LEAST_GROWTH = 0.1
-"""Growth of a kind's share from which it is said to take over. Our choice."""
+"""Growth of a kind's share from which it is told and has a curve. Our choice."""
 LEAST_PROMPTS = 10
 Task = Literal["rises", "stalls", "falls"]
 
@@ -25,25 +26,34 @@ Task = Literal["rises", "stalls", "falls"]
 class TakesOver:
     """The kind of completions that grows most where the task falls, or else at all.
 
-    `share` is that of the kind at the start and at the end, `step` the one at which it
-    is half of all, None where it never is, `example` a completion of it, and
-    `component` what pays it most beside the task, "" where nothing does.
+    `own_words` names it without what completions say. `share` is that of the kind at
+    the start and at the end, `step` the one at which it comes to be half of all, None
+    where it does not, `example` a completion of it, and `component` what pays it most
+    beside the task, "" where nothing does.
     """
 
     kind: str
+    own_words: str = field(repr=False)
     share: tuple[float, float]
     step: int | None
     example: str
     component: str
 
     @property
+    def name(self) -> str:
+        """Return the kind, without what completions say while that is hidden."""
+        return str(UserText(self.kind, self.own_words))
+
+    @property
     def words(self) -> str:
         """Return what grows, by when and to which share."""
         start, end = map(percent, self.share)
+        if self.share[0] >= HALF or self.share[1] < HALF:
+            return f"{self.name} grow from {start} to {end} of all"
         within = ""
         if self.step is not None:
-            within = f"within about {max(10, 10 * round(self.step / 10))} steps "
-        return f"{within}{self.kind} take over ({start} to {end})"
+            within = f" within about {max(10, 10 * round(self.step / 10))} steps"
+        return f"{self.name} take over{within} ({start} to {end} of all)"
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,8 @@ def _why_untold(rehearsal: Rehearsal) -> str:
         )
     prompts = len(np.unique(view.bootstrap.prompts))
     if prompts < LEAST_PROMPTS:
-        return f"{prompts} prompts are too few: at least {LEAST_PROMPTS} are needed"
+        few = "1 prompt is" if prompts == 1 else f"{prompts} prompts are"
+        return f"{few} too few: at least {LEAST_PROMPTS} are needed"
     if not (np.nan_to_num(task) >= HALF).any():
         return (
             "no completion of the log is right, so nobody can tell how often one will "
@@ -181,13 +192,16 @@ def _takes_over(rehearsal: Rehearsal, learners: Mask) -> TakesOver | None:
     place = int(growth.argmax())
     if growth[place] < LEAST_GROWTH:
         return None
-    half = np.flatnonzero(course[:, place] >= HALF)
+    kind = rehearsal.kinds[place]
+    is_same = [item.words == kind.words for item in rehearsal.kinds]
+    share = course[:, is_same].sum(axis=1)
+    half = np.flatnonzero(share >= HALF)
     rows = np.flatnonzero(rehearsal.rows.kinds == place)
     texts = sorted((rehearsal.rows.completions[row] for row in rows), key=len)
-    ends = float(course[0, place]), float(course[-1, place])
     return TakesOver(
-        rehearsal.kinds[place].words,
-        ends,
+        kind.words,
+        kind.own_words,
+        (float(share[0]), float(share[-1])),
         int(half[0]) if half.size else None,
         texts[len(texts) // 2],
         _payer(rehearsal, rows),

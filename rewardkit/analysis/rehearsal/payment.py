@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rewardkit.analysis.rehearsal.policy import Payment
-from rewardkit.analysis.rehearsal.reach import looks_at_siblings
+from rewardkit.analysis.rehearsal.reach import asks_model, looks_at_siblings
 from rewardkit.analysis.rehearsal.rows import Rows
 from rewardkit.analysis.statistics import Codes, Floats, finite, group_stats
 from rewardkit.analysis.statistics import advantages as formulas
@@ -31,7 +31,9 @@ def why_siblings_are_logged(reward: Reward) -> str:
     if not looks_at_siblings(reward):
         return ""
     if not reward.can_run:
-        return "siblings are paid as they were in the log: the reward is not at hand"
+        return "siblings are paid as in the log: the reward is not at hand"
+    if asks_model(reward):
+        return "siblings are paid as in the log: the reward asks a model"
     for item in reward.components:
         if item.group:
             read = set(item.asks_for) - {"completion", *reward.names}

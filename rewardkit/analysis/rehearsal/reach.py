@@ -126,13 +126,18 @@ def looks_at_siblings(reward: Reward) -> bool:
     return reward.transform is not None or any(item.group for item in reward.components)
 
 
+def asks_model(reward: Reward) -> bool:
+    """Return whether a call of the reward asks a model."""
+    return any(getattr(item, "asks_model", False) for item in reward.functions)
+
+
 def _why_not(view: View) -> str:
     reward = view.reward
     if not reward.can_run:
         return "nothing longer than the log was tried, as the reward is not at hand"
     if looks_at_siblings(reward):
         return "nothing longer than the log was tried, as the reward looks at siblings"
-    if any(getattr(function, "asks_model", False) for function in reward.functions):
+    if asks_model(reward):
         return "nothing longer than the log was tried, as the reward asks a model"
     made = [name for name in reward.needs if FROM_TEXT.fullmatch(name)]
     if made:

@@ -22,7 +22,7 @@ from rewardkit.analysis.statistics import (
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
 """Siblings up to which all pairs count; else so many partners each. Our choice."""
-ROUNDING = 1e-9
+SAME_REWARD = 1e-9
 """Difference up to which two rewards are equal."""
 ROWS_AT_ONCE = 1 << 17
 """Rows whose pairs are counted at once: they stay in the processor's cache."""
@@ -111,7 +111,7 @@ def first_siblings(
     """
     stats = group_stats(values, groups, total)
     is_several = (stats.count > 1)[groups]
-    is_first = is_several & (values >= stats.high[groups] - ROUNDING)
+    is_first = is_several & (values >= stats.high[groups] - SAME_REWARD)
     found = group_stats(np.where(is_first, task, np.nan), groups, total)
     return np.nan_to_num(found.mean), (found.count > 0).astype(float)
 
