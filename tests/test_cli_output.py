@@ -260,7 +260,7 @@ diagnose | label='x y' is no column                   | --label 'x y' is no colu
 diagnose | All: diagnosis.text(verbose=True).         | All: --verbose.
 whatif   | All: diagnosis.text(verbose=True).         | All: --json.
 whatif   | give run=True to score it                  | give --reward REWARD to score it
-forecast | rk.suggest(rk.diagnose(scores, label=...)) why | rewardkit diagnose SCORES --label COLUMN why
+forecast | rk.suggest(rk.diagnose(scores)) measures | rewardkit diagnose SCORES measures
 probe    | leakage=..., expects_partial=True, budget=90 | --leakage SHARE, --expects-partial, --budget 90
 probe    | rk.Component(..., columns={"a": "b"}, timeout=...) |
 check    | label=... is no option of this command     |

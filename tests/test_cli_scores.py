@@ -85,8 +85,8 @@ SAME = {
     "diagnose flawed --label good --by task --by policy": lambda a: rk.diagnose(
         a, label="good", by=["task", "policy"]
     ),
-    "forecast flawed --label good --follow completion_tokens": lambda a: rk.forecast(
-        a, label="good", columns=["completion_tokens"]
+    "forecast flawed --label good --seed 3": lambda a: rk.forecast(
+        a, label="good", seed=3
     ),
     "whatif flawed --weight detail=0": lambda a: rk.whatif(
         rk.diagnose(a), weights={"detail": 0.0}
@@ -232,7 +232,7 @@ def test_forecast_draws_its_curves_into_a_file(tmp_path, name, magic):
 def test_the_log_of_a_trainer_is_read_with_its_own_scores(line):
     got = record(line)
     assert got["rollouts"]["kind"] == "verl rollout dump"
-    assert "score/score" in got.get("best_of", {}).get("curves", ["score/score"])
+    assert "score/score" in got.get("curves", {"figure": "score/score"})["figure"]
 
 
 def test_a_patched_reward_runs_with_what_it_prints_on_stderr_and_none_found_is_no_failure():
@@ -310,7 +310,6 @@ CASED = (
             "whatif good --gate concise=task==1",
             "would never open: no row has task=1; there are",
         ),
-        ("forecast good --follow task", "column 'task' holds '"),
         ("forecast good --plot f.txt", "'f.txt' is no picture; its name ends"),
         ("forecast good --column completion=text", "'good' is scored already"),
         ("suspect good", "give --like ID or --pattern REGEX; neither is there"),

@@ -99,9 +99,7 @@ SHELL_PHRASES = {
     "rk.compare(a, b)": "rewardkit compare A B",
     "rk.score(reward, rollouts)": "rewardkit score REWARD ROLLOUTS",
     "rk.suggest(comparison.b)": "rewardkit diagnose B",
-    "rk.suggest(rk.diagnose(scores, label=...))": (
-        "rewardkit diagnose SCORES --label COLUMN"
-    ),
+    "rk.suggest(rk.diagnose(scores))": "rewardkit diagnose SCORES",
 }
 """What Python has other words for -> how a shell says it."""
 

@@ -211,11 +211,13 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     if outlook is None or outlook.task is None:
         reason = forecast.verdict
         return _grade(unknown(TRAINED, reason, reason), findings)
-    start, end = (short_number(share, 2) for share in (outlook.start, outlook.end))
+    start, end = (
+        short_number(round(share, 3), 2) for share in (outlook.start, outlook.end)
+    )
     words = f"share of the task done; {outlook.grade}"
     curve = forecast.curves[outlook.pace, "task"]
     ends = _between(
-        *(short_number(float(edge[-1]), 2) for edge in (curve.low, curve.high))
+        *(short_number(round(edge[-1], 3), 2) for edge in (curve.low, curve.high))
     )
     tile = Tile(TRAINED, "good", f"{start} \u2192 {end}", words, ends=ends)
     tile = _grade(tile, findings)

@@ -186,7 +186,7 @@ REFUSED = [  # calls, options, the sentence
         for seed in (-1, 1.5, True)
     ),
     *(
-        ("diagnose forecast", {"columns": columns}, NO_COLUMNS)
+        ("diagnose", {"columns": columns}, NO_COLUMNS)
         for columns in (3, [3], [["words"]])
     ),
     *(
@@ -196,11 +196,12 @@ REFUSED = [  # calls, options, the sentence
     *(("highest", {"n": n}, f"from 1 on, not {n!r}") for n in (0, 2.5, True, "8")),
     ("over_steps", {"window": 0}, "window=0 is not a whole number of steps from 1 on"),
     ("diagnose", {"thresholds": {"sparce": 0.5}}, "did you mean 'sparse'"),
-    ("diagnose", {"label": "rihgt"}, "no column 'rihgt'.*did you mean 'right'"),
+    (
+        "diagnose forecast",
+        {"label": "rihgt"},
+        "no column 'rihgt'.*did you mean 'right'",
+    ),
     ("diagnose forecast compare", {"training": {"scale": 1}}, "no setting 'scale'"),
-    ("forecast", {"label": "rihgt"}, "label 'rihgt' is not .*did you mean 'right'"),
-    ("forecast", {"label": "completion"}, "label 'completion' holds 'comp.*numbers"),
-    ("forecast", {"columns": ["words"]}, "'words' of its own.*rename"),
     (
         "whatif",
         {"weights": [1, 2]},

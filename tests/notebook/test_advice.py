@@ -102,21 +102,39 @@ def test_examples_are_escaped_and_left_out_where_texts_are(judged):
     assert "SECRET" not in redacted and "[redacted, 1 word]" in redacted
 
 
-def test_the_forecast_is_a_table_of_both_views_with_notes_and_limits(scores):
-    found = rk.forecast(scores, label="is_right")
-    shown = found._repr_html_().replace("\xa0", " ")
-    curve = found.best_of.curves["score/correct"]
-    assert (
-        f"{curve.value[-1]:.3g} ({curve.low[-1]:.3g} to {curve.high[-1]:.3g})" in shown
-    )
-    assert f">{curve.value[0]:.3g}<" in shown
-    assert (
-        "label &#x27;is_right&#x27;" in shown and "best of 8, KL at most 1.20" in shown
-    )
+def test_the_forecast_is_a_table_of_both_paces_with_limits(expected):
+    shown = expected._repr_html_().replace("\xa0", " ")
+    assert expected.outlook.sentence.startswith("the task ")
+    assert expected.outlook.sentence.split(":")[0] in shown.replace("&#x27;", "'")
+    curve = expected.curves["gentle", "score/concise"]
+    low, middle, high = (edge[-1] for edge in (curve.low, curve.middle, curve.high))
+    assert f">{middle:.3g} ({low:.3g} to {high:.3g})<" in shown
+    assert "the best of 8 by reward does 0.5" in shown
     assert all(limit in shown for limit in LIMITS)
-    assert all(note in shown.replace("&#x27;", "'") for note in found.notes)
     nothing = rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))._repr_html_()
     assert "<table>" not in nothing and "2 of 2 rows have no reward" in nothing
+
+
+def test_tags_of_completions_are_hidden_where_texts_of_users_are():
+    rows = [
+        {"prompt": f"2+{at // 8}?", "completion": text, "ground_truth": "4"}
+        for at, text in enumerate(["<secret>4</secret>", *["<secret>5</secret>"] * 3, *["so"] * 4] * 20)
+    ]  # fmt: skip
+    right = rk.Component("right", lambda completion: float("4" in completion))
+    tagged = rk.Component("tagged", lambda completion: float("<" in completion))
+    found = rk.forecast(rk.score(rk.Reward("r", components=[right, tagged]), rows))
+    assert (
+        found.outlook.takes_over.kind
+        == "longer completions with `<secret>` than in the log"
+    )
+    assert "share of completions with `&lt;secret&gt;`" in page(found)
+    hidden = page(found, redact=True)
+    assert "secret" not in hidden and "share of a kind of completions" in hidden
+    with hidden_user_texts():
+        assert (
+            found.outlook.takes_over.name
+            == "longer completions of one form than in the log"
+        )
 
 
 def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
@@ -158,7 +176,7 @@ def test_one_is_not_told_in_the_plural():
     diagnosis, found = rk.diagnose(scores), rk.forecast(scores)
     assert "of 1 group has a signal" in diagnosis._repr_html_()
     assert answered(scores)["Learnable signal"].words == "of 1 group vary"
-    assert "in 1 group " in repr(found) and "in 1 group " in found._repr_html_()
+    assert "1 prompt is too few" in repr(found)
 
 
 def test_the_group_sizes_are_those_of_the_diagnosis(scores):
@@ -209,13 +227,15 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
         told["Learnable signal"].figure == percent(live.mean())
         and told["Learnable signal"].ends
     )
-    curve = rk.forecast(scores).best_of.curves["score/correct"]
-    assert (
-        told["Selects for"].figure
-        == f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g}"
-    )
-    told = answered(scores, "is_right", judged)
-    assert told["Selects for"].words.startswith("label 'is_right', from one sibling")
+    outlook = rk.forecast(scores).outlook
+    trained = told["Trained on it"]
+    assert trained.figure == f"{outlook.start:.2g} \u2192 {outlook.end:.2g}"
+    assert trained.words == f"share of the task done; {outlook.grade}"
+    assert outlook.grade.endswith("of the learners end under half of what the task alone gives")  # fmt: skip
+    start = scores.table["is_right"].mean()
+    judged_by_label = answered(scores, "is_right", judged)["Trained on it"]
+    assert judged_by_label.figure.startswith(f"{start:.2g} \u2192 ")
+    assert "label_disagrees" in judged_by_label.words
 
 
 @pytest.mark.parametrize(
@@ -232,7 +252,8 @@ def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, gro
     told = answered(table_of({"x": values}, groups))
     assert len(told) == 2
     assert (
-        told["Learnable signal"].grade != "good" and told["Selects for"].grade != "good"
+        told["Learnable signal"].grade != "good"
+        and told["Trained on it"].grade != "good"
     )
     assert all(
         tile.words and "nan" not in tile.words + tile.figure for tile in told.values()
@@ -241,11 +262,11 @@ def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, gro
 
 @pytest.mark.parametrize(
     ("column", "name"),
-    [([1, 0], "label"), ([True, False], "label"), (["yes", "no"], None)],
+    [([1, 0], "judged"), (["yes", "no"], "judged"), ([0, 1, 2], None)],
 )
-def test_a_label_that_has_no_mean_is_not_followed(column, name):
-    rows = [{"prompt": "p", "completion": "x", "label": value} for value in column]
+def test_a_label_of_three_values_is_not_used(column, name):
+    rows = [{"prompt": "p", "completion": "x", "judged": value} for value in column]
     reward = rk.Reward("r", components=[rk.Component("a", lambda completion: 1.0)])
     scores = rk.score(reward, rows)
-    assert rk.forecast(rk.diagnose(scores, label="label")).label == name
-    assert rk.forecast(rk.diagnose(scores)).label is None
+    assert rk.forecast(rk.diagnose(scores, label="judged")).record()["label"] == name
+    assert rk.forecast(rk.diagnose(scores)).record()["label"] is None

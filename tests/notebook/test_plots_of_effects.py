@@ -1,8 +1,9 @@
-"""Plots of forecasts and of suggestions: titles and what is drawn are what the record says."""
+"""Plots of forecasts: titles and what is drawn are what the record says."""
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from plotted import LONG, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
 
@@ -14,99 +15,76 @@ pytestmark = pytest.mark.integration
 matplotlib.use("agg")
 
 
-@pytest.mark.parametrize("figure", ["reward", "label", "score/correct", "words"])
+@pytest.mark.parametrize("figure", ["task", "reward", "score/correct", "characters"])
 def test_the_curves_and_their_bands_are_those_of_the_record(expected, figure):
     (ax,) = plots.forecast_curves(expected, figures=[figure])
-    for nth, view in enumerate((expected.best_of, expected.tilted)):
-        curve, line = view.curves[figure], ax.lines[nth]
+    for nth, pace in enumerate(("gentle", "fast")):
+        curve, line = expected.curves[pace, figure], ax.lines[nth]
+        steps = np.arange(0, 160, 5)
         np.testing.assert_allclose(
-            line.get_xydata(), np.column_stack([view.kl, curve.value])
+            line.get_xydata(), np.column_stack([steps, curve.middle[steps]])
         )
-        edges = {
-            tuple(point)
-            for point in ax.collections[nth].get_paths()[0].vertices.round(9)
-        }
-        for end in (curve.low, curve.high):
-            assert {
-                (x, y) for x, y in zip(view.kl.round(9), end.round(9), strict=True)
-            } <= edges
-    assert {item.get_text() for item in ax.texts} == {"best of n", "tilted"}
+        edges = ax.collections[nth].get_paths()[0].vertices
+        for step in (0, 155):
+            at_step = edges[edges[:, 0] == step, 1]
+            assert at_step.min() == pytest.approx(curve.low[step])
+            assert at_step.max() == pytest.approx(curve.high[step])
+    assert {item.get_text() for item in ax.texts} == {"gentle", "fast"}
 
 
-def test_by_default_each_figure_that_moves_says_how_and_the_others_are_told_below(
-    expected,
-):
-    assert [title(ax) for ax in plots.forecast_curves(expected)][:3] == [
-        "The reward rises from 0.37 to 0.79 in the best of 8",
-        "The label 'is_right' rises from 0.2 to 0.52 in the best of 8",
-        "'correct' rises from 0.17 to 0.54 in the best of 8",
-    ]
-    flawed = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
-    drawn = plots.forecast_curves(rk.forecast(flawed))
-    heads = [title(ax).split(" rises")[0] for ax in drawn]
-    assert heads == ["The reward", "'correct'", "'detail'", "The length in words"]
-    below = " ".join(drawn[0].figure.get_supxlabel().split())
-    assert "not drawn: format 1, closed 1, steps 0" in below
+def test_each_figure_has_a_plot_whose_title_says_where_it_goes(expected):
+    drawn = plots.forecast_curves(expected)
+    heads = [title(ax).split(":")[0] for ax in drawn]
+    assert heads[:3] == ["The task", "The reward", "Correct"]
+    assert "The length" in heads and len(heads) == len(set(heads))
+    start, end = (expected.curves["gentle", "task"].ends[place] for place in (0, 1))
+    assert title(drawn[0]).startswith(f"The task: {start:.3g} to {end:.3g}")
+    assert "medians of 16 learners" in drawn[0].figure.get_supxlabel()
+    assert unreadable(*drawn) == []
 
 
-def test_what_may_be_chance_is_not_said_to_move():
-    values = np.random.default_rng(0).random((2, 40))
-    found = rk.forecast(
-        table_of(
-            {"x": values[0], "y": values[1]}, np.arange(40) // 4, weights={"y": 0.0}
-        )
+def test_a_real_training_is_drawn_over_the_forecast_of_what_its_log_has(expected):
+    steps = np.arange(100)
+    actual = pd.DataFrame({"step": steps, "task": np.where(steps < 50, 0.0, 1.0)})
+    task, reward = plots.forecast_curves(
+        expected, figures=["task", "reward"], actual=actual
     )
-    assert title(plots.forecast_curves(found, figures=["score/y"])[0]).startswith(
-        "'y' does not clearly move from"
-    )
+    line = task.lines[2].get_xydata()
+    assert line[[0, 49, 53, 99]].tolist() == [[0, 0], [49, 0], [53, 0.5], [99, 1]]
+    assert "training" in {item.get_text() for item in task.texts}
+    assert "training" not in {item.get_text() for item in reward.texts}
+    assert "means of 8 steps" in task.figure.get_supxlabel()
 
 
 def test_what_cannot_be_drawn_is_one_clear_sentence(expected):
     with pytest.raises(
-        rk.InputError, match=r"no figure 'word'; it has .*did you mean 'words'\?"
+        rk.InputError, match=r"no figure 'tusk'; it has .*did you mean 'task'\?"
     ):
-        plots.forecast_curves(expected, figures=["word"])
+        plots.forecast_curves(expected, figures=["tusk"])
     with pytest.raises(rk.InputError, match="1 axes for 2 plots; give more, or none"):
         plots.forecast_curves(
-            expected, figures=["reward", "words"], axes=plt.subplots()[1]
+            expected, figures=["reward", "task"], axes=plt.subplots()[1]
         )
 
 
 @pytest.mark.parametrize(
-    ("values", "groups", "figures", "said"),
-    [
-        ([np.nan] * 4, [0, 0, 1, 1], None, "4 of 4 rows have no reward"),
-        ([0.0, 1.0], [0, 1], None, "no group has two completions"),
-        (
-            [1.7e308, -1.7e308, 1e300, 0.0],
-            [0, 0, 1, 1],
-            ["score/far"],
-            "too far apart for a scale",
-        ),
-    ],
+    ("values", "groups"), [([np.nan] * 4, [0, 0, 1, 1]), ([0.0, 1.0], [0, 1])]
 )
-def test_where_nothing_can_be_forecast_or_drawn_the_axes_say_why(
-    values, groups, figures, said
-):
-    columns = {"far": values} | ({"x": [0.0, 1.0, 0.0, 1.0]} if figures else {})
-    found = rk.forecast(
-        table_of(columns, groups, weights={"far": 0.0} if figures else None)
-    )
-    (ax,) = plots.forecast_curves(found, figures=figures)
-    assert said in words(ax).replace("\n", " ") and not ax.lines and not unreadable(ax)
+def test_where_nothing_can_be_forecast_the_axes_say_why(values, groups):
+    found = rk.forecast(table_of({"x": values}, groups))
+    (ax,) = plots.forecast_curves(found)
+    said = words(ax).replace("\n", " ")
+    assert "no group has two completions" in said and not ax.lines
+    assert not unreadable(ax)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [twelve, lambda: table_of({"n" * 80: [0.0, 1.0, 0.5], LONG: [1, 0, 0]}, [0] * 3)],
-)
-def test_curves_of_many_and_of_long_names_can_be_read(make):
-    drawn = plots.forecast_curves(rk.forecast(make()))
-    assert any(LONG in title(ax) for ax in drawn) and unreadable(*drawn) == []
+def test_curves_of_many_and_of_long_names_can_be_read():
+    drawn = plots.forecast_curves(rk.forecast(twelve()))
+    heads = [title(ax) for ax in drawn]
+    assert any(LONG[1:] in head for head in heads) and unreadable(*drawn) == []
 
 
 def test_they_are_drawn_into_the_axes_they_are_given(expected):
     _, grid = plt.subplots(2, 1)
-    assert plots.forecast_curves(
-        expected, figures=["reward", "words"], axes=grid
-    ) == list(grid)
+    figures = ["reward", "task"]
+    assert plots.forecast_curves(expected, figures=figures, axes=grid) == list(grid)

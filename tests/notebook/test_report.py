@@ -53,7 +53,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
         "Learnable signal",
         "Holes and losses",
         "Contract",
-        "Selects for",
+        "Trained on it",
     ]
     assert [tile.grade for tile in good.values()] == [
         "good",
@@ -67,7 +67,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
         "warn",
         "high",
         "high",
-        "warn",
+        "high",
     ]
     told = [
         flawed[name].figure
@@ -76,17 +76,14 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     assert told == ["26 of 88", "1 found", "1 broken"]
     summary = made.summaries[0]
     diagnosis = rk.diagnose(rk.score(summary.reward, summary.rollouts))
-    live, curves = (
-        diagnosis.views[0].live.mean(),
-        rk.forecast(diagnosis.scores).best_of.curves,
-    )
+    live = diagnosis.views[0].live.mean()
     assert (
         good["Learnable signal"].figure == f"{live:.0%}".replace("%", " %")
         and good["Learnable signal"].ends
     )
-    curve = curves["score/correct"]
-    assert good["Selects for"].figure == f"0.17 → {curve.value[-1]:.2g}"
-    assert good["Selects for"].ends.startswith(f"{curve.low[-1]:.2g} to ")
+    outlook = rk.forecast(diagnosis.scores).outlook
+    assert good["Trained on it"].figure == f"0.17 → {outlook.end:.2g}"
+    assert outlook.task == "rises" and " to " in good["Trained on it"].ends
     index = plain_text(made.index.read_text())
     assert all(
         tile.figure in index and tile.words in index
@@ -175,7 +172,7 @@ def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_i
     )
     told = (
         "Learnable signal",
-        "Selects for",
+        "Trained on it",
         signal,
         "Next:",
     )

@@ -157,7 +157,7 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
         before["Holes and losses"].words == before["Contract"].words == "not probed yet"
     )
     assert (
-        before["Selects for"].figure != "\u2026"
+        before["Trained on it"].figure != "\u2026"
         and "aria-busy" not in bench._standing.widget.value
     )
     weigh(compose, brief=0.0)  # the last group is all right
@@ -168,7 +168,7 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     now = standing(bench)
     assert "aria-busy" not in bench._standing.widget.value
     found = rk.diagnose(bench.scores)
-    assert now["Selects for"] == forecast_tile(rk.forecast(bench.scores), found)
+    assert now["Trained on it"] == forecast_tile(rk.forecast(bench.scores), found)
     assert now["Learnable signal"] == signal_tile(found)
 
 
@@ -288,14 +288,16 @@ def test_the_label_is_held_against_the_rewards_within_groups(bench):
 
 
 def test_a_label_that_is_not_used_is_named_with_the_reason():
-    log = [{**row, "judged": at % 4} for at, row in enumerate(rows())]
+    log = [{**row, "judged": at % 4} for at, row in enumerate(rows(groups=12))]
     workbench = rk.Workbench(reward(), log, label="judged")
     picture = plain_text(panels(workbench)["Compose"].picture.value)
     assert (
         "The label is not used: 'judged'" in picture
         and "is not one of two values" in picture
     )
-    assert standing(workbench)["Selects for"].figure != "-"  # it is forecast without it
+    assert (
+        standing(workbench)["Trained on it"].figure != "-"
+    )  # it is forecast without it
 
 
 def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench, compose):

@@ -183,7 +183,7 @@ THROUGH = {
     "check": (lambda s, _: rk.check(BOTH, CASES), "2 of 2 cases passed"),
     "diagnose": (lambda s, _: rk.diagnose(s), "[words] 100 % of 2 groups have a signal"),
     "suggest": (lambda s, _: rk.suggest(rk.diagnose(s)), "[sums]"),
-    "forecast": (lambda s, _: rk.forecast(s), "the from 0.333 to"),
+    "forecast": (lambda s, _: rk.forecast(s), "2 prompts are too few"),
     "whatif": (lambda s, _: rk.whatif(s, weights={"the": 0.0}), "2 down, 10 equal"),
     "compare": (lambda s, _: rk.compare(s, s.reweigh({"the": 0.0})), "[words] weight of 'the' changed: 0.5 -> 0"),
     "suspect": (lambda s, _: rk.suspect(s, pattern="^the"), "4 of 12 completions"),

@@ -11,11 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.forecast import Forecast, called
+from rewardkit.analysis.forecast import Forecast, called, rounded
 from rewardkit.analysis.rehearsal.curves import WINDOW, smooth
 from rewardkit.analysis.rehearsal.rehearsal import LEARNERS, PACES
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.findings import short_number
 from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
 
@@ -81,7 +80,7 @@ def _draw_figure(
     canvas.label_ends(ax, lines)
     subject = TITLES.get(name, called(name))
     numbers = [forecast.curves["gentle", name].ends[0], *ends]
-    start, *goes = (short_number(round(number, 3), 2) for number in numbers)
+    start, *goes = map(rounded, numbers)
     title = f"{subject}: {start} to {' or '.join(dict.fromkeys(goes))}"
     return canvas.finished(ax, title, x="step", y="mean")
 

@@ -171,6 +171,7 @@ class Standing:
         self._settled: tuple[Variant, int] | None = None
         self._timer: threading.Timer | None = None
         self._drawing = threading.Lock()
+        self._settling = threading.Lock()
         bench.observe(self.follow, ["variant", "revised", "cases_written", "probed"])
 
     def show(self) -> None:
@@ -203,22 +204,26 @@ class Standing:
             self._timer.join(seconds)
 
     def settle(self) -> None:
-        """Check, diagnose and forecast the variant, unless it moves meanwhile."""
-        self._put(self._check())
-        now = self.bench.now
-        if self._settled != now:
-            try:
-                selects = self._diagnose(now)
-            except Cancelled:
-                return
-            except InputError as error:
-                selects = unknown(tiles.TRAINED, str(error))
-            if self.bench.now != now:
-                return
-            self._put(selects)
-            self._settled = now
-        self._draw()
-        self.bench.keep_right()
+        """Check, diagnose and forecast the variant, unless it moves meanwhile.
+
+        One at a time: a forecast takes seconds, and several would slow the controls.
+        """
+        with self._settling:
+            self._put(self._check())
+            now = self.bench.now
+            if self._settled != now:
+                try:
+                    trained = self._diagnose(now)
+                except Cancelled:
+                    return
+                except InputError as error:
+                    trained = unknown(tiles.TRAINED, str(error))
+                if self.bench.now != now:
+                    return
+                self._put(trained)
+                self._settled = now
+            self._draw()
+            self.bench.keep_right()
 
     def _check(self) -> Tile:
         recorded = is_recorded(self.bench.scored.reward)
@@ -229,7 +234,7 @@ class Standing:
             return unknown(tiles.CASES, "the tab Cases says why", reason)
 
     def _diagnose(self, now: tuple[Variant, int]) -> Tile:
-        """Show the signal of the settings of `now`; return what they select for."""
+        """Show the signal of the settings of `now`; return what they would train."""
         bench = self.bench
         scores = bench.scores
         options = bench.options(bench.variant)
@@ -247,8 +252,8 @@ class Standing:
     @property
     def card(self) -> Scorecard:
         """Return the verdict and the tiles as they stand."""
-        cases, signal, selects = self.tiles.values()
-        summaries = (cases, signal, *self._probe_tiles(), selects)
+        cases, signal, trained = self.tiles.values()
+        summaries = (cases, signal, *self._probe_tiles(), trained)
         return Scorecard(self.bench.reward.name, summaries)
 
     def _probe_tiles(self) -> tuple[Tile, Tile]:
