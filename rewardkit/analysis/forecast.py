@@ -168,7 +168,7 @@ class Forecast(HasPage):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
-        table = self.table
+        table, context = self.table, self.views[0].context
         if len(table):
             table = table[table["step"] % STEPS_APART == 0]
         plain: dict[str, Any] = to_plain(
@@ -176,7 +176,7 @@ class Forecast(HasPage):
                 "reward": self.scores.reward.name,
                 "rows": len(self.scores),
                 "training": self.training,
-                "label": self.views[0].context.label_name or None,
+                "label": None if context.label is None else context.label_name,
                 "seed": self.seed,
                 "outlook": self.outlook,
                 "outlooks": self.outlooks,
