@@ -39,7 +39,7 @@ def predict(forecast: rk.Forecast) -> Iterator[dict[str, Any]]:
     """Yield what a forecast says of each pace."""
     (run,) = forecast.rehearsals.values()
     outlook = forecast.outlook
-    ends, sound = (run.ends(course, run.rows.task) for course in (run.course, run.sound))
+    ends, sound = run.ends, run.sound
     for pace in ("gentle", "fast"):
         is_pace = run.pace == pace
         end = float(np.median(ends[is_pace]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.diagnosis import VIEW_RULES, Diagnosis
+from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
     Proposal,
@@ -19,6 +20,7 @@ from rewardkit.analysis.suggestions.measure import (
     Effect,
     effects,
     judge_by_label,
+    order_of_added,
     share_in_tied_groups,
     view_of,
 )
@@ -32,6 +34,11 @@ from rewardkit.analysis.suggestions.rules import (
     soften_length,
 )
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
+from rewardkit.analysis.suggestions.training import (
+    Trained,
+    rehearse_after,
+    rehearse_before,
+)
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, percent, run_rules
@@ -91,7 +98,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     for view in diagnosis.views:
         scores = part_scores(diagnosis.scores, Part(view.part, view.reward, view.rows))
         findings = [item for item in diagnosis.findings if item.part == view.part]
-        ranked, part_notes = _suggest_for_part(view, scores, findings)
+        ranked, part_notes = _suggest_for_part(view, scores, findings, diagnosis.seed)
         rows = normalizations(view)
         answered = _answered_by_normalization(view, findings, rows)
         part_notes += answered or _notes_without_help(view, ranked)
@@ -103,7 +110,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 
 
 def _suggest_for_part(
-    view: View, scores: Scores, findings: Sequence[Finding]
+    view: View, scores: Scores, findings: Sequence[Finding], seed: int
 ) -> tuple[list[Suggestion], list[str]]:
     """Return the ranked changes for one reward, and why others are left out."""
     certain_findings = []
@@ -130,7 +137,7 @@ def _suggest_for_part(
         if not view.additive:
             reason = f", as the reward is a {view.reward.aggregation}"
         notes.append(f"left out, as no advantage changes{reason}: {', '.join(still)}")
-    suggestions, worse = _measure_proposals(view, moving, certain_findings)
+    suggestions, worse = _measure_proposals(view, moving, certain_findings, seed)
     notes += worse
     if unanswered:
         notes.append(
@@ -141,23 +148,25 @@ def _suggest_for_part(
 
 
 def _measure_proposals(
-    view: View, proposals: Sequence[Proposal], findings: Sequence[Finding]
+    view: View, proposals: Sequence[Proposal], findings: Sequence[Finding], seed: int
 ) -> tuple[list[Suggestion], list[str]]:
     """Measure proposals; those that make worse what they answer become notes."""
     suggestions = []
     notes = []
     tests = len(proposals)
+    before = rehearse_before(view, seed) if proposals else None
     for proposal in proposals:
         after = view_of(proposal.changed, view)
         measured = effects(view, after, tests=tests)
-        suggestion = _make_suggestion(view, after, proposal, measured, tests)
+        trained = rehearse_after(before, after) if before else None
+        suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)
         answered = [item for item in findings if _answers(proposal, item)]
         answered.sort(key=lambda item: item.code != "phantom")  # the cause of others
         if not answered:
             suggestions.append(suggestion)
             continue
         outcome, is_worse = _compare_finding(view, after, answered[0], measured)
-        if is_worse:
+        if is_worse and trained is None:
             notes.append(
                 f"{proposal.code} of {proposal.component!r} is left out, as it makes "
                 f"worse what it answers: {outcome}"
@@ -190,8 +199,12 @@ def _make_suggestion(
     proposal: Proposal,
     measured: tuple[Effect, ...],
     tests: int,
+    trained: Trained | None,
 ) -> Suggestion:
-    """Make a suggestion of a measured proposal, with its figures and its verdict."""
+    """Make a suggestion of a measured proposal, with its figures and its verdict.
+
+    The verdict is that of training where it tells before and after apart.
+    """
     figures: dict[str, Any] = {
         **proposal.after,
         "advantage_moved": moved(before.advantages, after.advantages),
@@ -214,6 +227,15 @@ def _make_suggestion(
             f". It creates spread ({percent(share)} in tied groups), not known to be "
             "right"
         )
+    if trained is not None and trained.verdict != "unclear":
+        _, may_be_noise = order_of_added(
+            before, after, proposal.change, read_task(before), tests
+        )
+        if may_be_noise:
+            trained = None
+        else:
+            verdict = trained.verdict
+            why = f"{trained.sentence}. {why}"
     line = proposal.change.line(proposal.scores.reward)
     if before.part:
         line = line.replace("scores.", "reward.", 1)
@@ -230,6 +252,7 @@ def _make_suggestion(
         proposal.examples,
         verdict=verdict,
         change=proposal.change,
+        trained=trained,
     )
 
 
@@ -315,12 +338,16 @@ def _rank(
         for effect in item.effects:
             if effect.figure == "label_auc":
                 gain = effect.difference
+        trained = 0.0
+        if item.trained is not None and item.trained.verdict != "unclear":
+            trained = item.trained.gain
         if item.verdict == "improves":
-            return (0, -gain)
+            return (0, -trained, -gain)
         if item.verdict == "harms":
-            return (2, -gain)
+            return (2, -trained, -gain)
         place = codes.index(item.answers) if item.answers else len(codes)
-        return (1, item.effects[0].difference > MORE_GROUPS_TIED, place)
+        gain = 0.0 if item.trained is None else round(item.trained.gain, 2)
+        return (1, -gain, item.effects[0].difference > MORE_GROUPS_TIED, place)
 
     ranked = []
     for place, item in enumerate(sorted(suggestions, key=sort_key), 1):

@@ -11,6 +11,11 @@ from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import choose_columns
+from rewardkit.analysis.suggestions.training import (
+    Trained,
+    rehearse_after,
+    rehearse_before,
+)
 from rewardkit.errors import (
     InputError,
     RewardError,
@@ -37,7 +42,7 @@ class WhatIf(HasPage, PlainRecord):
     they were scored. They have no score, and no reward where the reward needs it.
     """
 
-    IN_RECORD = ("diagnosis", "before", "to_score")
+    IN_RECORD = ("diagnosis", "before", "to_score", "trained")
 
     scores: Scores
     diagnosis: Diagnosis
@@ -50,11 +55,27 @@ class WhatIf(HasPage, PlainRecord):
         matched = match_rows(self.before.scores, self.scores)
         return before_after(self.before, self.diagnosis, matched, seed=self.before.seed)
 
+    @cached_property
+    def trained(self) -> dict[str, Trained]:
+        """Return what training would make of the task in each part, before and after.
+
+        Rehearsed when it is asked for first; without parts where that cannot be told,
+        or where rows must be scored first.
+        """
+        trained: dict[str, Trained] = {}
+        for before, after in zip(self.before.views, self.diagnosis.views, strict=True):
+            run = None if self.to_score else rehearse_before(before, self.before.seed)
+            if run is not None:
+                trained[after.part] = rehearse_after(run, after)
+        return trained
+
     def page(self) -> Page:
         """Return what changes, or must be scored first, then the diagnosis."""
         if not self.to_score:
-            moves, findings = self.changes.moves, self.changes.findings.lines
-            return Page("What changes", [*moves, *findings, self.diagnosis.page()])
+            lines = [*self.changes.moves, *self.changes.findings.lines]
+            for part, item in self.trained.items():
+                lines.append(f"[{part}] {item.sentence}" if part else item.sentence)
+            return Page("What changes", [*lines, self.diagnosis.page()])
         lines = []
         for name, count in self.to_score.items():
             lines.append(

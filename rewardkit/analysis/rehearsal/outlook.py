@@ -10,7 +10,8 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
-from rewardkit.analysis.statistics import Codes, Mask
+from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.analysis.view import View
 from rewardkit.findings import percent, short_number
 from rewardkit.html.excerpts import UserText
 
@@ -126,15 +127,14 @@ def share_text(share: float) -> str:
 
 def read_outlook(rehearsal: Rehearsal) -> Outlook:
     """Return the outlook of the task, or why there is none."""
-    why = _why_untold(rehearsal)
+    why = why_untold(rehearsal.view, rehearsal.rows.task[: len(rehearsal.view)])
     if why or rehearsal.sound is None:
         takes_over = _takes_over(rehearsal, np.ones(len(rehearsal.pace), dtype=bool))
         unknown = (math.nan,) * 5
         return Outlook(None, *unknown, takes_over, why, rehearsal.untried)
     task = rehearsal.rows.task
     start = float(np.nanmean(task[: len(rehearsal.view)]))
-    ends = rehearsal.ends(rehearsal.course, task)
-    sound = rehearsal.ends(rehearsal.sound, task)
+    ends, sound = rehearsal.ends, rehearsal.sound
     is_gentle = rehearsal.pace == "gentle"
     gentle, fast = (float(np.median(ends[pace])) for pace in (is_gentle, ~is_gentle))
     is_worse = is_gentle if gentle < fast else ~is_gentle
@@ -164,8 +164,8 @@ def outlook_of(start: float, end: float) -> Task:
     return "falls" if end <= start / 2 < start else "stalls"
 
 
-def _why_untold(rehearsal: Rehearsal) -> str:
-    view, task = rehearsal.view, rehearsal.rows.task[: len(rehearsal.view)]
+def why_untold(view: View, task: Floats) -> str:
+    """Say why nobody can tell what becomes of the task, "" where it can be told."""
     if np.isnan(task).all():
         return (
             "nothing says which completions are right: name a trusted column with "

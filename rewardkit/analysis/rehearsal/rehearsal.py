@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from rewardkit.analysis.rehearsal.policy import (
     Schedule,
     rehearse,
 )
-from rewardkit.analysis.rehearsal.rows import Rows, collect
+from rewardkit.analysis.rehearsal.rows import Rows, collect, read_task
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import View
 
@@ -51,9 +52,9 @@ LAST = 15
 class Rehearsal:
     """What learners of a view became.
 
-    `course` is of the reward, `sound` that of the task alone, None where nothing says
-    what is right. `pace` is that of each learner, (learners,). `untried` says what was
-    left out, and why.
+    `course` is of the reward. `sound` is where learners end that are paid for the task
+    alone, (learners,), None where nothing says what is right. `pace` is that of each
+    learner, (learners,). `untried` says what was left out, and why.
     """
 
     view: View
@@ -64,12 +65,13 @@ class Rehearsal:
     pace: NDArray[np.str_]
     schedule: Schedule
     course: Course
-    sound: Course | None
+    sound: Floats | None
     untried: tuple[str, ...]
 
-    def ends(self, course: Course, values: Floats) -> Floats:
-        """Return the mean of a column over the last steps, (learners,)."""
-        return np.asarray(course.mean(values)[-LAST:].mean(axis=0))
+    @cached_property
+    def ends(self) -> Floats:
+        """Return the share done of the task over the last steps, (learners,)."""
+        return _ends(self.course, self.rows.task)
 
     def gate(self, name: str) -> Rehearsal:
         """Rehearse it with one component paid to right completions alone.
@@ -82,23 +84,35 @@ class Rehearsal:
         return replace(self, rows=rows, course=course)
 
 
-def rehearse_view(view: View, *, steps: int = STEPS, seed: int = 0) -> Rehearsal:
+def rehearse_view(
+    view: View,
+    *,
+    steps: int = STEPS,
+    seed: int = 0,
+    before: Rehearsal | None = None,
+) -> Rehearsal:
     """Rehearse the training of a view's rows, at a gentle and at a fast pace.
 
     Args:
         view: rows with their scores, verdicts and training.
         steps: of the training.
         seed: of all that is drawn.
+        before: the rehearsal of another reward on the same rows, which says what the
+            task is, and where it alone ends.
     """
-    rows, kinds, material, why = collect(view)
+    task = read_task(view) if before is None else before.rows.task[: len(view)]
+    rows, kinds, material, why = collect(view, task)
     learners, pace = make_learners(seed)
     generations = min(_group_size(view), MOST_DRAWN)
     prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)
     schedule = Schedule(steps, prompts, generations, seed)
     course = rehearse(material, pay_rows(view, rows), learners, schedule)
     sound = None
-    if not np.isnan(rows.task).all():
-        sound = rehearse(material, pay_task(rows.task), learners, schedule)
+    if before is not None:
+        sound = before.sound
+    elif not np.isnan(task).all():
+        alone = rehearse(material, pay_task(rows.task), learners, schedule)
+        sound = _ends(alone, rows.task)
     untried = tuple(filter(None, (why, why_siblings_are_logged(view.reward))))
     return Rehearsal(
         view,
@@ -112,6 +126,10 @@ def rehearse_view(view: View, *, steps: int = STEPS, seed: int = 0) -> Rehearsal
         sound,
         untried,
     )
+
+
+def _ends(course: Course, values: Floats) -> Floats:
+    return np.asarray(course.mean(values)[-LAST:].mean(axis=0))
 
 
 def make_learners(seed: int) -> tuple[Learners, NDArray[np.str_]]:

@@ -44,9 +44,13 @@ class Rows:
         return replace(self, rewards=rewards, scores=scores)
 
 
-def collect(view: View) -> tuple[Rows, list[Kind], Material, str]:
-    """Return what learners write: rows, their kinds, and how often each is written."""
-    task = read_task(view)
+def collect(view: View, task: Floats) -> tuple[Rows, list[Kind], Material, str]:
+    """Return what learners write: rows, their kinds, and how often each is written.
+
+    Args:
+        view: the rows.
+        task: what each did of the task, (rows,), as `read_task` says.
+    """
     completions = [str(text) for text in view.completions]
     right = np.nan_to_num(task) >= HALF
     lengths = np.array([len(text) for text in completions], dtype=float)
@@ -69,7 +73,7 @@ def collect(view: View) -> tuple[Rows, list[Kind], Material, str]:
         [*completions, *rungs.texts],
         np.append(prompts, prompts[places]),
         np.append(codes, len(kinds) + np.array(rungs.kinds, dtype=np.intp)),
-        np.append(task, _task_of_rungs(view, rungs, task[places])),
+        np.append(task, _task_of_rungs(view, rungs, task)),
         np.append(view.rewards, rungs.rewards),
         scores,
     )
@@ -79,16 +83,17 @@ def collect(view: View) -> tuple[Rows, list[Kind], Material, str]:
     return rows, [*kinds, *rungs.names], material, rungs.why_none
 
 
-def _task_of_rungs(view: View, rungs: Rungs, of_models: Floats) -> Floats:
+def _task_of_rungs(view: View, rungs: Rungs, task: Floats) -> Floats:
     """Return what longer completions did of the task; a cut one keeps nothing of it."""
-    verdicts = view.verdicts
     if not rungs.texts:
-        return of_models
+        return np.zeros(0)
+    verdicts, own = view.verdicts, read_task(view)
     if view.context.label is None and verdicts is not None and verdicts.is_component:
-        return scale_task(view, rungs.scores[verdicts.name])
+        if np.array_equal(own, task, equal_nan=True):
+            return scale_task(view, rungs.scores[verdicts.name])
     longest = max(len(str(text)) for text in view.completions)
     is_cut = np.array([len(text) >= longest for text in rungs.texts])
-    return np.where(is_cut, 0.0, of_models)
+    return np.where(is_cut, 0.0, task[np.array(rungs.places)])
 
 
 def read_task(view: View) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -193,20 +194,37 @@ def _best(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
     return first_siblings(values, view.context.label, view.groups, len(view.owner))
 
 
-def order_of(
-    view: View, names: Sequence[str], tests: int = 1
-) -> tuple[float, Interval]:
-    """Return the share of sibling pairs that these components order as the label does.
+def order_of_added(
+    before: View, after: View, change: Change, order: Floats, tests: int = 1
+) -> tuple[float, bool]:
+    """Return how far what a change adds orders siblings as `order` does.
 
-    Of what they pay; ties count half, so that noise has 0.5.
+    Where a reward orders them worse than chance, noise brings it nearer to chance, so
+    that what is added has to be asked by itself.
+
+    Args:
+        before: The view before the change.
+        after: The view after it.
+        change: What is changed.
+        order: What is right of each row, such as the label, (rows,).
+        tests: How many changes are compared.
+
+    Returns:
+        The share of the pairs of siblings that it orders so, ties half, NaN where
+        nothing is added; and whether that may be noise.
     """
-    assert view.context.label is not None
-    added = np.zeros(len(view))
-    if view.pieces:
-        added = np.sum([view.pieces[name] for name in names], axis=0)
-    agree, pairs = concordance(added, view.context.label, view.groups)
-    share = float(agree.sum() / pairs.sum()) if pairs.sum() else float("nan")
-    return share, view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
+    added = [item.name for item in change.added]
+    added += [key for key in change.weights if before.components[key].weight == 0]
+    if not added:
+        return math.nan, False
+    paid = np.zeros(len(after))
+    if after.pieces:
+        paid = np.sum([after.pieces[name] for name in added], axis=0)
+    agree, pairs = concordance(paid, order, after.groups)
+    share = float(agree.sum() / pairs.sum()) if pairs.sum() else math.nan
+    low, high = after.bootstrap.interval([agree, pairs], after.owner, tests=tests)
+    is_certain = certain(share - 0.5, (low - 0.5, high - 0.5), tests)
+    return share, not (low > 0.5 and is_certain)
 
 
 def certain(difference: float, interval: Interval, tests: int) -> bool:
@@ -259,17 +277,16 @@ def judge_by_label(
             f"It orders siblings less like {name}, {size}: it makes the reward worse",
         )
     better = f"It orders siblings more like {name}, {size}"
-    added = [item.name for item in change.added]
-    added += [key for key in change.weights if before.components[key].weight == 0]
-    if added:
-        share, (low, high) = order_of(after, added, tests)
-        is_certain = certain(share - 0.5, (low - 0.5, high - 0.5), tests)
-        if not (low > 0.5 and is_certain):
-            return (
-                "unclear",
-                f"{better}, but what it adds does so in {percent(share)} of them, no "
-                "more than noise would",
-            )
+    assert before.context.label is not None
+    share, may_be_noise = order_of_added(
+        before, after, change, before.context.label, tests
+    )
+    if may_be_noise:
+        return (
+            "unclear",
+            f"{better}, but what it adds does so in {percent(share)} of them, no more "
+            "than noise would",
+        )
     if first.difference < 0 and certain(first.difference, first.interval, tests):
         return (
             "unclear",

@@ -17,6 +17,7 @@ from rewardkit.analysis.suggestions.normalization import (
     NORMALIZATION_FIGURES,
     Normalization,
 )
+from rewardkit.analysis.suggestions.training import Trained
 from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Code, Table
@@ -28,7 +29,7 @@ from rewardkit.scoring.scores import Scores
 
 Changed = TypeVar("Changed", Reward, Scores)
 
-UNRANKED = "without a trusted label nobody knows which completions are better"
+UNRANKED = "neither training nor a trusted label tells them apart"
 MOST_CHANGES_SHOWN = 5
 """Changes, and examples, of a page; the others are counted."""
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
@@ -41,10 +42,12 @@ class Suggestion(HasPage, PlainRecord):
     `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`),
     ``scores.`` or ``reward.``; a component goes to the end of the reward's. In it
     `reward` is, for a route, the one of `part`. `effects` are the figures with their
-    intervals and their paired difference. With a trusted label `verdict` says whether
-    the change "improves" or "harms" the order of siblings with different labels for
-    certain (by three standard errors, as well as by its interval), or is "unclear", and
-    `rank` numbers those that improve it from 1; without one both are empty. `answers`
+    intervals and their paired difference. `verdict` says whether the change "improves"
+    or "harms": where the task ends in a rehearsed training, by a tenth of the task (see
+    `trained`); where that does not tell, and there is a trusted label, the order of
+    siblings with different labels, by three standard errors and by its interval. Else
+    it is "unclear", or "" where neither could be asked. `rank` numbers those that
+    improve from 1. `answers`
     is the code of the worst finding that it answers, `outcome` what becomes of that.
     `examples` are rows to read where another way to read or compare the answer moves
     their score. `scores` are those with the change made (of its part only, for a
@@ -64,6 +67,7 @@ class Suggestion(HasPage, PlainRecord):
         "answers",
         "outcome",
         "effects",
+        "trained",
         "examples",
     )
 
@@ -82,6 +86,7 @@ class Suggestion(HasPage, PlainRecord):
     answers: str = ""
     outcome: str = ""
     change: Change = field(default_factory=Change, repr=False)
+    trained: Trained | None = None
 
     @property
     def named(self) -> str:
@@ -127,9 +132,9 @@ class Suggestion(HasPage, PlainRecord):
 class Suggestions(HasPage):
     """Changes of a reward, the table of normalizations, and what was left out.
 
-    With a trusted label the changes that make the reward order siblings more like it
-    come first, those that make it worse last. Without one they are unranked: nothing
-    here knows which completions are better.
+    The changes after which training does more of the task come first, then those that
+    make the reward order siblings more like a trusted label; those that make either
+    worse come last. Others are unranked.
     """
 
     changes: tuple[Suggestion, ...]
@@ -201,16 +206,13 @@ class Suggestions(HasPage):
         return Page(caption, blocks, foot=foot)
 
     def _describe_ranking(self) -> str:
-        """Say how many changes the label ranks, and why the others are unranked."""
-        judged = sum(bool(item.verdict) for item in self.changes)
-        if not judged:
-            return f"Changes to consider, unranked: {UNRANKED}"
+        """Say how many changes are ranked, and why the others are not."""
         ranked = sum(item.rank is not None for item in self.changes)
-        caption = (
-            f"Changes to consider, {ranked} of {len(self.changes)} ranked by the label"
-        )
-        if judged < len(self.changes):
-            caption += f"; those without a verdict are unranked: {UNRANKED}"
+        if not ranked:
+            return f"Changes to consider, unranked: {UNRANKED}"
+        caption = f"Changes to consider, {ranked} of {len(self.changes)} ranked"
+        if ranked < len(self.changes):
+            caption += f"; of the others {UNRANKED}"
         return caption
 
 
