@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed codes clean
+.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed forecast-proof codes clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -55,6 +55,10 @@ codes:  # the page of all codes, from rewardkit/findings.toml
 
 planted: $(VENV)/.test
 	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)
+
+# Predictions of training, made before it, against what it did; from what data/training ships.
+forecast-proof: $(VENV)/.test
+	PYTHONPATH=data/training $(BIN)/python data/training/proof.py $(PROOF)
 
 probed: $(VENV)/.test
 	$(BIN)/python tests/probes/labelled_report.py $(PROBED)

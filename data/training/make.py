@@ -78,7 +78,7 @@ def make_run(run) -> str:
 
 
 def all_runs() -> list:
-    """Return every run: those that may be looked at first, those with a seed together."""
+    """Return every run: those that may be looked at first, then by seed."""
     from rewards import LOOKED_AT, REWARDS
     from run import Run
     from tasks import TASKS
@@ -95,6 +95,7 @@ def all_runs() -> list:
 
 
 def main() -> None:
+    """Make what is missing, and print the name of each run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="*", help="pattern of names of runs")
     parser.add_argument("--processes", type=int, default=2)

@@ -26,13 +26,12 @@ ON_MIXED = ("exact", "short", "short_gated", "long")
 """Rewards that are trained at the second difficulty too."""
 
 
-def forecast_of(task: str, difficulty: str, reward: str) -> rk.Forecast:
-    """Return the forecast of a reward on the first rollouts, which `exact` labels."""
+def scored(task: str, difficulty: str, reward: str) -> rk.Scores:
+    """Return the scores of the first rollouts, with a label "right" by `exact`."""
     table = pd.read_parquet(HERE / "rollouts" / f"{task}-{difficulty}.parquet")
     labels = rk.score(REWARDS["exact"], rk.load_rollouts(table)).score("exact")
     rollouts = rk.load_rollouts(table.assign(right=labels == 1))
-    scores = rk.score(REWARDS[reward], rollouts)
-    return rk.forecast(scores, label="right", training=SETTINGS.get(reward))
+    return rk.score(REWARDS[reward], rollouts)
 
 
 def predict(forecast: rk.Forecast) -> Iterator[dict[str, Any]]:
@@ -66,10 +65,13 @@ def all_settings() -> Iterator[tuple[str, str, str]]:
 
 
 def main() -> None:
+    """Write the predictions of all runs, and print them."""
     rows = []
     for task, difficulty, reward in all_settings():
         setting = {"task": task, "difficulty": difficulty, "reward": reward}
-        for row in predict(forecast_of(task, difficulty, reward)):
+        scores = scored(task, difficulty, reward)
+        training = SETTINGS.get(reward)
+        for row in predict(rk.forecast(scores, label="right", training=training)):
             rows.append(setting | row)
             print(*rows[-1].values(), sep=" | ", flush=True)
     table = pd.DataFrame(rows)

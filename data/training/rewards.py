@@ -135,7 +135,7 @@ SETTINGS = {
     "short_no_std": rk.Training(scale_rewards="none"),
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
 }
-"""Reward -> settings; the others have TRL's: the sum, divided by the group's deviation."""
+"""Reward -> settings; the others have TRL's own."""
 
 LOOKED_AT = {
     "sums": (
@@ -143,4 +143,4 @@ LOOKED_AT = {
         "long fillers form_alone"
     ).split()
 }
-"""Task -> rewards whose runs may be looked at while a forecast is made; the others decide."""
+"""Task -> rewards whose runs a forecast may be fitted to; the others decide."""

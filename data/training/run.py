@@ -1,4 +1,4 @@
-"""One GRPO run of data/training: what was trained, and what became of it step by step."""
+"""One GRPO run of data/training: what was trained, and what became of it."""
 
 from __future__ import annotations
 

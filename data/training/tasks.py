@@ -1,4 +1,4 @@
-"""The two tasks of data/training: their prompts, truths, and the styles a base model imitates.
+"""The two tasks of data/training: prompts, truths, and the styles of a base model.
 
 A completion has the form `<think>...</think><answer>...</answer>`, or is one of the
 ways in which a young policy falls short of it: no thought, a list of answers, a tag
@@ -26,7 +26,7 @@ class Problem:
 
 
 def sum_of(low: int, high: int, random: Random) -> Problem:
-    """Return a sum of two numbers of `low` to `high` digits, worked column by column."""
+    """Return a sum of two numbers of `low` to `high` digits, by columns."""
     first, second = (_number(random.randint(low, high), random) for _ in range(2))
     columns, carry = [], 0
     left, right = str(first)[::-1], str(second)[::-1]

@@ -1,0 +1,194 @@
+"""Hold the predictions against what training did: make forecast-proof.
+
+    python data/training/proof.py [--all]
+
+Prints a row a deciding run: what was predicted of it, before it was made, and what it
+did; then the figures that count. `--all` adds the runs that the forecast was fitted to.
+`rewards.LOOKED_AT` says which those are. Needs the package alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rewards import LOOKED_AT, SETTINGS
+
+import rewardkit as rk
+from rewardkit.analysis.rehearsal.kinds import form_of
+from rewardkit.analysis.rehearsal.outlook import outlook_of
+from rewardkit.analysis.rehearsal.rehearsal import LAST
+from rewardkit.analysis.rehearsal.rows import read_task
+from rewardkit.analysis.statistics import Floats
+
+HERE = Path(__file__).parent
+PACES = {"1.5e-4": "gentle", "3e-4": "fast"}
+FAILS = 0.5
+"""Part of what the task alone reaches under which a run fails."""
+RESAMPLES = 2000
+NAMES = ["task", "difficulty", "reward", "pace"]
+
+
+def read_runs() -> pd.DataFrame:
+    """Return a row a run: its setting, where it ends, and what it writes at the end."""
+    rows: list[dict[str, object]] = []
+    for path in sorted((HERE / "runs").glob("*.csv")):
+        task, difficulty, reward, rest = path.stem.split("-", 3)
+        rate, seed = rest.rsplit("-", 1)
+        if rate not in PACES:
+            continue
+        steps = pd.read_csv(path)
+        written = pd.read_parquet(path.with_suffix(".completions.parquet"))
+        last = written[written["step"] == written["step"].max()]["completion"]
+        rows.append(
+            {
+                "task": task,
+                "difficulty": difficulty,
+                "reward": reward,
+                "pace": PACES[rate],
+                "seed": int(seed),
+                "ended": steps["score/exact"][-LAST:].mean(),
+                "form": last.map(form_of).mode()[0],
+                "length": last.map(len).median(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def join() -> pd.DataFrame:
+    """Return runs with their predictions, outcomes, and whether they decide."""
+    table = read_runs().merge(pd.read_csv(HERE / "predictions.csv"), on=NAMES)
+    table["did"] = [
+        outlook_of(start, ended)
+        for start, ended in zip(table["start"], table["ended"], strict=True)
+    ]
+    sound = table[table["reward"] == "exact"]
+    ends = sound.groupby(["task", "difficulty", "pace"])["ended"].mean()
+    keys = list(zip(table["task"], table["difficulty"], table["pace"], strict=True))
+    reached = np.array([ends.get(key, np.nan) for key in keys])
+    table["failed"] = np.where(
+        np.isnan(reached), np.nan, table["ended"] < FAILS * reached
+    )
+    looked_at = [
+        reward in LOOKED_AT.get(task, ())
+        for task, reward in zip(table["task"], table["reward"], strict=True)
+    ]
+    table["decides"] = ~np.array(looked_at)
+    return table
+
+
+def balanced_accuracy(told: pd.Series, did: pd.Series) -> float:
+    """Return the mean over the outcomes that occur of the share told rightly."""
+    return float(np.mean([(told[did == name] == name).mean() for name in did.unique()]))
+
+
+def auc(figure: Floats, failed: Floats) -> float:
+    """Return the chance that a run that failed has the higher figure, ties half."""
+    above = figure[failed == 1][:, None] - figure[failed == 0][None]
+    return float((np.sign(above) / 2 + 0.5).mean()) if above.size else float("nan")
+
+
+def auc_with_interval(table: pd.DataFrame, name: str) -> str:
+    """Return the AUC of a figure, with its 95 % interval over rewards of a task."""
+    units = [rows for _, rows in table.groupby(["task", "reward"])]
+    random = np.random.default_rng(0)
+    values: list[float] = []
+    for _ in range(RESAMPLES):
+        drawn = pd.concat(
+            [units[at] for at in random.integers(0, len(units), len(units))]
+        )
+        values.append(auc(drawn[name].to_numpy(), drawn["failed"].to_numpy()))
+    low, high = np.nanquantile(values, (0.025, 0.975))
+    value = auc(table[name].to_numpy(), table["failed"].to_numpy())
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+
+
+def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:
+    """Return older figures of the same first rollouts, high where failing is likely.
+
+    How little the best of 8 gains; phi, the share of the squared advantage in groups
+    where nothing is right; and phi times how far that goes against the task.
+    """
+    from predict import scored
+
+    (view,) = rk.diagnose(
+        scored(task, difficulty, reward),
+        label="right",
+        training=SETTINGS.get(reward),
+    ).views
+    best = rk.forecast(scored(task, difficulty, reward), label="right").best_of[""]
+    mass, total = view.phantom_mass(view.advantages)
+    phi = float(mass.sum() / total.sum()) if total.sum() else 0.0
+    right = read_task(view)
+    varies = view.group_stats(right).live[view.groups]
+    pay = np.where(varies, view.rewards - right, np.nan)
+    correlation, _ = view.correlate(pay, np.where(varies, right, np.nan))
+    against = -phi * np.nan_to_num(correlation)
+    return {"best_of": best.before - best.after, "phi": phi, "against": against}
+
+
+def takes_over_rightly(row: pd.Series) -> bool:
+    """Return whether the kind that was told is what a run writes at its end."""
+    told = str(row["takes_over"])
+    if row["form"] == "empty":
+        return told.startswith("empty")
+    if "longer than any" in told:
+        return bool(row["length"] > 100)
+    return f"`{row['form']}`" in told or (
+        row["form"] == "no mark" and "without a mark" in told
+    )
+
+
+def report(table: pd.DataFrame, show: Callable[[str], None] = print) -> None:
+    """Print the rows and the figures of some runs."""
+    columns = [*NAMES, "seed", "start", "outlook", "end", "fails", "did", "ended"]
+    show(
+        table.sort_values([*NAMES, "seed"])[columns].to_string(
+            index=False, float_format="%.2f"
+        )
+    )
+    told, did = table["outlook"], table["did"]
+    always = balanced_accuracy(pd.Series("rises", index=did.index), did)
+    show(f"\n{len(table)} runs: {did.value_counts().to_dict()}")
+    accuracy = balanced_accuracy(told, did)
+    show(f"outlook, balanced accuracy: {accuracy:.2f} (always rises: {always:.2f})")
+    show(f"outlook told rightly: {(told == did).sum()} of {len(did)}")
+    both = table.groupby(NAMES[:3]).agg(
+        told=("outlook", lambda names: (names == "falls").all()),
+        learns=("did", lambda names: (names == "rises").all()),
+        paces=("pace", "nunique"),
+    )
+    wrong = both[both["told"] & both["learns"] & (both["paces"] == 2)]
+    show(f"told to fall at both rates, and learns at both: {len(wrong)}")
+    fell = table[table["did"] == "falls"]
+    if len(fell):
+        named = int(fell.apply(takes_over_rightly, axis=1).sum())
+        show(f"what takes over, named rightly where it fell: {named} of {len(fell)}")
+    known = table[table["failed"].notna()].copy()
+    older = {key: beside(*key) for key in set(map(tuple, known[NAMES[:3]].to_numpy()))}
+    for name in ("best_of", "phi", "against"):
+        known[name] = [older[tuple(key)][name] for key in known[NAMES[:3]].to_numpy()]
+    for pace in ("gentle", "fast"):
+        of_pace = known[known["pace"] == pace]
+        failed = int(of_pace["failed"].sum())
+        show(f"\nfailing at the {pace} rate, {failed} of {len(of_pace)}; AUC (95 %):")
+        if 0 < failed < len(of_pace):
+            for name in ("fragility", "fails", "against", "phi", "best_of"):
+                show(f"  {name:10} {auc_with_interval(of_pace, name)}")
+
+
+def main() -> None:
+    """Print the table of runs, and its figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="the fitted runs, too")
+    table = join()
+    if not parser.parse_args().all:
+        table = table[table["decides"]]
+    report(table)
+
+
+if __name__ == "__main__":
+    main()
