@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.diagnosis import VIEW_RULES, Diagnosis
+from rewardkit.analysis.rehearsal.reach import limit_calls
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
@@ -154,11 +155,10 @@ def _measure_proposals(
     suggestions = []
     notes = []
     tests = len(proposals)
-    before = rehearse_before(view, seed) if proposals else None
-    for proposal in proposals:
-        after = view_of(proposal.changed, view)
+    changed = [view_of(proposal.changed, view) for proposal in proposals]
+    trainings = _train_on(view, changed, seed)
+    for proposal, after, trained in zip(proposals, changed, trainings, strict=True):
         measured = effects(view, after, tests=tests)
-        trained = rehearse_after(before, after) if before else None
         suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)
         answered = [item for item in findings if _answers(proposal, item)]
         answered.sort(key=lambda item: item.code != "phantom")  # the cause of others
@@ -175,6 +175,15 @@ def _measure_proposals(
             answers = answered[0].code
             suggestions.append(replace(suggestion, answers=answers, outcome=outcome))
     return suggestions, notes
+
+
+def _train_on(view: View, changed: Sequence[View], seed: int) -> list[Trained | None]:
+    """Rehearse the training on each changed view; None where nothing can be told."""
+    with limit_calls() as limit:
+        before = rehearse_before(view, seed, limit) if changed else None
+        if before is None:
+            return [None] * len(changed)
+        return [rehearse_after(before, after, limit) for after in changed]
 
 
 def _moves_advantages(view: View, proposal: Proposal) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from rewardkit.errors import InputError
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
 
@@ -86,7 +87,18 @@ def rungs_of(completion: str, longest: int) -> Iterator[str]:
             return
 
 
-def write_rungs(view: View, kinds: list[Kind], codes: Codes, task: Floats) -> Rungs:
+def limit_calls() -> AbstractContextManager[TimeLimit | None]:
+    """Return the time limit under which a reward is called on longer completions."""
+    return time_limit(TIMEOUT, patience=MODELS, processes=1)
+
+
+def write_rungs(
+    view: View,
+    kinds: list[Kind],
+    codes: Codes,
+    task: Floats,
+    limit: TimeLimit | None = None,
+) -> Rungs:
     """Write and score longer completions of the kinds that matter.
 
     The longest completion of the log is taken for the limit of the training: what is
@@ -97,6 +109,7 @@ def write_rungs(view: View, kinds: list[Kind], codes: Codes, task: Floats) -> Ru
         kinds: those of the log.
         codes: the kind of each row, (rows,).
         task: what each row did of the task, (rows,).
+        limit: one of `limit_calls`, where several views share it.
     """
     why = _why_not(view)
     if why:
@@ -118,7 +131,10 @@ def write_rungs(view: View, kinds: list[Kind], codes: Codes, task: Floats) -> Ru
                     written.places.append(int(place))
                     written.kinds.append(name)
             below = len(kinds) + name
-    return _scored(view, written)
+    if limit is not None:
+        return _scored(view, written, limit)
+    with limit_calls() as own:
+        return _scored(view, written, own)
 
 
 def looks_at_siblings(reward: Reward) -> bool:
@@ -165,7 +181,7 @@ def _models(places: Codes, task: Floats) -> Codes:
     return np.unique(np.concatenate(chosen))
 
 
-def _scored(view: View, rungs: Rungs) -> Rungs:
+def _scored(view: View, rungs: Rungs, limit: TimeLimit | None) -> Rungs:
     """Return the rungs with what the reward gives them."""
     table = view.context.table
     names = [name for name in view.reward.needs if name in table]
@@ -173,7 +189,7 @@ def _scored(view: View, rungs: Rungs) -> Rungs:
     columns = {name: column_values(chosen[name]) for name in names}
     columns["completion"] = rungs.texts
     try:
-        with time_limit(TIMEOUT, patience=MODELS) as limit, caught_prints():
+        with caught_prints():
             plan = bind(view.reward, columns, len(rungs.texts))
             outcomes = evaluate(plan, columns, limit=limit)
     except InputError as error:

@@ -24,6 +24,7 @@ from rewardkit.analysis.rehearsal.policy import (
 from rewardkit.analysis.rehearsal.rows import Rows, collect, read_task
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import View
+from rewardkit.scoring.deadlines import TimeLimit
 
 STEPS = 160
 PROMPTS = 16
@@ -90,6 +91,7 @@ def rehearse_view(
     steps: int = STEPS,
     seed: int = 0,
     before: Rehearsal | None = None,
+    limit: TimeLimit | None = None,
 ) -> Rehearsal:
     """Rehearse the training of a view's rows, at a gentle and at a fast pace.
 
@@ -99,9 +101,10 @@ def rehearse_view(
         seed: of all that is drawn.
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
+        limit: of calls on longer completions, as in `write_rungs`.
     """
     task = read_task(view) if before is None else before.rows.task[: len(view)]
-    rows, kinds, material, why = collect(view, task)
+    rows, kinds, material, why = collect(view, task, limit)
     learners, pace = make_learners(seed)
     generations = min(_group_size(view), MOST_DRAWN)
     prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)

@@ -13,6 +13,7 @@ from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Rungs, write_rungs
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.rewards.component import Component
+from rewardkit.scoring.deadlines import TimeLimit
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +45,15 @@ class Rows:
         return replace(self, rewards=rewards, scores=scores)
 
 
-def collect(view: View, task: Floats) -> tuple[Rows, list[Kind], Material, str]:
+def collect(
+    view: View, task: Floats, limit: TimeLimit | None = None
+) -> tuple[Rows, list[Kind], Material, str]:
     """Return what learners write: rows, their kinds, and how often each is written.
 
     Args:
         view: the rows.
         task: what each did of the task, (rows,), as `read_task` says.
+        limit: of calls on longer completions, as in `write_rungs`.
     """
     completions = [str(text) for text in view.completions]
     right = np.nan_to_num(task) >= HALF
@@ -60,7 +64,7 @@ def collect(view: View, task: Floats) -> tuple[Rows, list[Kind], Material, str]:
     prompts = view.bootstrap.prompts
     ability, ease = fit_ability(codes, prompts, right)
     shares = np.bincount(codes, minlength=len(kinds)) / len(codes)
-    rungs = write_rungs(view, kinds, codes, task)
+    rungs = write_rungs(view, kinds, codes, task, limit)
     places = np.array(rungs.places, dtype=np.intp)
     parents = [-1] * len(kinds) + rungs.parents
     for parent in rungs.parents:

@@ -17,6 +17,7 @@ from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.view import View
 from rewardkit.plain import PlainRecord
+from rewardkit.scoring.deadlines import TimeLimit
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,20 @@ class Trained(PlainRecord):
         return f"Trained on it, the task {after}; as it is, it {before}"
 
 
-def rehearse_before(view: View, seed: int) -> Rehearsal | None:
+def rehearse_before(
+    view: View, seed: int, limit: TimeLimit | None = None
+) -> Rehearsal | None:
     """Rehearse a view before its changes; None where nothing can be told of it."""
     if why_untold(view, read_task(view)):
         return None
-    return rehearse_view(view, seed=seed)
+    return rehearse_view(view, seed=seed, limit=limit)
 
 
-def rehearse_after(before: Rehearsal, after: View) -> Trained:
+def rehearse_after(
+    before: Rehearsal, after: View, limit: TimeLimit | None = None
+) -> Trained:
     """Rehearse a changed view with the learners, seed and task of the one before."""
-    run = rehearse_view(after, seed=before.schedule.seed, before=before)
+    seed = before.schedule.seed
+    run = rehearse_view(after, seed=seed, before=before, limit=limit)
     gain = float(np.mean(run.ends - before.ends))
     return Trained(read_outlook(before), read_outlook(run), gain)
