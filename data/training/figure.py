@@ -25,6 +25,7 @@ PANELS = {
 
 
 def main() -> None:
+    """Draw the picture."""
     plots.without_a_screen()
     style = {"figsize": (9.6, 3.4), "layout": "constrained", "sharey": True}
     figure, axes = plt.subplots(1, 2, **style)
