@@ -8,7 +8,9 @@ moves the chances and the skill along them:
 - the logit of a kind by the sum of its advantages, less its share of all of them;
 - the skill up by how right completions are paid against wrong ones of their kind, and
   down by the size of the step: what a step changes for other reasons wears off what
-  the policy knew.
+  the policy knew;
+- where wrong completions of a kind are paid as right ones are, the trick up by how
+  those are paid against its other wrong ones.
 
 Steps have the size that an optimiser such as Adam gives them, whatever the size of the
 rewards. How fast is fitted to real runs (`data/training`); see `Learners`.
@@ -38,6 +40,9 @@ LEAST_LOGIT = -14.0
 """Below the most likely kind; one in a million stays within reach."""
 NEVER = -30.0
 """Logit of a kind in which nothing is right."""
+STATES = 3
+"""Of a completion: wrong, right, and `TRICK`: wrong and paid as right ones are."""
+TRICK = 2
 
 Payment = Callable[[Codes, Codes, Codes], tuple[Floats, Floats]]
 """Rows drawn, their groups and batches -> their rewards and advantages, (drawn,)."""
@@ -52,7 +57,9 @@ def sigmoid(values: Floats) -> Floats:
 class Material:
     """The completions that a policy may write, and how it writes at the start.
 
-    `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, (rows,).
+    `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, and
+    `tricks` which wrong ones are paid as if they had, (rows,) each; how far those can
+    be learnt is `learnable`, 0 to 1.
     `shares` are the chances of kinds at the start, (kinds,). A kind that the log lacks
     has the kind next to it as its parent in `parents`, (kinds,), -1 for none: its
     chance moves with that of the parent. `ability` and `ease`, (kinds,) and (prompts,)
@@ -62,6 +69,8 @@ class Material:
     kinds: Codes
     prompts: Codes
     right: Mask
+    tricks: Mask
+    learnable: float
     shares: Floats
     parents: Codes
     ability: Floats
@@ -69,23 +78,37 @@ class Material:
     starts: Codes = field(init=False)
     counts: Codes = field(init=False)
     order: Codes = field(init=False)
+    stands_for: Codes = field(init=False)
 
     def __post_init__(self) -> None:
-        keys = 2 * self.kinds + self.right
-        counts = np.bincount(keys, minlength=2 * len(self.shares))
+        keys = STATES * self.kinds + np.where(self.tricks, TRICK, self.right)
+        counts = np.bincount(keys, minlength=STATES * len(self.shares))
+        by_kind = counts.reshape(-1, STATES)
+        most = STATES * np.arange(len(by_kind)) + by_kind.argmax(axis=1)
+        own = np.where(counts > 0, np.arange(len(counts)), np.repeat(most, STATES))
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "starts", np.cumsum(counts) - counts)
         object.__setattr__(self, "order", np.argsort(keys, kind="stable"))
+        object.__setattr__(self, "stands_for", own)
 
     @property
     def can_be_right(self) -> Mask:
         """Return the kinds of which a completion is right, (kinds,)."""
         return self.ability > NEVER
 
-    def draw(self, kinds: Codes, right: Mask, random: np.random.Generator) -> Codes:
-        """Return a row of each kind that is right or wrong, as there are."""
-        keys = 2 * kinds + right
-        keys = np.where(self.counts[keys] == 0, keys ^ 1, keys)
+    @property
+    def trick(self) -> Floats:
+        """Return the logit of a wrong completion being a trick by kind, (kinds,).
+
+        `NEVER` where none is.
+        """
+        plain, _, tricks = self.counts.reshape(-1, STATES).T
+        share = (tricks + 0.5) / (plain + tricks + 1)
+        return np.where(tricks > 0, np.log(share / (1 - share)), NEVER)
+
+    def draw(self, kinds: Codes, states: Codes, random: np.random.Generator) -> Codes:
+        """Return a row of each kind and state, or of the kind where none is so."""
+        keys = self.stands_for[STATES * kinds + states]
         places = (random.random(keys.shape) * self.counts[keys]).astype(np.intp)
         return np.asarray(self.order[self.starts[keys] + places])
 
@@ -154,13 +177,14 @@ def mean_known(values: Floats) -> Floats:
 class Course:
     """What became of each learner: `rows` drawn, (steps, learners, drawn) and `shares`.
 
-    `shares` of the kinds are (steps, learners, kinds), `skill` and `rewards`, the mean
-    reward, (steps, learners).
+    `shares` of the kinds are (steps, learners, kinds); `skill`, `trick` and `rewards`,
+    the mean reward, (steps, learners).
     """
 
     rows: Codes
     shares: Floats
     skill: Floats
+    trick: Floats
     rewards: Floats
 
     def mean(self, values: Floats) -> Floats:
@@ -201,7 +225,8 @@ def rehearse(
     logits = np.log(np.maximum(material.shares, 1e-12))
     logits[children] -= logits[material.parents[children]]
     own = np.tile(logits, (count, 1))
-    skill, size = np.zeros(count), np.zeros(count)
+    skill, trick, size = np.zeros(count), np.zeros(count), np.zeros(count)
+    tricks = material.trick
     able = sigmoid(material.ability) * material.can_be_right
     able = able / max(float(able.max()), 1e-12)
     known = len(material.ease)
@@ -211,7 +236,7 @@ def rehearse(
     batches = np.repeat(np.arange(count), drawn)
     rows = np.zeros((steps, count, drawn), dtype=np.intp)
     shares = np.zeros((steps, count, kinds))
-    skills, means = np.zeros((steps, count)), np.zeros((steps, count))
+    skills, turns, means = (np.zeros((steps, count)) for _ in range(3))
     for step in range(steps):
         share = _softmax(own, children, material.parents)
         ends = np.cumsum(share, axis=1)
@@ -224,11 +249,14 @@ def rehearse(
         logit += np.repeat(material.ease[asked], generations, axis=1)
         chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
         right = random.random((count, drawn)) < chance
-        row = material.draw(kind, right, random)
+        luck = sigmoid(tricks[kind] + trick[:, None])
+        is_trick = ~right & (random.random((count, drawn)) < luck)
+        row = material.draw(kind, np.where(is_trick, TRICK, right), random)
         rewards, paid = payment(row.ravel(), groups, batches)
         paid = np.nan_to_num(paid).reshape(count, drawn)
         paid = np.clip(paid, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
         rows[step], shares[step], skills[step] = row, share, skill
+        turns[step] = trick
         means[step] = mean_known(rewards.reshape(count, drawn))
         size = MEMORY * size + (1 - MEMORY) * (paid**2).mean(axis=1)
         scale = np.sqrt(np.maximum(size / (1 - MEMORY ** (step + 1)), LEAST_SIZE))
@@ -245,7 +273,9 @@ def rehearse(
         contrast = (paid * (right - chance)).mean(axis=1) / scale
         wear = (paid**2 * able[kind]).mean(axis=1) / scale**2
         skill = skill + learners.contrast * contrast - learners.erosion * wear
-    return Course(rows, shares, skills, means)
+        beside = (paid * ~right * (is_trick - luck)).mean(axis=1) / scale
+        trick = trick + learners.contrast * material.learnable * beside
+    return Course(rows, shares, skills, turns, means)
 
 
 def _softmax(own: Floats, children: Codes, parents: Codes) -> Floats:

@@ -10,9 +10,12 @@ import numpy as np
 from rewardkit.analysis.rehearsal.kinds import Kind, find_kinds
 from rewardkit.analysis.rehearsal.policy import Material, fit_ability
 from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Rungs, write_rungs
+from rewardkit.analysis.rehearsal.tricks import find_tricks, learnable
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.rewards.component import Component
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit
 
 
@@ -81,8 +84,17 @@ def collect(
         np.append(view.rewards, rungs.rewards),
         scores,
     )
+    tricks = find_tricks(rows.rewards, rows.right)
     material = Material(
-        rows.kinds, rows.prompts, rows.right, shares, np.array(parents), ability, ease
+        rows.kinds,
+        rows.prompts,
+        rows.right,
+        tricks,
+        learnable(rows.completions, rows.prompts, rows.right, tricks),
+        shares,
+        np.array(parents),
+        ability,
+        ease,
     )
     return rows, [*kinds, *rungs.names], material, rungs.why_none
 
@@ -122,15 +134,31 @@ def scale_task(view: View, scores: Floats) -> Floats:
 def readable_scores(view: View) -> dict[str, Floats]:
     """Return scores that a completion shows without its truth, (rows,) each.
 
-    Of components beside the task that are never gated and do not look at siblings.
+    Of components beside the task that read the completion alone, as far as that is
+    known, and are never gated.
     """
     readable = {}
+    recorded = is_recorded(view.reward)
     for name in view.paid_names:
         component = view.components[name]
         is_task = name in view.task or name == getattr(view.verdicts, "name", "")
-        if not (is_task or component.group or view.gated[name].any()):
+        is_alone = recorded or _columns_read(view.reward, component) <= {"completion"}
+        if is_alone and not (is_task or component.group or view.gated[name].any()):
             readable[name] = np.nan_to_num(view.scores[name])
     return readable
+
+
+def _columns_read(reward: Reward, component: Component) -> set[str]:
+    """Return the columns of the log that a component reads, also by fields."""
+    pending, read = list(component.asks_for), set[str]()
+    while pending:
+        name = pending.pop()
+        call = reward.field_calls.get(name)
+        if call is None:
+            read.add(name)
+        else:
+            pending += call.asks_for
+    return read
 
 
 def _beside(rewards: Floats, right: Mask) -> Floats:
