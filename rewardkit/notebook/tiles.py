@@ -11,6 +11,7 @@ import numpy as np
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
+from rewardkit.analysis.rehearsal.outlook import share_text
 from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
 from rewardkit.html.excerpts import one_line
 from rewardkit.mutation.results import MutantResult
@@ -211,14 +212,11 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     if outlook is None or outlook.task is None:
         reason = forecast.verdict
         return _grade(unknown(TRAINED, reason, reason), findings)
-    start, end = (
-        short_number(round(share, 3), 2) for share in (outlook.start, outlook.end)
-    )
-    words = f"share of the task done; {outlook.grade}"
+    start, end = map(share_text, (outlook.start, outlook.end))
+    fails = f"{percent(outlook.fragility)} of learners fail"
+    words = f"share of the task, at a {outlook.pace} rate; {fails}"
     curve = forecast.curves[outlook.pace, "task"]
-    ends = _between(
-        *(short_number(round(edge[-1], 3), 2) for edge in (curve.low, curve.high))
-    )
+    ends = _between(share_text(curve.low[-1]), share_text(curve.high[-1]))
     tile = Tile(TRAINED, "good", f"{start} \u2192 {end}", words, ends=ends)
     tile = _grade(tile, findings)
     if outlook.task == "falls":

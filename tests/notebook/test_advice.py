@@ -229,12 +229,13 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
     )
     outlook = rk.forecast(scores).outlook
     trained = told["Trained on it"]
-    assert trained.figure == f"{outlook.start:.2g} \u2192 {outlook.end:.2g}"
-    assert trained.words == f"share of the task done; {outlook.grade}"
+    assert trained.figure == f"{outlook.start:.2f} \u2192 {outlook.end:.2f}"
+    fails = f"{percent(outlook.fragility)} of learners fail"
+    assert trained.words == f"share of the task, at a fast rate; {fails}"
     assert outlook.grade.endswith("of the learners end under half of what the task alone gives")  # fmt: skip
     start = scores.table["is_right"].mean()
     judged_by_label = answered(scores, "is_right", judged)["Trained on it"]
-    assert judged_by_label.figure.startswith(f"{start:.2g} \u2192 ")
+    assert judged_by_label.figure.startswith(f"{start:.2f} \u2192 ")
     assert "label_disagrees" in judged_by_label.words
 
 
