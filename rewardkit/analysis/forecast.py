@@ -202,7 +202,8 @@ class Forecast(HasPage):
             blocks += [f"{key}: {item.sentence}" for key, item in self.outlooks.items()]
         grows = outlook.takes_over
         if grows is not None and outlook.task != "rises":
-            blocks.append(Quote(f"{grows.name}, for example", grows.example))
+            what = grows.words if outlook.task is None else grows.name
+            blocks.append(Quote(f"{what}, for example", grows.example))
         run = self.rehearsals[part]
         plan = run.schedule
         caption = (
@@ -245,10 +246,7 @@ class Forecast(HasPage):
         outlook, gated = self.outlook, self.gated
         assert outlook is not None
         if outlook.task is None:
-            return (
-                "name a trusted column with label=..., or mend what the sentence above "
-                "says; then ask again"
-            )
+            return "mend what the sentence above says, then forecast again"
         if gated is not None and outlook.takes_over is not None:
             name = outlook.takes_over.component
             after = f"the task {gated.task}, to {share_text(gated.end)}"

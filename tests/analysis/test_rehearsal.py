@@ -134,9 +134,13 @@ def test_a_reward_that_judges_no_row_has_no_outlook_and_raises_nothing(sums):
 def test_a_log_without_truths_has_no_outlook_of_the_task(sums):
     table = sums.drop(columns=["right", "ground_truth"])
     reward = rk.Reward("brief", components=[BRIEF])
-    found = rk.forecast(rk.score(reward, rk.load_rollouts(table))).outlook
+    forecast = rk.forecast(rk.score(reward, rk.load_rollouts(table)))
+    found = forecast.outlook
     assert found.task is None and "label=" in found.why
     assert found.takes_over.kind.startswith("empty completions")
+    figures = set(forecast.table["figure"])
+    assert "reward" in figures and "task" not in figures
+    assert "empty completions take over within" in " ".join(str(forecast).split())
 
 
 def test_stored_scores_say_that_nothing_longer_was_tried(sums, tmp_path):

@@ -100,7 +100,10 @@ def collect(
 
 
 def _task_of_rungs(view: View, rungs: Rungs, task: Floats) -> Floats:
-    """Return what longer completions did of the task; a cut one keeps nothing of it."""
+    """Return what longer completions did of the task; a cut one keeps nothing of it.
+
+    NaN where nobody knows what the completion did that was made longer.
+    """
     if not rungs.texts:
         return np.zeros(0)
     verdicts, own = view.verdicts, read_task(view)
@@ -109,7 +112,8 @@ def _task_of_rungs(view: View, rungs: Rungs, task: Floats) -> Floats:
             return scale_task(view, rungs.scores[verdicts.name])
     longest = max(len(str(text)) for text in view.completions)
     is_cut = np.array([len(text) >= longest for text in rungs.texts])
-    return np.where(is_cut, 0.0, task[np.array(rungs.places)])
+    of_models = task[np.array(rungs.places)]
+    return np.where(is_cut & ~np.isnan(of_models), 0.0, of_models)
 
 
 def read_task(view: View) -> Floats:
