@@ -1,9 +1,10 @@
 """Hold the predictions against what training did: make forecast-proof.
 
-    python data/training/proof.py [--all]
+    python data/training/proof.py [--all] [--predictions FILE]
 
 Prints a row a deciding run: what was predicted of it, before it was made, and what it
 did; then the figures that count. `--all` adds the runs that the forecast was fitted to.
+`--predictions` takes later ones, for runs that were made after them.
 `rewards.LOOKED_AT` says which those are. Needs the package alone.
 """
 
@@ -58,9 +59,9 @@ def read_runs() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def join() -> pd.DataFrame:
+def join(predictions: str) -> pd.DataFrame:
     """Return runs with their predictions, outcomes, and whether they decide."""
-    table = read_runs().merge(pd.read_csv(HERE / "predictions.csv"), on=NAMES)
+    table = read_runs().merge(pd.read_csv(HERE / predictions), on=NAMES)
     table["did"] = [
         outlook_of(start, ended)
         for start, ended in zip(table["start"], table["ended"], strict=True)
@@ -184,8 +185,10 @@ def main() -> None:
     """Print the table of runs, and its figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="the fitted runs, too")
-    table = join()
-    if not parser.parse_args().all:
+    parser.add_argument("--predictions", default="predictions.csv", help="another file")
+    options = parser.parse_args()
+    table = join(options.predictions)
+    if not options.all:
         table = table[table["decides"]]
     report(table)
 
