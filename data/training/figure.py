@@ -11,8 +11,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from predict import forecast_of
+from predict import scored
 
+import rewardkit as rk
 from rewardkit.notebook import plots
 from rewardkit.notebook.plots import canvas
 
@@ -32,7 +33,7 @@ def main() -> None:
     for ax, (name, title) in zip(axes, PANELS.items(), strict=True):
         log = pd.read_csv(HERE / "runs" / f"sums-hard-{name}-3e-4-0.csv")
         actual = log.rename(columns={"score/exact": "task"})
-        forecast = forecast_of("sums", "hard", name)
+        forecast = rk.forecast(scored("sums", "hard", name), label="right")
         plots.forecast_curves(forecast, figures=["task"], actual=actual, axes=ax)
         ax.set_ylim(0, 1)
         canvas.finished(ax, title, x="step", y="share of sums that are right")
