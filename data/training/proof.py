@@ -11,6 +11,7 @@ did; then the figures that count. `--all` adds the runs that the forecast was fi
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from rewardkit.analysis.statistics import Floats
 
 HERE = Path(__file__).parent
 PACES = {"1.5e-4": "gentle", "3e-4": "fast"}
+LONG = 100
+"""Characters above which a completion is longer than nearly all of the first ones."""
 FAILS = 0.5
 """Part of what the task alone reaches under which a run fails."""
 RESAMPLES = 2000
@@ -136,11 +139,10 @@ def takes_over_rightly(row: pd.Series) -> bool:
     told = str(row["takes_over"])
     if row["form"] == "empty":
         return told.startswith("empty")
-    if "longer than any" in told:
-        return bool(row["length"] > 100)
-    return f"`{row['form']}`" in told or (
-        row["form"] == "no mark" and "without a mark" in told
-    )
+    if "longer" in told:
+        return bool(row["length"] > LONG)
+    named = set(re.findall(r"<\w+>", " ".join(re.findall("`([^`]*)`", told))))
+    return named == set(re.findall(r"<\w+>", row["form"]))
 
 
 def report(table: pd.DataFrame, show: Callable[[str], None] = print) -> None:
