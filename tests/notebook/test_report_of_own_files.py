@@ -216,7 +216,7 @@ def test_a_label_reaches_the_summary_the_forecast_and_the_suggestions(tmp_path):
     index, page = (html.unescape(path.read_text()) for path in pages)
     assert "is_right, trusted to say which completions are good" in index
     assert "label_disagrees" in index and "Where task=two-steps, " in index
-    assert "ranked by the label" in page and "unranked" not in page
+    assert "more like 'is_right'" in page
     assert "sibling pairs ordered as the label has it" in page
     assert f"from {table['is_right'].mean():.2f} to" in page  # of the forecast
 
