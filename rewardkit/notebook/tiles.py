@@ -210,8 +210,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     findings = [item for item in diagnosis.findings if item.code in SHORTCUTS]
     outlook = forecast.outlook
     if outlook is None or outlook.task is None:
-        reason = forecast.verdict
-        return _grade(unknown(TRAINED, reason, reason), findings)
+        reason = "what training makes of the task is not known"
+        return _grade(unknown(TRAINED, forecast.verdict, reason), findings)
     start, end = map(share_text, (outlook.start, outlook.end))
     fails = f"{percent(outlook.fragility)} of learners fail"
     words = f"share of the task, at a {outlook.pace} rate; {fails}"

@@ -316,7 +316,8 @@ def test_siblings_are_scored_anew_unless_other_prompts_would_be_seen(
     run = rehearse_view(view, steps=12)
     assert len(run.untried) == len(untried)
     assert all(map(str.__contains__, run.untried, untried))
-    is_eighth = run.course.rewards == pytest.approx(np.full((12, 32), 1 / 8))
+    eighths = np.full((12, len(run.pace)), 1 / 8)
+    is_eighth = run.course.rewards == pytest.approx(eighths)
     assert is_eighth == (function is first_alone)
 
 

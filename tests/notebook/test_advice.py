@@ -1,5 +1,6 @@
 """What is shown of suggestions and forecasts, the answers in short, and completions to read."""
 
+import html
 import re
 from dataclasses import replace
 
@@ -31,22 +32,23 @@ def caption(advice):
     return re.search(r"rk-title.>(.*?)</b>", page(advice))[1]
 
 
-def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
-    assert "unranked: without a trusted label nobody knows" in caption(unranked)
-    assert "unranked" not in caption(judged)
-    assert "0 of 5 ranked by the label" in caption(judged)
+def test_the_caption_says_how_many_are_ranked(unranked, judged):
+    assert "unranked: neither training nor a trusted label" in caption(unranked)
     ranked = replace(judged.changes[0], rank=1, verdict="improves")
     mixed = replace(judged, changes=(ranked, unranked.changes[0]))
     assert caption(mixed).startswith(
-        "Changes to consider, 1 of 2 ranked by the label; those without a verdict"
+        "Changes to consider, 1 of 2 ranked; of the others neither training"
     )
+    assert caption(replace(judged, changes=(ranked,))).endswith("1 of 1 ranked")
     assert caption(replace(judged, changes=())) == "No change of the reward to suggest."
 
 
 def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
-    best = replace(judged.changes[0], rank=1, verdict="improves")
-    shown = page(replace(judged, changes=(best, *judged.changes[1:])))
-    assert "<b>1. partial credit for &#x27;correct&#x27; (improves)</b>: " in shown
+    best = next(item for item in judged.changes if item.outcome)
+    best = replace(best, rank=1, verdict="improves")
+    shown = page(replace(judged, changes=(best, *judged.changes)))
+    named = html.escape(best.named)
+    assert f"<b>1. {named} (improves)</b>: " in shown
     for item in judged.changes:
         assert item.line.replace('"', "&quot;").replace("'", "&#x27;") in shown
         for effect in item.effects:

@@ -39,7 +39,7 @@ def test_each_figure_has_a_plot_whose_title_says_where_it_goes(expected):
     assert "The length" in heads and len(heads) == len(set(heads))
     start, end = (expected.curves["gentle", "task"].ends[place] for place in (0, 1))
     assert title(drawn[0]).startswith(f"The task: {start:.3g} to {end:.3g}")
-    assert "medians of 16 learners" in drawn[0].figure.get_supxlabel()
+    assert "medians of the learners" in drawn[0].figure.get_supxlabel()
     assert unreadable(*drawn) == []
 
 

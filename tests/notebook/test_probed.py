@@ -348,7 +348,8 @@ POINT = Point(
     "Cap it.",
     [Quote("tried", SECRET)],
 )
-UNTOLD = " No cases say what it must give."
+UNKNOWN = "What training makes of the task is not known."
+UNTOLD = f" No cases say what it must give. {UNKNOWN}"
 
 
 @pytest.mark.parametrize(
@@ -364,7 +365,7 @@ UNTOLD = " No cases say what it must give."
         (
             checked("info", "nothing tried"),
             "warn",
-            f"Not yet judged:{UNTOLD} Nothing tried.",
+            f"Not yet judged: No cases say what it must give. Nothing tried. {UNKNOWN}",
         ),
     ],
     ids=["it holds", "grave holes", "a warning", "nothing could be tried"],

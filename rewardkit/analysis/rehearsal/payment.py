@@ -43,6 +43,11 @@ def why_siblings_are_logged(reward: Reward) -> str:
     return ""
 
 
+def is_scored_anew(reward: Reward) -> bool:
+    """Return whether a reward is called on the siblings that learners draw."""
+    return looks_at_siblings(reward) and not why_siblings_are_logged(reward)
+
+
 def pay_rows(view: View, rows: Rows) -> Payment:
     """Return what computes rewards and advantages of drawn rows, as the trainer does.
 
@@ -52,7 +57,7 @@ def pay_rows(view: View, rows: Rows) -> Payment:
     """
     training, reward = view.training, view.reward
     scored = _as_logged(rows)
-    if looks_at_siblings(reward) and not why_siblings_are_logged(reward):
+    if is_scored_anew(reward):
         scored = _scored_anew(view, rows)
 
     def pay(drawn: Codes, groups: Codes, batches: Codes) -> tuple[Floats, Floats]:

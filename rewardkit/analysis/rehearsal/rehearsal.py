@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.rehearsal.kinds import Kind
 from rewardkit.analysis.rehearsal.payment import (
+    is_scored_anew,
     pay_rows,
     pay_task,
     why_siblings_are_logged,
@@ -33,6 +34,8 @@ MOST_DRAWN = 1024
 """Completions of a step: larger ones are rehearsed with fewer prompts. Our choice."""
 LEARNERS = 16
 """Learners of each pace. Our choice: the bands are then known to a tenth."""
+CALLED_LEARNERS = 4
+"""The same where the reward is called on all siblings that they draw: it takes time."""
 PACES = {
     "gentle": {"style": 0.35, "contrast": 0.175, "erosion": 0.017},
     "fast": {"style": 0.7, "contrast": 0.35, "erosion": 0.085},
@@ -105,7 +108,11 @@ def rehearse_view(
     """
     task = read_task(view) if before is None else before.rows.task[: len(view)]
     rows, kinds, material, why = collect(view, task, limit)
-    learners, pace = make_learners(seed)
+    if before is None:
+        is_called = is_scored_anew(view.reward)
+        learners, pace = make_learners(seed, CALLED_LEARNERS if is_called else LEARNERS)
+    else:
+        learners, pace = before.learners, before.pace
     generations = min(_group_size(view), MOST_DRAWN)
     prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)
     schedule = Schedule(steps, prompts, generations, seed)
@@ -135,10 +142,12 @@ def _ends(course: Course, values: Floats) -> Floats:
     return np.asarray(course.mean(values)[-LAST:].mean(axis=0))
 
 
-def make_learners(seed: int) -> tuple[Learners, NDArray[np.str_]]:
+def make_learners(
+    seed: int, count: int = LEARNERS
+) -> tuple[Learners, NDArray[np.str_]]:
     """Return learners of each pace, which differ as models do, and the pace of each."""
     random = np.random.default_rng([seed, 1])
-    pace = np.repeat([*PACES], LEARNERS)
+    pace = np.repeat([*PACES], count)
 
     def around(step: str) -> Floats:
         middle = np.array([PACES[name][step] for name in pace.tolist()])

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast, called, rounded
 from rewardkit.analysis.rehearsal.curves import WINDOW, smooth
-from rewardkit.analysis.rehearsal.rehearsal import LEARNERS, PACES
+from rewardkit.analysis.rehearsal.rehearsal import PACES
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.judges.records import JudgeReport
 from rewardkit.notebook.plots import canvas
@@ -52,7 +52,7 @@ def forecast_curves(
     for ax, name in zip(plots, figures, strict=True):
         _draw_figure(canvas.axes_for(ax), forecast, name, actual)
     figure = plots[0].figure
-    words = f"medians of {LEARNERS} learners of a pace; bands: 80 % of them"
+    words = "medians of the learners of a pace; bands: 80 % of them"
     if actual is not None:
         words += f"; training: means of {WINDOW} steps"
     style: dict[str, Any] = {"fontsize": canvas.SMALL, "color": canvas.MUTED}

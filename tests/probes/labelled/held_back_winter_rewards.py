@@ -109,8 +109,8 @@ def format_reward(completions, **kwargs):
 
 
 def overlong(length, start=1000, limit=1600):
-    """0 up to the start, -0.5 from the limit on, as DAPO shapes it."""
-    return -0.5 * min(1.0, max(0.0, (length - start) / (limit - start)))
+    """0 up to the start, -1 from the limit on, as DAPO shapes it."""
+    return -min(1.0, max(0.0, (length - start) / (limit - start)))
 
 
 def overlong_penalty(completions, **kwargs):
