@@ -8,16 +8,7 @@ import random
 import sys
 from pathlib import Path
 
-PRICES = {
-    "pen": 2,
-    "mug": 7,
-    "lamp": 23,
-    "book": 11,
-    "bag": 34,
-    "clock": 18,
-    "chair": 45,
-    "plant": 9,
-}
+PRICES = {"pen": 2, "mug": 7, "lamp": 23, "book": 11, "bag": 34, "clock": 18, "chair": 45, "plant": 9}
 PROMPTS, SIBLINGS, SEED = 40, 8, 20261125
 TASK = (
     "You are the till of a small shop. The tool price(item) knows what one piece costs; item is a word in the singular. "
@@ -29,26 +20,9 @@ def call(turns, item):
     """A call of the tool and what it gives: a plural is not known."""
     name = f"c{len(turns)}"
     function = {"name": "price", "arguments": json.dumps({"item": item})}
-    turns.append(
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": name, "type": "function", "function": function}],
-        }
-    )
-    told = (
-        {"item": item, "price": PRICES[item]}
-        if item in PRICES
-        else {"error": f"no item {item!r}"}
-    )
-    turns.append(
-        {
-            "role": "tool",
-            "tool_call_id": name,
-            "name": "price",
-            "content": json.dumps(told),
-        }
-    )
+    turns.append({"role": "assistant", "content": None, "tool_calls": [{"id": name, "type": "function", "function": function}]})
+    told = {"item": item, "price": PRICES[item]} if item in PRICES else {"error": f"no item {item!r}"}
+    turns.append({"role": "tool", "tool_call_id": name, "name": "price", "content": json.dumps(told)})
 
 
 def careful(r, turns, basket, total):
@@ -99,16 +73,7 @@ def lost(r, turns, basket, total):
     return "The tool does not know these items, so I cannot say."
 
 
-HABITS = {
-    careful: (8, 3),
-    careless: (1, 3),
-    forgetful: (1, 3),
-    plural: (2, 2),
-    guessing: (1, 3),
-    remembering: (1, 1),
-    busy: (1, 2),
-    lost: (1, 2),
-}
+HABITS = {careful: (8, 3), careless: (1, 3), forgetful: (1, 3), plural: (2, 2), guessing: (1, 3), remembering: (1, 1), busy: (1, 2), lost: (1, 2)}
 
 
 def rows():
@@ -120,18 +85,10 @@ def rows():
         total = sum(PRICES[item] * n for item, n in basket.items())
         weights = [weight[number % 2] for weight in HABITS.values()]
         for generation in range(SIBLINGS):
-            turns = [
-                {"role": "user", "content": f"{TASK}What do {asked} cost together?"}
-            ]
+            turns = [{"role": "user", "content": f"{TASK}What do {asked} cost together?"}]
             (habit,) = r.choices([*HABITS], weights)
-            turns.append(
-                {"role": "assistant", "content": habit(r, turns, basket, total)}
-            )
-            about = {
-                "prompt_id": f"shop-{number:02}",
-                "generation": generation,
-                "items": len(basket),
-            }
+            turns.append({"role": "assistant", "content": habit(r, turns, basket, total)})
+            about = {"prompt_id": f"shop-{number:02}", "generation": generation, "items": len(basket)}
             yield {**about, "messages": turns, "ground_truth": str(total)}
 
 

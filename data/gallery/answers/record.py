@@ -22,24 +22,14 @@ HERE = Path(__file__).parent
 def recorded(name: str) -> str:
     """The lines of NAME.jsonl."""
     said = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
-    cases = {
-        case.name: case
-        for case in rk.load_cases(f"gallery:{name}")
-        if case.name in said
-    }
+    cases = {case.name: case for case in rk.load_cases(f"gallery:{name}") if case.name in said}
     lines = {}
     for item in rk.load_reward(f"gallery:{name}").components:
-        for columns, told in (
-            calls(item, cases, said)
-            if getattr(item.function, "asks_model", False)
-            else ()
-        ):
+        for columns, told in calls(item, cases, said) if getattr(item.function, "asks_model", False) else ():
 
             async def ask(session, request, sample, read, told=told):
                 key = answer_key({"model": session.server.model, **request}, sample)
-                text = json.dumps(
-                    answer(request["messages"][-1]["content"], told), ensure_ascii=False
-                )
+                text = json.dumps(answer(request["messages"][-1]["content"], told), ensure_ascii=False)
                 lines[key] = json.dumps({"key": key, "text": text}, ensure_ascii=False)
                 return ModelAnswer(text, read(text), cached=True)
 
@@ -53,23 +43,13 @@ def calls(item, cases, said) -> Iterator[tuple[dict, list]]:
     told = {name: told[item.name] for name, told in said.items() if item.name in told}
     groups = {}
     for name in told:
-        groups.setdefault(
-            cases[name].columns["prompt"] if item.group else name, []
-        ).append(name)
+        groups.setdefault(cases[name].columns["prompt"] if item.group else name, []).append(name)
     for names in groups.values():
         rows = [cases[name].columns for name in names]
-        columns = {
-            column: [row[column] for row in rows] for column in item.function.columns
-        }
+        columns = {column: [row[column] for row in rows] for column in item.function.columns}
         if not item.group:
             columns = {column: value for column, (value,) in columns.items()}
-        yield (
-            columns,
-            [
-                (row["completion"], *told[name])
-                for row, name in zip(rows, names, strict=True)
-            ],
-        )
+        yield columns, [(row["completion"], *told[name]) for row, name in zip(rows, names, strict=True)]
 
 
 def answer(content: str, told: list) -> dict[str, str]:
@@ -77,16 +57,8 @@ def answer(content: str, told: list) -> dict[str, str]:
     if len(told) == 1:
         ((_, level, reason),) = told
         return {"reason": reason, "level": level}
-    first, second = sorted(
-        (one for one in told if one[0] in content), key=lambda one: content.find(one[0])
-    )
-    better = (
-        "tie"
-        if first[1] == second[1]
-        else "first"
-        if first[1] < second[1]
-        else "second"
-    )
+    first, second = sorted((one for one in told if one[0] in content), key=lambda one: content.find(one[0]))
+    better = "tie" if first[1] == second[1] else "first" if first[1] < second[1] else "second"
     return {"reason": (second if better == "second" else first)[2], "better": better}
 
 
