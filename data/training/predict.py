@@ -1,20 +1,22 @@
 """Predict every run of data/training from its first rollouts, before it is made.
 
-    python data/training/predict.py
+    python data/training/predict.py OUTPUT
 
-Writes `predictions.csv`, a row a task, difficulty, reward and pace: what becomes of the
+Writes a row a task, difficulty, reward and pace: what becomes of the
 task, where the median learner ends, the share of learners that fail, and what takes
 over. Needs the package alone.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from make import ON_MIXED
 from rewards import REWARDS, SETTINGS
 
 import rewardkit as rk
@@ -22,8 +24,6 @@ from rewardkit.analysis.rehearsal.outlook import outlook_of
 from rewardkit.analysis.rehearsal.reach import HALF
 
 HERE = Path(__file__).parent
-ON_MIXED = ("exact", "short", "short_gated", "long")
-"""Rewards that are trained at the second difficulty too."""
 
 
 def scored(task: str, difficulty: str, reward: str) -> rk.Scores:
@@ -66,6 +66,9 @@ def all_settings() -> Iterator[tuple[str, str, str]]:
 
 def main() -> None:
     """Write the predictions of all runs, and print them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", help="a new CSV file; what is committed stays")
+    output = parser.parse_args().output
     rows = []
     for task, difficulty, reward in all_settings():
         setting = {"task": task, "difficulty": difficulty, "reward": reward}
@@ -75,7 +78,7 @@ def main() -> None:
             rows.append(setting | row)
             print(*rows[-1].values(), sep=" | ", flush=True)
     table = pd.DataFrame(rows)
-    table.to_csv(HERE / "predictions.csv", index=False, float_format="%.4g")
+    table.to_csv(output, index=False, float_format="%.4g", mode="x")
 
 
 if __name__ == "__main__":
