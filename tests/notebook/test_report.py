@@ -165,6 +165,7 @@ def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_i
 ):
     page, trouble = opened(browser, made.index)
     page.get_by_role("link", name="Analyze").first.click()
+    page.wait_for_load_state()  # else pictures are counted while the page is read
     assert "03 Analyze" in page.inner_text("h1")
     answer, signal = (
         page.inner_text(".rk-answer"),
