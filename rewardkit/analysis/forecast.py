@@ -11,7 +11,13 @@ import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import make_views, only_finite
-from rewardkit.analysis.rehearsal.curves import SHARE_OF, Curve, make_curves, tabulate
+from rewardkit.analysis.rehearsal.curves import (
+    SHARE_OF,
+    Curve,
+    Curves,
+    make_curves,
+    tabulate,
+)
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
@@ -110,14 +116,18 @@ class Forecast(HasPage):
         With the median of the learners in "middle", and the band that holds 80 % of
         them from "low" to "high".
         """
-        tables = [tabulate(run, part) for part, run in self.rehearsals.items()]
+        tables = [tabulate(curves, part) for part, curves in self._curves.items()]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
-    @cached_property
-    def curves(self) -> dict[tuple[str, str], Curve]:
+    @property
+    def curves(self) -> Curves:
         """Return the curves of the worst part, by pace and figure."""
         part = self.worst_part
-        return {} if part is None else make_curves(self.rehearsals[part])
+        return {} if part is None else self._curves[part]
+
+    @cached_property
+    def _curves(self) -> dict[str, Curves]:
+        return {part: make_curves(run) for part, run in self.rehearsals.items()}
 
     @cached_property
     def best_of(self) -> dict[str, BestOf]:

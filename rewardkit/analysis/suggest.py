@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.diagnosis import VIEW_RULES, Diagnosis
-from rewardkit.analysis.rehearsal.reach import limit_calls
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
@@ -35,11 +34,7 @@ from rewardkit.analysis.suggestions.rules import (
     soften_length,
 )
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
-from rewardkit.analysis.suggestions.training import (
-    Trained,
-    rehearse_after,
-    rehearse_before,
-)
+from rewardkit.analysis.suggestions.training import Trained, train_on
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, percent, run_rules
@@ -156,7 +151,7 @@ def _measure_proposals(
     notes = []
     tests = len(proposals)
     changed = [view_of(proposal.changed, view) for proposal in proposals]
-    trainings = _train_on(view, changed, seed)
+    trainings = train_on(view, changed, seed)
     for proposal, after, trained in zip(proposals, changed, trainings, strict=True):
         measured = effects(view, after, tests=tests)
         suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)
@@ -175,15 +170,6 @@ def _measure_proposals(
             answers = answered[0].code
             suggestions.append(replace(suggestion, answers=answers, outcome=outcome))
     return suggestions, notes
-
-
-def _train_on(view: View, changed: Sequence[View], seed: int) -> list[Trained | None]:
-    """Rehearse the training on each changed view; None where nothing can be told."""
-    with limit_calls() as limit:
-        before = rehearse_before(view, seed, limit) if changed else None
-        if before is None:
-            return [None] * len(changed)
-        return [rehearse_after(before, after, limit) for after in changed]
 
 
 def _moves_advantages(view: View, proposal: Proposal) -> bool:

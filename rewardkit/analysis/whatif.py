@@ -11,11 +11,7 @@ from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import choose_columns
-from rewardkit.analysis.suggestions.training import (
-    Trained,
-    rehearse_after,
-    rehearse_before,
-)
+from rewardkit.analysis.suggestions.training import Trained, train_on
 from rewardkit.errors import (
     InputError,
     RewardError,
@@ -63,10 +59,12 @@ class WhatIf(HasPage, PlainRecord):
         or where rows must be scored first.
         """
         trained: dict[str, Trained] = {}
+        if self.to_score:
+            return trained
         for before, after in zip(self.before.views, self.diagnosis.views, strict=True):
-            run = None if self.to_score else rehearse_before(before, self.before.seed)
-            if run is not None:
-                trained[after.part] = rehearse_after(run, after)
+            (item,) = train_on(before, [after], self.before.seed)
+            if item is not None:
+                trained[after.part] = item
         return trained
 
     def page(self) -> Page:

@@ -38,6 +38,10 @@ class Curve:
         return float(self.middle[0]), float(self.middle[-1])
 
 
+Curves = dict[tuple[str, str], Curve]
+"""Pace and figure -> its curve."""
+
+
 def smooth(values: Floats, window: int = WINDOW) -> Floats:
     """Return running means over the last steps, as many as there are, (steps, ...).
 
@@ -82,9 +86,9 @@ def read_figures(rehearsal: Rehearsal) -> dict[str, Floats]:
     return figures
 
 
-def make_curves(rehearsal: Rehearsal) -> dict[tuple[str, str], Curve]:
+def make_curves(rehearsal: Rehearsal) -> Curves:
     """Return the curve of each pace and figure."""
-    curves: dict[tuple[str, str], Curve] = {}
+    curves: Curves = {}
     for name, values in read_figures(rehearsal).items():
         means = smooth(values)
         for pace in dict.fromkeys(rehearsal.pace.tolist()):
@@ -94,10 +98,10 @@ def make_curves(rehearsal: Rehearsal) -> dict[tuple[str, str], Curve]:
     return curves
 
 
-def tabulate(rehearsal: Rehearsal, part: str = "") -> pd.DataFrame:
+def tabulate(curves: Curves, part: str = "") -> pd.DataFrame:
     """Return the curves as a table, one row a pace, figure and step."""
     tables: list[pd.DataFrame] = []
-    for (pace, figure), curve in make_curves(rehearsal).items():
+    for (pace, figure), curve in curves.items():
         columns: dict[str, Any] = {
             "part": part,
             "pace": pace,

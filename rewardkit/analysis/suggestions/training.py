@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,11 @@ from rewardkit.analysis.rehearsal.outlook import (
     share_text,
     why_untold,
 )
-from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
+from rewardkit.analysis.rehearsal.reach import limit_calls
+from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.view import View
 from rewardkit.plain import PlainRecord
-from rewardkit.scoring.deadlines import TimeLimit
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,19 @@ class Trained(PlainRecord):
         return f"Trained on it, the task {after}; as it is, it {before}"
 
 
-def rehearse_before(
-    view: View, seed: int, limit: TimeLimit | None = None
-) -> Rehearsal | None:
-    """Rehearse a view before its changes; None where nothing can be told of it."""
-    if why_untold(view, read_task(view)):
-        return None
-    return rehearse_view(view, seed=seed, limit=limit)
+def train_on(view: View, changed: Sequence[View], seed: int) -> list[Trained | None]:
+    """Rehearse the training on a view and on each changed one, by the same learners.
 
-
-def rehearse_after(
-    before: Rehearsal, after: View, limit: TimeLimit | None = None
-) -> Trained:
-    """Rehearse a changed view with the learners, seed and task of the one before."""
-    seed = before.schedule.seed
-    run = rehearse_view(after, seed=seed, before=before, limit=limit)
-    gain = float(np.mean(run.ends - before.ends))
-    return Trained(read_outlook(before), read_outlook(run), gain)
+    They have the seed and the task of the view. None where nothing can be told of it.
+    """
+    if not changed or why_untold(view, read_task(view)):
+        return [None] * len(changed)
+    trained: list[Trained | None] = []
+    with limit_calls() as limit:
+        before = rehearse_view(view, seed=seed, limit=limit)
+        outlook = read_outlook(before)
+        for after in changed:
+            run = rehearse_view(after, seed=seed, before=before, limit=limit)
+            gain = float(np.mean(run.ends - before.ends))
+            trained.append(Trained(outlook, read_outlook(run), gain))
+    return trained
