@@ -83,6 +83,7 @@ def tokens(text: str) -> list[int]:
 MADE_OF_TEXT = {
     "completion_ids": tokens,
     "num_tokens": lambda text: len(tokens(text)),
+    "response_length": lambda text: len(tokens(text)),
 }
 """Columns of a log that the trainer makes from the completion."""
 
