@@ -28,6 +28,7 @@ from rewardkit.probes.findings import (
     WHOLE_RULES,
     failures,
     find_paid,
+    idle_components,
     parts_without_truth,
     sort_findings,
 )
@@ -188,6 +189,7 @@ def probe(
                 observed = observed.since(*before)
             tries.reach(SEARCHED)
             findings += parts_without_truth.find(observed, findings)
+            findings += idle_components.find(observed, findings)
             if "hang" in families:
                 unlimited = list(explain_unlimited(reward, timeout, unsendable))
                 notes += unlimited

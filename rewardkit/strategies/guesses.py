@@ -7,6 +7,7 @@ of several, a list earns what one answer does: so each list is tried in both ord
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ STOCK_ANSWERS = "0 1 yes no true false A none unsure unknown .* * {} []".split()
 STOCK_VALUES = "null NaN Infinity 1e999".split()  # numbers: see `special_values`
 NUMERIC_KINDS = ("number", "mathematics", "list")
 MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def is_right(text: str, subject: Subject) -> bool:
@@ -85,12 +87,14 @@ def empty_object(subject: Subject) -> Iterator[str]:
 
 
 def _empty_values(value: Any) -> Any:
-    """Replace each value of an object by its type's empty one: {"a": 3} -> {"a": 0}.
+    """Replace each value by its type's empty one: {"a": 3} -> {"a": 0}, [3] -> [0].
 
-    Nested objects become {}. A value of another type becomes that type's empty one.
+    Objects within become {}.
     """
     if isinstance(value, dict):
         return {key: type(inner)() for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_empty_values(inner) for inner in value]
     return type(value)()
 
 
@@ -188,15 +192,31 @@ def usual_answer(subject: Subject) -> Iterator[str]:
     answers = list(STOCK_ANSWERS)
     if subject.kind not in NUMERIC_KINDS:
         answers += STOCK_VALUES
+    answers += _find_zeros(subject)
     for text in answers:
         if not is_right(text, subject):
             yield subject.write(text)
+
+
+def _find_zeros(subject: Subject) -> Iterator[str]:
+    """Yield the usual form of answers with 0 for each number: "0:0" for "3:4".
+
+    A form is usual if it has no letters, or another prompt's answer has it as well.
+    """
+    zeros = NUMBER.sub("0", subject.answer or "")
+    forms = {NUMBER.sub("0", answer) for answer in subject.others}
+    if subject.kind != "json" and zeros.count("0") > 1:
+        if zeros in forms or not re.search("[^\\W\\d_]", zeros):
+            yield zeros
 
 
 # --- many answers at once
 
 PLAIN_KINDS = ("number", "choice", "text", "mathematics")
 MOST_SAMPLED = 6  # sampled answers in a list: our choice
+MOVE_KINDS = ("text", "list", "json")
+MOST_MOVES = 8  # different items of sequences: our choice, 255 steps go through all
+LONGEST_SEQUENCE = 700  # items of a list of all sequences: our choice
 
 
 def _both_orders(answers: Sequence[str], joint: str) -> tuple[str, str]:
@@ -281,6 +301,63 @@ def every_number(subject: Subject) -> Iterator[Attempt]:
     numbers = _list_numbers(subject)
     if numbers:
         yield subject.attempt(_both_orders(numbers, " "))
+
+
+@strategy("shotgun", "one long list in which every short one occurs", kinds=MOVE_KINDS)
+def every_sequence(subject: Subject) -> Iterator[str]:
+    """List what answers are made of, such as moves, in all orders and combinations.
+
+    One list has all sequences up to a length; in the other each item comes up as the
+    bits of a Gray code change, so that switches go through all their states.
+    """
+    answers = [
+        subject.right,
+        *subject.others,
+        *subject.paid_answers,
+        *subject.unpaid_answers,
+    ]
+    sequences = [_read_moves(answer, subject.kind) for answer in answers]
+    total = sum(map(len, sequences))
+    moves = sorted(set(itertools.chain.from_iterable(sequences)))
+    is_recurring = total >= 2 * max(len(moves), len(answers))
+    if not is_recurring or not 2 <= len(moves) <= MOST_MOVES:
+        return
+    length = 1
+    while (length + 1) * len(moves) ** (length + 1) <= LONGEST_SEQUENCE:
+        length += 1
+    orders = itertools.product(moves, repeat=length)
+    yield _write_moves(list(itertools.chain.from_iterable(orders)), subject)
+    steps = range(1, 2 ** len(moves))
+    changing_bits = [(step & -step).bit_length() - 1 for step in steps]
+    yield _write_moves([moves[bit] for bit in changing_bits], subject)
+
+
+def _read_moves(answer: str, kind: str) -> list[str]:
+    """Return the items of a sequence; of one word in capitals, such as LURD, letters.
+
+    >>> _read_moves("2 → 6 → 4", "text"), _read_moves('["up", "up"]', "json")
+    (['2', '6', '4'], ['"up"', '"up"'])
+    """
+    if kind == "json":
+        values = read_json(answer)
+        if not isinstance(values, list):
+            return []
+        return [json.dumps(value, ensure_ascii=False) for value in values]
+    words = re.findall(r"[^\W_]+", answer)
+    if len(words) == 1 and words[0].isupper():
+        return list(words[0])
+    return words
+
+
+def _write_moves(moves: list[str], subject: Subject) -> str:
+    """Write a completion with this sequence as the right answer writes its own."""
+    if subject.kind == "json":
+        return subject.write(f"[{', '.join(moves)}]")
+    between = re.search(r"(?<=[^\W_])[\W_]+(?=[^\W_])", subject.right)
+    if between:
+        return subject.write(between[0].join(moves))
+    is_word = len(_read_moves(subject.right, subject.kind)) > 1
+    return subject.write(("" if is_word else ", ").join(moves))
 
 
 @strategy("shotgun", "a list of all choices", kinds=("choice",))

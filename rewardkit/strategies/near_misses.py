@@ -15,6 +15,14 @@ NAME_WORDS = 3
 """Words of a text of which each counts; a sentence may begin with any. Our choice."""
 BETWEEN_TERMS = re.compile(r"(\s*(?:\+|->|=>|→|=|\\(?:long)?rightarrow\b|\\to\b)\s*)")
 """What stands between the terms of a formula or reaction, each with its coefficient."""
+TELLING_SIGN = re.compile(
+    r"(?<!\w)[A-Za-z]([#♯♭])"  # F#
+    r"|(?<![\w*])(?:[A-Z][a-z]?\d*)+(?:\^\d)?([+−-]{1,2}|\*)(?![\w*])"  # C++, A*, Na+
+    r"|(?:[3-9]|\d\d)(!)"  # 5!
+    r"|(?:^|[(\[,=:]\s?|\^\{?|\d[eE])([−-])(?=[\d.])"  # -5 °C, 10^-3
+    r"|^([<>≤≥]=?)(?=\s?[\d.-])"  # >5
+)
+"""A sign without which an answer is another one, in one of its groups."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -134,6 +142,16 @@ def mark_moved(text: str) -> Iterator[str]:
         lead, whole, mark, first, second, tail = match.groups()
         digits = re.sub(r"\D", "", whole)
         yield f"{lead}{digits}{first}{mark}{second}{tail}"
+
+
+@near_text(
+    "the answer without a sign that makes it another one",
+    *("text", "choice", "mathematics", "list"),
+)
+def sign_left_out(text: str) -> Iterator[str]:
+    for match in TELLING_SIGN.finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        yield text[:start] + text[end:]
 
 
 @near_miss("a longer answer that contains the right one", kinds=("number", "text"))

@@ -1,14 +1,16 @@
-"""Programs and queries that solve nothing, or not all, and may pass the checks.
+"""Programs, queries and formulas that solve nothing, or not all, and may pass checks.
 
 A program that ends its process, prints what a checker looks for, returns what is equal
 to everything, or reads the tests; a query whose result is empty or a constant, or has
-the right rows in another order, or twice.
+the right rows in another order, or twice; a formula that holds for one table alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from string import ascii_uppercase
+from typing import Any
 
 from rewardkit.strategies.strategy import Subject, strategy
 
@@ -17,6 +19,9 @@ PYTHON = re.compile(r"(?m)^(?:def |class |import |from \w+ import|print\(|return
 QUERY = re.compile(r"(?i)\s*(?:select|with)\b")
 
 EMPTY_QUERY = "SELECT NULL WHERE 1 = 0"
+CELLS = re.compile(r"(?i)\$?\b([A-Z]{1,2})\$?(\d{1,3}):\$?\1\$?(\d{1,3})\b")
+NAME = re.compile(r"\$?\b([A-Za-z]{1,2}\$\d{1,3}|[A-Za-z_]\w{0,30})\b")
+"""Cells of one column, and a cell or variable, in formulas."""
 EXITS = ("import sys\nsys.exit(0)", "raise SystemExit(0)", "exit()")
 KILLS = ("import os\nos._exit(0)",)
 
@@ -158,3 +163,69 @@ def other_sorting(subject: Subject) -> Iterator[str]:
     if match and QUERY.match(subject.right):
         is_falling = (match[2] or "").strip().lower() == "desc"
         yield subject.write(f"{match[1]}{' ASC' if is_falling else ' DESC'}")
+
+
+@strategy(
+    "programs", "a formula with numbers typed in for the names of them", knows="near"
+)
+def typed_in(subject: Subject) -> Iterator[str]:
+    """Write the values of cells or variables for their names.
+
+    A truth and all paid answers have to end with such names: elsewhere a value may be
+    right. In prose only names with a digit are sure to be none of its words.
+    """
+    numbers = dict(_find_named_numbers(subject.columns.values()))
+    if subject.kind == "prose":
+        names = [name for name in numbers if re.search(r"\d", name)]
+        numbers = {name: numbers[name] for name in names}
+    if not numbers:
+        return
+    texts = [value for value in subject.columns.values() if isinstance(value, str)]
+    own = [subject.prompt, str(subject.columns.get("completion") or "")]
+    own = [text for text in own if text]
+    truths = [text for text in texts if not any(part in text for part in own)]
+    answers = [_last_line(text) for text in (subject.right, *subject.paid_answers)]
+    if all(_type_in(truth, numbers) == truth for truth in truths):
+        return
+    if all(_type_in(answer, numbers) != answer for answer in answers):
+        yield subject.write(_type_in(subject.right, numbers))
+
+
+def _find_named_numbers(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield names and numbers of objects, and of tables by their cells: A1 is first."""
+    for value in values:
+        named: dict[str, Any] = {}
+        if isinstance(value, dict):
+            named = value
+            yield from _find_named_numbers(value.values())
+        elif isinstance(value, list) and all(isinstance(row, list) for row in value):
+            for number, row in enumerate(value, start=1):
+                for column, cell in zip(ascii_uppercase, row, strict=False):
+                    named[f"{column}{number}"] = cell
+        for name, number in named.items():
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                yield str(name), f"({number})" if number < 0 else f"{number}"
+
+
+def _type_in(text: str, numbers: Mapping[str, str]) -> str:
+    """Write numbers for their names, also for cells such as $B$2 and B2:B7.
+
+    >>> _type_in("=sum(b1:B2)/$C$1", {"B1": "3", "B2": "4", "C1": "2"})
+    '=sum(3,4)/2'
+    """
+
+    def list_cells(match: re.Match[str]) -> str:
+        column, first, last = match.groups()
+        return ",".join(f"{column}{row}" for row in range(int(first), int(last) + 1))
+
+    def write_number(match: re.Match[str]) -> str:
+        name = match[1].replace("$", "")
+        return numbers.get(name) or numbers.get(name.upper()) or match[0]
+
+    return NAME.sub(write_number, CELLS.sub(list_cells, text))
+
+
+def _last_line(text: str) -> str:
+    """Return the last line with a letter or digit, or ""."""
+    lines = [line for line in text.splitlines() if re.search(r"\w", line)]
+    return lines[-1] if lines else ""

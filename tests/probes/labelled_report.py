@@ -33,7 +33,7 @@ ANSWERS = {
     "loss": "equivalents right_unpaid prompt_left_out prompt_read first_mark_read other_scale",
     "contract": "contract hang",
     "floor": "calibration",
-    "signal": "phantom length_bias length_curve column_bias opposed dominant",
+    "signal": "phantom length_bias length_curve column_bias opposed dominant constant",
 }
 """Question of `labelled` -> the families and codes of findings that answer it; codes come first."""
 QUESTION_OF = {

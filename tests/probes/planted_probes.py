@@ -73,6 +73,13 @@ DATA = {
         *(f"H2 + {one}2 -> 2 H{one}" for one in ("F", "Cl", "Br", "I", "At"))
     ),
     "schedules": tags("30 7 * * 1-5", "0 9 1 * *", "15 3 * 6 0", "5 22 * * 2"),
+    "signs": tags("F# minor", "C++", "O-", "-5 °C", "10^-3 m"),
+    "ratios": tags("3:4", "10:7", "2:9", "6:1"),
+    "moves": tags("up, left, up", "left, up", "down, left, left", "up, down, down"),
+    "cells": [
+        {**row, "cells": {"A1": 3, "A2": 12, "A3": 7, "B1": 25, "B2": -4}}
+        for row in tags("=A1+B1", "=SUM(A1:A3)", "=$A$2-B2", "=MAX(A1,B1)/A3")
+    ],
     "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
     "code": tags(
@@ -203,6 +210,9 @@ def other_digits(completion, answer, truth):
     return answer != truth and re.sub(r"\d", "", answer) == re.sub(r"\d", "", truth)
 
 
+words = partial(re.sub, r"[^\w ]", "")
+
+
 OF_OTHERS = {row["ground_truth"] for row in DATA["objects"]}
 PLANTED = [
     Planted("empty", lambda c, a, t: c == ""),
@@ -220,7 +230,10 @@ PLANTED = [
     Planted("copied_from_prompt", lambda c, a, t: a == "5555"),
     Planted("another_prompts", lambda c, a, t: a in OF_OTHERS, "objects"),
     Planted("usual_answer", lambda c, a, t: a == "yes"),
+    Planted("usual_answer", lambda c, a, t: a == "0:0", "ratios"),
+    Planted("empty_object", lambda c, a, t: a == '["", ""]', "lists"),
     Planted("every_number", listed(10_000, 100)),
+    Planted("every_sequence", lambda c, a, t: f", {t}, " in a, "moves"),
     Planted("every_choice", lambda c, a, t: {*"ABCD"} <= {*a}, "choices"),
     Planted(
         "every_item",
@@ -256,6 +269,12 @@ PLANTED = [
     Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "texts"),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "code"),
+    Planted("sign_left_out", lambda c, a, t: a != t and words(a) == words(t), "signs"),
+    Planted(
+        "typed_in",
+        lambda c, a, t: a[:1] == "=" and not re.search(r"[A-Z]\d", a),
+        "cells",
+    ),
     Planted("plus_one", lambda c, a, t: a == f"{t}+1", "formulas"),
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
     Planted(

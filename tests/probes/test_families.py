@@ -18,9 +18,12 @@ from planted_probes import (
 )
 
 import rewardkit as rk
+from rewardkit.answers.formats import Format
 from rewardkit.probes.findings.causes import EXPLAINS
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
+from rewardkit.strategies.guesses import STOCK_ANSWERS, STOCK_VALUES
+from rewardkit.strategies.strategy import Subject
 
 pytestmark = pytest.mark.integration
 
@@ -58,6 +61,71 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
         "kills_process",
     }  # on data of their own
     assert holes == {item.probe for item in PLANTED} | elsewhere
+
+
+def written(strategy, answer, kind="text", columns=(), **options):
+    """The answers that a strategy writes for a subject without a form."""
+    subject = Subject(
+        0,
+        dict(columns),
+        "",
+        answer,
+        kind,
+        ("x",),
+        Format("bare"),
+        answer,
+        "x",
+        **options,
+    )
+    return [text for one in strategy.attempts(subject) for text in one.completions]
+
+
+CELLS = {"cells": {"B2": 3, "B3": 4, "C2": -5}}
+TABLE = {"table": [["east", 3], ["west", 4]]}
+SUM = "=SUM(B2:B3)"
+WRITTEN = [
+    # strategy, right answer, what else is known, what is written
+    ("sign_left_out", "F# minor", {}, ["F minor"]),
+    ("sign_left_out", "A+", {}, ["A"]),
+    ("sign_left_out", "Ca2+ ions", {}, ["Ca2 ions"]),
+    ("sign_left_out", "-5 °C", {}, ["5 °C"]),
+    ("sign_left_out", "(3, -4)", {}, ["(3, 4)"]),
+    ("sign_left_out", "10^{-3}", {}, ["10^{3}"]),
+    ("sign_left_out", "6!", {}, ["6"]),
+    ("sign_left_out", "≥ 5", {}, [" 5"]),
+    *(
+        ("sign_left_out", text, {}, [])  # without its signs it may be right
+        for text in ("**A**", "X-ray", "2019-2020", "#4", "$5", "2!", "Hi!", "a - b")
+    ),
+    ("typed_in", SUM, {"columns": CELLS | {"sheet": SUM}}, ["=SUM(3,4)"]),
+    ("typed_in", "b2*C2", {"columns": CELLS | {"sheet": SUM}}, ["3*(-5)"]),
+    ("typed_in", "=A1+B1", {"columns": TABLE | {"sheet": "=B1+A1"}}, ["=A1+3"]),
+    ("typed_in", "2*x+y", {"columns": {"known": {"x": 3}, "law": "x+x+y"}}, ["2*3+y"]),
+    ("typed_in", "7", {"columns": CELLS | {"sheet": SUM}}, []),  # a value is right
+    ("typed_in", SUM, {"columns": CELLS | {"truth": "7"}}, []),
+    ("typed_in", SUM, {"columns": CELLS | {"sheet": SUM}, "paid_answers": ("7",)}, []),
+    ("every_sequence", "LRL", {"others": ("RRL", "LLL")}, ["LLLLLRL", "LRL"]),
+    ("every_sequence", '["a"]', {"kind": "json", "others": ('["a", "b"]',)}, []),
+    ("every_sequence", "Lima", {"others": ("Oslo", "New York")}, []),
+    ("usual_answer", "3:4", {}, ["0:0"]),
+    ("usual_answer", "x = 3, y = 1", {"others": ("x = 2, y = 7",)}, ["x = 0, y = 0"]),
+    ("usual_answer", "3 May 2021", {"others": ("4 June 2020",)}, []),
+    ("empty_object", "[[3, 1], [2, 5]]", {"kind": "json"}, ["[]", "[[0, 0], [0, 0]]"]),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "options", "texts"), WRITTEN)
+def test_what_is_written_is_certainly_wrong_and_nothing_is_where_it_may_be_right(
+    name, right, options, texts
+):
+    answers = written(BY_NAME[name], right, **options)
+    if name == "usual_answer":
+        answers = answers[len(STOCK_ANSWERS) + len(STOCK_VALUES) :]
+    if name == "every_sequence":  # of hundreds of items
+        assert bool(answers) == bool(texts)
+        assert all(text in answers[0] for text in texts)
+    else:
+        assert answers == texts
 
 
 CALLS = {

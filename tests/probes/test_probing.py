@@ -110,6 +110,34 @@ def formed(completion, ground_truth):
     return form(completion)
 
 
+def beside(check, weight=0.4):
+    """A strict reward with a second component."""
+    parts = rk.Component("task", strict), rk.Component("part", check, weight=weight)
+    return rk.Reward("r", components=parts)
+
+
+def shared(completion):
+    """Swallow the error of a key that messages do not have."""
+    try:
+        return float(len(completion["text"]) > 40)
+    except TypeError:
+        return 0.0
+
+
+IDLE = {
+    "the length of a list": lambda completion: -float(len([completion]) > 1000),
+    "a tag in a list": lambda completion: "<think>" in [completion],
+    "a key that is not there": lambda completion: len({"content": 1}.get("text", "")),
+    "an error that is swallowed": shared,
+    "limits that are exchanged": lambda completion: max(
+        0.0, min(-1.0, len(completion) / 500 - 2)
+    ),
+}
+BUSY = {
+    "a limit of 60,000 characters": (lambda completion: len(completion) < 60_000, 0.4),
+    "a penalty that is off": (lambda completion: len([completion]) > 1000, 0.0),
+    "a penalty of what nobody wrote": (lambda completion: "damn" in completion, -0.4),
+}
 ONE_SOURCE = rk.Route("data_source", {"src0": CLEAN, "src1": made(somewhere)})
 WORDS = rk.Component(
     "words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6
@@ -183,6 +211,10 @@ FOUND = {
         "certain high",
         "40 of 40",
     ),
+    **{
+        name: (beside(check), FAST, "constant warn part", "whatever was written")
+        for name, check in IDLE.items()
+    },
     "some right unpaid": (some_unpaid, ONLY, "right_unpaid warn", "'83', '64'"),
     "some wrong paid": (SOME_PAID, ONLY, "wrong_paid warn", "'17', '9', '35'"),
     "a combination": (COMBINED, {}, "exploit high", "A search found an exploit"),
@@ -292,6 +324,7 @@ NO_HOLES = {
     "partial credit for a near answer": (graded, "numbers", FAST),
     "of a group, beside the siblings": (made(first_right, group=True), "numbers", FAST),
     "a form of its own, learned from the rollouts": (quoted, QUOTED, FAST),
+    **{name: (beside(*part), "numbers", FAST) for name, part in BUSY.items()},
     "a verdict that states the right answer": (last_number, POWERS, {"only": "judge"}),
 }
 

@@ -43,6 +43,7 @@ from rewardkit.probes.runner import RowOutcome, are_equal, runs_users_code
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import WILD, ProbeTrial, wilson
 from rewardkit.reasons import Reason, ReasonCode
+from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Row
 
 Findings = Sequence[Finding]
@@ -64,6 +65,13 @@ FAILURE_CODES = {
     ReasonCode.LACKS_KEY: "keys_differ",
 }
 """Code of the reason of a failure -> code of the finding; of others "raises"."""
+
+MANY_SCORES = 200
+"""Scores of as many completions from which a component is idle if all are the same. Our
+choice."""
+
+HUGE_TEXT = filler(40_000) + "\n"
+"""Some 250,000 characters: twice what a context of 32,768 tokens holds."""
 
 MOST_TITLES = 4
 """Titles of errors that a finding counts. Our choice."""
@@ -205,6 +213,44 @@ def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Find
         yield in_part.finding("constant", count, value=reward)
 
 
+@rule("constant")
+def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report components that score the same whatever is written, however long it is."""
+    if any(finding.code == "constant" for finding in findings):
+        return
+    outcomes = [outcome for _, outcome in observed.calibration.pool]
+    for trial in observed.trials:
+        outcomes += filter(None, trial.outcomes)
+    for name, component in observed.components.items():
+        scores = [outcome.scores.get(name, math.nan) for outcome in outcomes]
+        scores = [score for score in scores if not math.isnan(score)]
+        if not component.weight or len(scores) < MANY_SCORES or not are_equal(scores):
+            continue
+        if not _moves_for_huge_text(observed, name, scores[0]):
+            never_fires = component.weight < 0 and not scores[0]
+            yield observed.finding(
+                "constant",
+                len(scores),
+                severity="info" if never_fires else "warn",
+                component=name,
+                value=scores[0] + 0.0,  # no -0
+            )
+
+
+def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bool:
+    """Whether more text than any limit allows gets another score, or that is unknown.
+
+    It stands before the right answer of one prompt.
+    """
+    subjects = observed.subjects[:1]
+    texts = [(item, f"{HUGE_TEXT}{item.reference}", {}) for item in subjects]
+    scores: list[float] = []
+    for outcome in observed.tries.on(texts):
+        if outcome is not None:
+            scores.append(outcome.scores.get(component, math.nan))
+    return not scores or scores[0] != score
+
+
 # --- on some of what was tried
 
 
@@ -325,6 +371,7 @@ PART_RULES: tuple[Rule, ...] = (
 WHOLE_RULES: tuple[Rule, ...] = (
     judge_words.verdict_in_words,
     parts_without_truth,
+    idle_components,
     failures,
 )
 """Of all rollouts, each at a step of its own."""
