@@ -70,8 +70,8 @@ MANY_SCORES = 200
 """Scores of as many completions from which a component is idle if all are the same. Our
 choice."""
 
-HUGE_TEXT = filler(40_000) + "\n"
-"""Some 250,000 characters: twice what a context of 32,768 tokens holds."""
+HUGE_WORDS = 40_000
+"""Words of some 200,000 characters: more than 32,768 tokens. Our choice."""
 
 MOST_TITLES = 4
 """Titles of errors that a finding counts. Our choice."""
@@ -242,12 +242,12 @@ def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bo
 
     It stands before the right answer of one prompt.
     """
-    subjects = observed.subjects[:1]
-    texts = [(item, f"{HUGE_TEXT}{item.reference}", {}) for item in subjects]
     scores: list[float] = []
-    for outcome in observed.tries.on(texts):
-        if outcome is not None:
-            scores.append(outcome.scores.get(component, math.nan))
+    for subject in observed.subjects[:1]:
+        text = f"{filler(HUGE_WORDS)}\n{subject.reference}"
+        for outcome in observed.tries.on([(subject, text, {})]):
+            if outcome is not None:
+                scores.append(outcome.scores.get(component, math.nan))
     return not scores or scores[0] != score
 
 
