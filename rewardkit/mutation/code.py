@@ -17,10 +17,10 @@ from typing import Any
 from rewardkit.mutation.options import option_changes, scaled
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Primitive
-from rewardkit.probes.code.constants import codes_in, helpers, names_in
 from rewardkit.rewards.component import is_async
-from rewardkit.rewards.fingerprint import describe, user_code
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.users_code import codes_in, helpers, names_in, user_code
 
 OPPOSITES = (
     (ast.Eq, ast.NotEq),

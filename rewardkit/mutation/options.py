@@ -12,8 +12,9 @@ from typing import Any
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.primitive import Primitive
-from rewardkit.rewards.fingerprint import describe, of_rewardkit
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.source import expression
+from rewardkit.rewards.users_code import of_rewardkit
 
 LIMIT_FACTORS = (0.7, 1.3)
 """Factors of a changed limit. Our choice: less is taste, any case notices more."""

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
-from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen, user_code
+from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
+from rewardkit.rewards.users_code import user_code
 
 
 def parameters(function: Any) -> Mapping[str, inspect.Parameter]:

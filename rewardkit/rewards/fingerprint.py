@@ -10,27 +10,18 @@ import functools
 import hashlib
 import inspect
 import json
-import operator
-import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from types import CellType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.users_code import cell_content, of_rewardkit, user_code
 
 SOURCE_HASH = "__rewardkit_source_hash__"
 """The name under which a module that `load_reward` ran holds the hash of its text."""
-
-HOLDERS = (
-    "rewardkit.primitives.",
-    "rewardkit.judges.",
-    "rewardkit.targets.",
-)
-"""Where rewardkit's callables that may hold a user's function are defined."""
 
 _SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
 """Function or class -> name and hash of its source file when it was first asked for."""
@@ -167,52 +158,3 @@ def _state_hash(part: Any) -> str:
     if " at 0x" in text:
         return "/unknown"
     return f"/{source_hash(text.encode())}"
-
-
-def cell_content(cell: CellType) -> Any:
-    """Return what a closure holds; None where it is not filled yet."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
-
-
-def held_values(holder: Any) -> list[Any]:
-    """Return what a partial, or an object with declared fields, holds; else nothing."""
-    if isinstance(holder, functools.partial):
-        return [holder.func, *holder.args, *holder.keywords.values()]
-    options = fields(holder) if is_dataclass(holder) else ()
-    return [getattr(holder, option.name) for option in options]
-
-
-def of_rewardkit(code: Any) -> bool:
-    """Return whether code is rewardkit's own, and no wrapper with the same name."""
-    module = getattr(code, "__module__", None) or ""
-    if not module.startswith("rewardkit."):
-        return False
-    try:
-        return operator.attrgetter(code.__qualname__)(sys.modules[module]) is code
-    except (AttributeError, KeyError):
-        return False
-
-
-def user_code(function: Any) -> list[Any]:
-    """Return the functions and classes behind a callable that are not rewardkit's own.
-
-    Tokenizers among what it holds count, and objects of which an adapter calls a
-    method: neither need be callable.
-    """
-    code = function if hasattr(function, "__qualname__") else type(function)
-    is_ours = of_rewardkit(code) and code.__module__.startswith(HOLDERS)
-    if not (is_ours or isinstance(function, functools.partial)):
-        return [function]
-    inner: list[Any] = []
-    for value in held_values(function):
-        inner += value if type(value) is tuple else [value]
-    parts = []
-    for value in inner:
-        is_tokenizer = hasattr(value, "encode") and not isinstance(value, str)
-        is_called = value is getattr(function, "function", None)
-        if callable(value) or is_tokenizer or (is_called and value is not None):
-            parts += user_code(value)
-    return parts

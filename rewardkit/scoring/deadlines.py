@@ -12,7 +12,8 @@ from typing import Any
 from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
-from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
+from rewardkit.rewards.fingerprint import describe
+from rewardkit.rewards.users_code import of_rewardkit, user_code
 from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
 from rewardkit.scoring.calls import Calls, concurrency, in_turn
 from rewardkit.scoring.prints import Printed, caught_prints, print_here

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rewardkit as rk
-from rewardkit.mutation.code import Changed, code_changes, helpers
+from rewardkit.mutation.code import Changed, code_changes
 from rewardkit.mutation.mutations import mutants_of
 from rewardkit.mutation.options import option_changes
 from rewardkit.workers.pool import pickled
@@ -170,7 +170,6 @@ def test_a_change_holds_while_the_function_runs_here_and_in_another_process(modu
     with pytest.raises(TypeError):
         changed(5, "2")
     assert module.answer(text) == "1"
-    assert [item.__name__ for item in helpers(module.score)] == ["score", "answer"]
 
 
 def test_code_that_has_changed_since_or_is_not_there_is_not_changed_and_two_lambdas_are_told_apart(

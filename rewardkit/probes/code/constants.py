@@ -20,10 +20,13 @@ from typing import Any, NamedTuple
 import regex
 
 from rewardkit.primitives.primitive import Made
-from rewardkit.rewards.fingerprint import (
+from rewardkit.rewards.users_code import (
     HOLDERS,
     cell_content,
+    codes_in,
     held_values,
+    named_values,
+    names_in,
     user_code,
 )
 from rewardkit.targets.adapter import Adapter
@@ -117,36 +120,6 @@ def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:
             if pattern is not None:
                 patterns[value] = pattern
     return tuple(patterns.values())
-
-
-def codes_in(code: types.CodeType) -> list[types.CodeType]:
-    """List a code object and those nested in it."""
-    codes = [code]
-    for outer in codes:  # which grows as nested ones are met
-        codes += [
-            inner for inner in outer.co_consts if isinstance(inner, types.CodeType)
-        ]
-    return codes
-
-
-def names_in(function: types.FunctionType) -> list[str]:
-    """List the names that a function, and those nested in it, take from around it."""
-    names: list[str] = []
-    for code in codes_in(function.__code__):
-        names += code.co_names
-    return names
-
-
-def helpers(function: types.FunctionType) -> list[types.FunctionType]:
-    """List a function and the functions of its file that it calls, directly or not."""
-    functions = [function]
-    scope = function.__globals__
-    for caller in functions:  # which grows as callees are met
-        for callee in map(scope.get, names_in(caller)):
-            if isinstance(callee, types.FunctionType) and callee.__globals__ is scope:
-                if callee not in functions:
-                    functions.append(callee)
-    return functions
 
 
 def _may_be_pattern(value: Any, flags: int | None) -> bool:
@@ -246,8 +219,7 @@ class _Search:
 
     def _visit_function(self, function: types.FunctionType, home: _Home) -> None:
         names = dict.fromkeys(names_in(function))
-        scope = function.__globals__
-        values = [scope[name] for name in names if name in scope]
+        values = list(named_values(function).values())
         for module in [item for item in values if isinstance(item, types.ModuleType)]:
             file = getattr(module, "__file__", None) or ""
             if _Home(module.__name__, str(Path(file).parent)).is_near(home):

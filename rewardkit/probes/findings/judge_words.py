@@ -17,13 +17,18 @@ from typing import Any
 
 from rewardkit.findings import SEVERITIES, Example, Finding, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
-from rewardkit.probes.code.constants import codes_in, helpers, names_in
 from rewardkit.probes.code.verdicts import OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed, alarms_among, row_example
 from rewardkit.probes.runner import score_rows
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import is_async
-from rewardkit.rewards.fingerprint import user_code
+from rewardkit.rewards.users_code import (
+    codes_in,
+    helpers,
+    named_values,
+    names_in,
+    user_code,
+)
 from rewardkit.strategies.strategy import Row
 
 CODE = "verdict_in_words"
@@ -110,7 +115,7 @@ def _is_harmless(function: FunctionType) -> bool:
             for step in dis.get_instructions(code):
                 if step.opname == "IMPORT_NAME" and step.argval not in HARMLESS_MODULES:
                     return False
-        for value in map(part.__globals__.get, names_in(part)):
+        for value in named_values(part).values():
             if isinstance(value, ModuleType) and value.__name__ not in HARMLESS_MODULES:
                 return False
             if callable(value) and value not in helpers(function):

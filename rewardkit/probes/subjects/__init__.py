@@ -36,8 +36,8 @@ from rewardkit.probes.subjects.scales import (
     read_answers,
 )
 from rewardkit.probes.text_columns import learn_text_columns
-from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.users_code import user_code
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.strategies.strategy import Row, Subject

@@ -1,0 +1,115 @@
+"""Users' code: what callables hold, and what their functions name and call.
+
+Found without a call. Fingerprints hash it, probes and mutants read it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+HOLDERS = (
+    "rewardkit.primitives.",
+    "rewardkit.judges.",
+    "rewardkit.targets.",
+)
+"""Where rewardkit's callables that may hold a user's function are defined."""
+
+
+def cell_content(cell: types.CellType) -> Any:
+    """Return what a closure holds; None where it is not filled yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def held_values(holder: Any) -> list[Any]:
+    """Return what a partial, or an object with declared fields, holds; else nothing."""
+    if isinstance(holder, functools.partial):
+        return [holder.func, *holder.args, *holder.keywords.values()]
+    options = fields(holder) if is_dataclass(holder) else ()
+    return [getattr(holder, option.name) for option in options]
+
+
+def of_rewardkit(code: Any) -> bool:
+    """Return whether code is rewardkit's own, and no wrapper with the same name."""
+    module = getattr(code, "__module__", None) or ""
+    if not module.startswith("rewardkit."):
+        return False
+    try:
+        return operator.attrgetter(code.__qualname__)(sys.modules[module]) is code
+    except (AttributeError, KeyError):
+        return False
+
+
+def user_code(function: Any) -> list[Any]:
+    """Return the functions and classes behind a callable that are not rewardkit's own.
+
+    Tokenizers among what it holds count, and objects of which an adapter calls a
+    method: neither need be callable.
+    """
+    code = function if hasattr(function, "__qualname__") else type(function)
+    is_ours = of_rewardkit(code) and code.__module__.startswith(HOLDERS)
+    if not (is_ours or isinstance(function, functools.partial)):
+        return [function]
+    inner: list[Any] = []
+    for value in held_values(function):
+        inner += value if type(value) is tuple else [value]
+    parts = []
+    for value in inner:
+        is_tokenizer = hasattr(value, "encode") and not isinstance(value, str)
+        is_called = value is getattr(function, "function", None)
+        if callable(value) or is_tokenizer or (is_called and value is not None):
+            parts += user_code(value)
+    return parts
+
+
+# --- what functions name and call
+
+
+def codes_in(code: types.CodeType) -> list[types.CodeType]:
+    """List a code object and those nested in it."""
+    codes = [code]
+    for outer in codes:  # which grows as nested ones are met
+        codes += [
+            inner for inner in outer.co_consts if isinstance(inner, types.CodeType)
+        ]
+    return codes
+
+
+def names_in(function: types.FunctionType) -> list[str]:
+    """List the names that a function, and those nested in it, take from around it."""
+    names: list[str] = []
+    for code in codes_in(function.__code__):
+        names += code.co_names
+    return names
+
+
+def named_values(function: types.FunctionType) -> dict[str, Any]:
+    """Return the globals of a function that it names, by their names.
+
+    >>> limit = 3
+    >>> def is_long(text): return len(text) > limit
+    >>> is_long.__globals__.update(limit=limit)
+    >>> named_values(is_long)
+    {'limit': 3}
+    """
+    scope = function.__globals__
+    return {name: scope[name] for name in names_in(function) if name in scope}
+
+
+def helpers(function: types.FunctionType) -> list[types.FunctionType]:
+    """List a function and the functions of its file that it calls, directly or not."""
+    functions = [function]
+    scope = function.__globals__
+    for caller in functions:  # which grows as callees are met
+        for callee in named_values(caller).values():
+            if isinstance(callee, types.FunctionType) and callee.__globals__ is scope:
+                if callee not in functions:
+                    functions.append(callee)
+    return functions
