@@ -128,6 +128,16 @@ def test_what_is_written_is_certainly_wrong_and_nothing_is_where_it_may_be_right
         assert answers == texts
 
 
+def holds_all(completion, ground_truth):
+    said = (inside(completion) or "").split(", ")
+    return {*ground_truth.split(", ")} <= {*said}
+
+
+def test_a_long_list_is_no_second_finding_where_shorter_ones_are_paid_too():
+    (alarm,) = probed(holds_all, "moves", only=["shotgun", "near_misses"]).alarms
+    assert "every_sequence" in alarm.evidence["also"]
+
+
 CALLS = {
     "every call": ("busy", False, ["repeated_turns"]),
     "every call, where the answer is right": ("busy", True, ["ever_more_turns"]),
