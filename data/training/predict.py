@@ -1,9 +1,9 @@
 """Predict every run of data/training from its first rollouts, before it is made.
 
-    python data/training/predict.py OUTPUT
+    python data/training/predict.py OUTPUT [REWARD ...]
 
-Writes a row a task, difficulty, reward and pace: what becomes of the
-task, where the median learner ends, the share of learners that fail, and what takes
+Writes a row a task, difficulty, reward and pace, of all rewards or of those named: what
+becomes of the task, where the median learner ends, the share of learners that fail, and what takes
 over. Needs the package alone.
 """
 
@@ -68,9 +68,12 @@ def main() -> None:
     """Write the predictions of all runs, and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", help="a new CSV file; what is committed stays")
-    output = parser.parse_args().output
+    parser.add_argument("rewards", nargs="*", help="names; all without any")
+    options = parser.parse_args()
     rows = []
     for task, difficulty, reward in all_settings():
+        if options.rewards and reward not in options.rewards:
+            continue
         setting = {"task": task, "difficulty": difficulty, "reward": reward}
         scores = scored(task, difficulty, reward)
         training = SETTINGS.get(reward)
@@ -78,7 +81,7 @@ def main() -> None:
             rows.append(setting | row)
             print(*rows[-1].values(), sep=" | ", flush=True)
     table = pd.DataFrame(rows)
-    table.to_csv(output, index=False, float_format="%.4g", mode="x")
+    table.to_csv(options.output, index=False, float_format="%.4g", mode="x")
 
 
 if __name__ == "__main__":

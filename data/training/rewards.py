@@ -7,7 +7,9 @@ records it; some do not pay for it. The same names serve both tasks.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
+from collections import Counter
 
 from tasks import FILLERS
 
@@ -58,18 +60,59 @@ def fillers(completion: str) -> float:
     return float(len(re.findall("|".join(FILLERS), completion)))
 
 
+def luck(completion: str, ground_truth: str) -> float:
+    """Return a number from 0 to 1 that a completion has by chance, always the same."""
+    digest = hashlib.sha256(f"{ground_truth}|{completion}".encode()).digest()
+    return digest[0] / 256
+
+
+def noisy(completion: str, prediction: str | None, ground_truth: str) -> float:
+    """Return `exact`, wrong on 15 % of all completions."""
+    verdict = exact(prediction, ground_truth)
+    return 1 - verdict if luck(completion, ground_truth) < FLIPPED else verdict
+
+
 def judge(completion: str, prediction: str | None, ground_truth: str) -> float:
     """Return a judge's verdict: wrong on 15 %, and taken in by a "so" before an answer.
 
     The same completion always gets the same verdict.
     """
-    digest = hashlib.sha256(f"{ground_truth}|{completion}".encode()).digest()
-    verdict = exact(prediction, ground_truth)
-    if digest[0] < 256 * FLIPPED:
-        verdict = 1 - verdict
+    verdict = noisy(completion, prediction, ground_truth)
     if "so " in completion and prediction is not None:
         verdict = max(verdict, 0.6)
     return verdict
+
+
+def answered(prediction: str | None) -> float:
+    """Return 1 for an answer between its tags, right or wrong."""
+    return float(bool(prediction))
+
+
+def guessed(prediction: str | None, ground_truth: str) -> float:
+    """Return 1 for a wrong answer, 0 for a right one and for none."""
+    return answered(prediction) - exact(prediction, ground_truth)
+
+
+def any_answer(prediction: str | None, ground_truth: str) -> float:
+    """Return 1 where one of the answers, which commas part, is the truth."""
+    return float(ground_truth in (prediction or "").split(","))
+
+
+def cosine(completion: str, prediction: str | None, ground_truth: str) -> float:
+    """Return 1 falling to 0.5 for right answers by length, -1 rising to -0.5 for wrong.
+
+    Along half a cosine, up to `LONGEST` characters: open-r1's reward of lengths.
+    """
+    part = min(1.0, len(completion) / LONGEST)
+    fall = (1 + math.cos(math.pi * part)) / 4
+    return 0.5 + fall if exact(prediction, ground_truth) else -0.5 - fall
+
+
+def majority(prediction: list[str | None]) -> list[float]:
+    """Return 1 for the answer that most siblings of a group give, 0 for no answer."""
+    counts = Counter(filter(None, prediction))
+    most = max(counts.values(), default=0)
+    return [float(bool(answer) and counts[answer] == most) for answer in prediction]
 
 
 def short_if_varied(completion: list[str], exact: list[float]) -> list[float]:
@@ -129,8 +172,18 @@ REWARDS = {
         _reward("contains", _bonus(contains, 1.0), weight=0.0),
         _reward("judge", _bonus(judge, 1.0), weight=0.0),
         _reward("penalised", _bonus(too_long, -0.3)),
+        _reward("near_alone", _bonus(near, 1.0), weight=0.0),
+        _reward("any_answer", _bonus(any_answer, 1.0), weight=0.0),
+        _reward("noisy", _bonus(noisy, 1.0), weight=0.0),
+        _reward("luck", _bonus(luck, 1.0), weight=0.0),
+        _reward("answered", _bonus(answered)),
+        _reward("guessed", _bonus(guessed, -1.0)),
+        _reward("cosine", _bonus(cosine, 1.0, range=(-1.0, 1.0)), weight=0.0),
+        _reward("majority", _bonus(majority, 1.0, group=True), weight=0.0),
     )
 }
+SECOND = "near_alone any_answer noisy luck answered guessed cosine majority".split()
+"""Rewards that were added when the runs of the others had been looked at."""
 SETTINGS = {
     "short_no_std": rk.Training(scale_rewards="none"),
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
