@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed forecast-proof codes clean
+.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed forecast-proof forecast-live codes clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -60,11 +60,20 @@ planted: $(VENV)/.test
 forecast-proof: $(VENV)/.test
 	PYTHONPATH=data/training $(BIN)/python data/training/proof.py $(PROOF)
 
+# Two forecasts, and then 40 steps of training on each reward; .venv-training takes some minutes once.
+forecast-live: .venv-training/.made
+	.venv-training/bin/python data/training/live.py
+
+.venv-training/.made: pyproject.toml
+	$(PYTHON) -m venv .venv-training
+	.venv-training/bin/python -m pip install --quiet --disable-pip-version-check -e ".[trainers]" torch==2.13.0 trl==1.16.0
+	touch $@
+
 probed: $(VENV)/.test
 	$(BIN)/python tests/probes/labelled_report.py $(PROBED)
 
 clean:
-	rm -rf $(VENV) .venv-trainers .venv-live reports build dist
+	rm -rf $(VENV) .venv-trainers .venv-live .venv-training reports build dist
 
 # One stamp for each set of extras: made again only when pyproject.toml or the pinned versions change.
 $(VENV)/.notebook: pyproject.toml constraints.txt | $(BIN)/python

@@ -62,7 +62,7 @@ def test_no_file_names_an_index_address_or_a_path_of_a_machine():
     for path in (ROOT / name for name in listed.stdout.split("\0")):
         if (
             path.is_file()
-            and path.suffix not in (".png", ".jsonl", ".gz", ".parquet")
+            and path.suffix not in (".png", ".jsonl", ".gz", ".parquet", ".safetensors")
             and path != Path(__file__)
         ):
             text = path.read_text(encoding="utf-8")

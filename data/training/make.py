@@ -2,9 +2,8 @@
 
     python data/training/make.py [--only PATTERN] [--processes 2]
 
-Needs the extra `trainers`. A run takes about a minute and a half on one core; what is
-there already is not made again. Base models are kept in `data/training/bases/`, which
-is not shipped.
+Needs the extra `trainers`. A run takes about two minutes on one core; what is there
+already is not made again.
 """
 
 from __future__ import annotations
@@ -34,10 +33,11 @@ def make_base(task: str) -> None:
     """Train the base of a task, and sample its first rollouts at each difficulty."""
     import torch
     from policy import base, sample
+    from safetensors.torch import save_model
     from tasks import TASKS
 
     torch.set_num_threads(1)
-    path = BASES / f"{task}.pt"
+    path = BASES / f"{task}.safetensors"
     if path.is_file():
         return
     learner = base(TASKS[task], steps=PRETRAINING[task])
@@ -58,19 +58,27 @@ def make_base(task: str) -> None:
         table = pd.DataFrame(rows).assign(completion=completions)
         ROLLOUTS.mkdir(exist_ok=True)
         table.to_parquet(ROLLOUTS / f"{task}-{difficulty}.parquet", compression="zstd")
-    torch.save(learner.state_dict(), path)
+    save_model(learner, str(path))
+
+
+def load_base(task: str):
+    """Return the base of a task, as it is before any training."""
+    from policy import model
+    from safetensors.torch import load_model
+
+    learner = model()
+    load_model(learner, BASES / f"{task}.safetensors")
+    return learner
 
 
 def make_run(run) -> str:
     """Train one run and keep its tables; its name."""
     import torch
-    from policy import model
+    from rewards import REWARDS
     from run import train
 
     torch.set_num_threads(1)
-    learner = model()
-    learner.load_state_dict(torch.load(BASES / f"{run.task}.pt"))
-    steps, completions = train(run, learner)
+    steps, completions = train(run, load_base(run.task), REWARDS[run.reward])
     RUNS.mkdir(exist_ok=True)
     completions.to_parquet(RUNS / f"{run.name}.completions.parquet", compression="zstd")
     steps.to_csv(RUNS / f"{run.name}.csv", index=False, float_format="%.4g")

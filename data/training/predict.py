@@ -3,8 +3,8 @@
     python data/training/predict.py OUTPUT [REWARD ...]
 
 Writes a row a task, difficulty, reward and pace, of all rewards or of those named: what
-becomes of the task, where the median learner ends, the share of learners that fail, and what takes
-over. Needs the package alone.
+becomes of the task, where the median learner ends, the share of learners that fail, and
+what takes over. Needs the package alone.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ from rewardkit.analysis.rehearsal.reach import HALF
 HERE = Path(__file__).parent
 
 
-def scored(task: str, difficulty: str, reward: str) -> rk.Scores:
-    """Return the scores of the first rollouts, with a label "right" by `exact`."""
+def label_rollouts(task: str, difficulty: str) -> rk.Rollouts:
+    """Return the first rollouts, with a label "right" by `exact`."""
     table = pd.read_parquet(HERE / "rollouts" / f"{task}-{difficulty}.parquet")
     labels = rk.score(REWARDS["exact"], rk.load_rollouts(table)).score("exact")
-    rollouts = rk.load_rollouts(table.assign(right=labels == 1))
-    return rk.score(REWARDS[reward], rollouts)
+    return rk.load_rollouts(table.assign(right=labels == 1))
+
+
+def scored(task: str, difficulty: str, reward: str) -> rk.Scores:
+    """Return the scores of the labelled first rollouts."""
+    return rk.score(REWARDS[reward], label_rollouts(task, difficulty))
 
 
 def predict(forecast: rk.Forecast) -> Iterator[dict[str, Any]]:

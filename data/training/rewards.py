@@ -137,14 +137,16 @@ RIGHT = rk.gate("exact", at_least=1.0)
 WORDS = rk.Component("fillers", fillers, weight=0.1, range=(0.0, 100.0))
 
 
-def _reward(name: str, *components: rk.Component, weight: float = 1.0) -> rk.Reward:
+def make_reward(name: str, *components: rk.Component, weight: float = 1.0) -> rk.Reward:
+    """Return a reward of the task at this weight, and of what is paid beside it."""
     task = rk.Component("exact", exact, weight=weight)
     return rk.Reward(
         name, fields={"prediction": ANSWER}, components=[task, *components]
     )
 
 
-def _bonus(function: object, weight: float = 0.3, **options: object) -> rk.Component:
+def bonus(function: object, weight: float = 0.3, **options: object) -> rk.Component:
+    """Return a component that is called as its function is."""
     return rk.Component(function.__name__, function, weight=weight, **options)
 
 
@@ -152,34 +154,34 @@ FORM = rk.Component("form", rk.measure.tags("think", "answer"), weight=0.3)
 REWARDS = {
     reward.name: reward
     for reward in (
-        _reward("exact"),
-        _reward("partial", _bonus(near)),
-        _reward("short", _bonus(short)),
-        _reward("short_slightly", _bonus(short, 0.1)),
-        _reward("short_gated", _bonus(short, gate=RIGHT)),
-        _reward("short_outcome", _bonus(short_if_varied, group=True)),
-        _reward(
+        make_reward("exact"),
+        make_reward("partial", bonus(near)),
+        make_reward("short", bonus(short)),
+        make_reward("short_slightly", bonus(short, 0.1)),
+        make_reward("short_gated", bonus(short, gate=RIGHT)),
+        make_reward("short_outcome", bonus(short_if_varied, group=True)),
+        make_reward(
             "short_filtered",
-            _bonus(exact_and_short_if_varied, 1.0, group=True, range=(0.0, 1.3)),
+            bonus(exact_and_short_if_varied, 1.0, group=True, range=(0.0, 1.3)),
             weight=0.0,
         ),
-        _reward("short_no_std", _bonus(short)),
-        _reward("short_gdpo", _bonus(short)),
-        _reward("long", _bonus(long)),
-        _reward("fillers", WORDS),
-        _reward("form_alone", FORM, weight=0.0),
-        _reward("form", FORM),
-        _reward("contains", _bonus(contains, 1.0), weight=0.0),
-        _reward("judge", _bonus(judge, 1.0), weight=0.0),
-        _reward("penalised", _bonus(too_long, -0.3)),
-        _reward("near_alone", _bonus(near, 1.0), weight=0.0),
-        _reward("any_answer", _bonus(any_answer, 1.0), weight=0.0),
-        _reward("noisy", _bonus(noisy, 1.0), weight=0.0),
-        _reward("luck", _bonus(luck, 1.0), weight=0.0),
-        _reward("answered", _bonus(answered)),
-        _reward("guessed", _bonus(guessed, -1.0)),
-        _reward("cosine", _bonus(cosine, 1.0, range=(-1.0, 1.0)), weight=0.0),
-        _reward("majority", _bonus(majority, 1.0, group=True), weight=0.0),
+        make_reward("short_no_std", bonus(short)),
+        make_reward("short_gdpo", bonus(short)),
+        make_reward("long", bonus(long)),
+        make_reward("fillers", WORDS),
+        make_reward("form_alone", FORM, weight=0.0),
+        make_reward("form", FORM),
+        make_reward("contains", bonus(contains, 1.0), weight=0.0),
+        make_reward("judge", bonus(judge, 1.0), weight=0.0),
+        make_reward("penalised", bonus(too_long, -0.3)),
+        make_reward("near_alone", bonus(near, 1.0), weight=0.0),
+        make_reward("any_answer", bonus(any_answer, 1.0), weight=0.0),
+        make_reward("noisy", bonus(noisy, 1.0), weight=0.0),
+        make_reward("luck", bonus(luck, 1.0), weight=0.0),
+        make_reward("answered", bonus(answered)),
+        make_reward("guessed", bonus(guessed, -1.0)),
+        make_reward("cosine", bonus(cosine, 1.0, range=(-1.0, 1.0)), weight=0.0),
+        make_reward("majority", bonus(majority, 1.0, group=True), weight=0.0),
     )
 }
 SECOND = "near_alone any_answer noisy luck answered guessed cosine majority".split()

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 from datasets import Dataset
 from policy import LONGEST, tokenizer
-from rewards import REWARDS, SETTINGS
+from rewards import SETTINGS
 from tasks import TASKS
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
 import rewardkit as rk
@@ -91,14 +91,15 @@ class Recorder:
         return [0.0] * len(completions)
 
 
-def train(run: Run, base: PreTrainedModel) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a table of the steps and a table of the kept completions.
+def train(
+    run: Run, base: PreTrainedModel, reward: rk.Reward
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Train a base on a reward; a table of the steps, one of the kept completions.
 
     The first has the means over a step's completions: reward, score/<component>,
     characters, and the share that the limit of tokens cut.
     """
-    reward = REWARDS[run.reward]
-    settings = SETTINGS.get(run.reward, rk.Training())
+    settings = SETTINGS.get(reward.name, rk.Training())
     separate = settings.multi_objective_aggregation == "normalize_then_sum"
     functions = rk.targets.trl.functions(reward, separate=separate)
     weights = list(reward.weights.values()) if separate else [1.0]
@@ -139,6 +140,7 @@ def train(run: Run, base: PreTrainedModel) -> tuple[pd.DataFrame, pd.DataFrame]:
             ),
             processing_class=tokenizer(),
         )
+        trainer.remove_callback(PrinterCallback)
         trainer.train()
     steps = pd.DataFrame(recorder.steps)
     return steps, pd.concat(recorder.completions, ignore_index=True)
