@@ -101,11 +101,6 @@ class Truth:
         return self.compare is not None
 
     @property
-    def holds_more(self) -> bool:
-        """Whether the answer has to be taken out of a truth."""
-        return self.reader is not None or bool(self.key)
-
-    @property
     def description(self) -> str:
         """What the truths are, in words."""
         return TRUTH_KINDS[self.kind][1]

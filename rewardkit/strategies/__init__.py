@@ -12,6 +12,7 @@ from rewardkit.strategies import (
     added_text,
     guesses,
     locales,
+    many_answers,
     near_misses,
     notations,
     programs,
@@ -22,6 +23,7 @@ from rewardkit.strategies.strategy import Strategy
 
 MODULES = (
     guesses,
+    many_answers,
     near_misses,
     values,
     notations,
