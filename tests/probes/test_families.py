@@ -133,8 +133,17 @@ def holds_all(completion, ground_truth):
     return {*ground_truth.split(", ")} <= {*said}
 
 
-def test_a_long_list_is_no_second_finding_where_shorter_ones_are_paid_too():
-    (alarm,) = probed(holds_all, "moves", only=["shotgun", "near_misses"]).alarms
+def holds_in_order(completion, ground_truth):
+    return ground_truth.strip("[]") in (inside(completion) or "")
+
+
+STEPS = tags('["a", "b"]', '["b", "c", "a"]', '["c", "b"]', '["a", "c", "c"]')
+SHORTER = [(holds_all, DATA["moves"]), (holds_in_order, STEPS)]
+
+
+@pytest.mark.parametrize(("score", "data"), SHORTER)
+def test_a_long_list_is_no_second_finding_where_shorter_ones_are_paid_too(score, data):
+    (alarm,) = probed(score, data, only=["shotgun", "near_misses"]).alarms
     assert "every_sequence" in alarm.evidence["also"]
 
 
