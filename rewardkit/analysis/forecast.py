@@ -34,8 +34,8 @@ from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
 LIMITS = (
-    "learners write the kinds of completions that the log has, and longer ones; what "
-    "else a policy may come upon is not known",
+    "learners write the kinds of completions that the log has, longer and shorter ones; "
+    "what else a policy may come upon is not known",
     "how fast they learn was fitted to runs of a model of 153 thousand parameters "
     "(data/training); a larger one may need more steps or fewer",
 )
@@ -82,7 +82,7 @@ class Forecast(HasPage):
         """Return the rehearsal of each part of a route; of another reward that of "".
 
         Rehearsed when this is asked for first; it takes seconds, in which the reward is
-        called on longer completions. Parts without siblings have none.
+        called on what the log lacks. Parts without siblings have none.
         """
         return {
             view.part: rehearse_view(view, seed=self.seed)
@@ -315,9 +315,9 @@ def forecast(
 ) -> Forecast:
     """Forecast what training would make of a reward: rehearse it, before a GPU is used.
 
-    Learners write the kinds of completions that the log has, and longer ones that the
-    reward is called on; they are paid as the trainer pays, and trained for 160 steps at
-    a gentle and at a fast learning rate. See `analysis/README.md`.
+    Learners write the kinds of completions that the log has, and longer and shorter
+    ones that the reward is called on; they are paid as the trainer pays, and trained
+    for 160 steps at a gentle and at a fast learning rate. See `analysis/README.md`.
 
     Args:
         scores: The scores; of a diagnosis its scores, label, settings and seed.

@@ -88,6 +88,23 @@ def test_what_real_training_did_is_foretold(sums, reward, outlook, grows):
         assert found.takes_over.component in repr(reward)
 
 
+@pytest.mark.parametrize(
+    ("reward", "outlook", "grows"),
+    [
+        (paid(), "rises", ""),
+        (paid(GATED), "rises", ""),
+        (paid(BRIEF), "falls", "empty completions"),
+    ],
+    ids=["the task", "brevity gated", "brevity"],
+)
+@pytest.mark.parametrize("label", ["right", None], ids=["label", "no label"])
+def test_what_the_log_lacks_is_reached(sums, reward, outlook, grows, label):
+    table = sums[sums["completion"].str.len() > 20]
+    found = rk.forecast(rk.score(reward, rk.load_rollouts(table)), label=label).outlook
+    assert found.task == outlook
+    assert grows in found.takes_over.kind
+
+
 def test_large_batches_are_rehearsed_with_fewer_prompts(sums):
     scores = rk.score(paid(BRIEF), rk.load_rollouts(sums))
     training = rk.Training(prompts_per_batch=4096, num_generations=256)

@@ -1,16 +1,16 @@
-"""Completions that the log lacks and a policy can reach: longer ones, rung by rung."""
+"""Completions that the log lacks and a policy can reach: longer and shorter ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rewardkit.analysis.rehearsal.kinds import Kind
-from rewardkit.analysis.statistics import Codes, Floats, finite
+from rewardkit.analysis.rehearsal.kinds import Kind, form_of
+from rewardkit.analysis.statistics import Codes, Floats, finite, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
 from rewardkit.rewards.reward import Reward
@@ -21,9 +21,9 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
 
 FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""How many times as long as its model a rung is. Our choice."""
+"""How many times as long as its model a longer completion is. Our choice."""
 RATIO = 0.02
-"""Chance of a rung at the start, as a part of that of the kind below. Our choice."""
+"""Chance of a kind that the log lacks, as a part of that of its parent. Our choice."""
 MOST_LADDERS = 4
 """Kinds that are made longer: those that hold most, and those that are paid best."""
 MODELS = 8
@@ -39,22 +39,59 @@ FROM_TEXT = re.compile(r"(?i)(?:.*_)?(?:ids|tokens?|length|logprobs?|messages|tu
 
 
 @dataclass(frozen=True, eq=False)
-class Rungs:
-    """Longer completions, their models' rows and kinds, and what they earn.
+class Reached:
+    """Completions that the log lacks, their models' rows and kinds, what they earn.
 
-    `places`, `kinds` are (rungs,): the row that was made longer, and which of `names`
-    the rung is of. `parents` are by name: the kind of the log, or the name below plus
-    the number of kinds. `why_none` says why there are none.
+    `places`, `kinds` and `keeps` are (texts,): the row that each is made of, which of
+    `names` it is of, and whether it still states what that row does. `parents` are by
+    name: the kind of the log, or the name below plus the number of kinds. `why_none`
+    says why there are none.
     """
 
     texts: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     kinds: list[int] = field(default_factory=list)
+    keeps: list[bool] = field(default_factory=list)
     names: list[Kind] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     rewards: Floats = field(default_factory=lambda: np.zeros(0))
     scores: dict[str, Floats] = field(default_factory=dict)
     why_none: str = ""
+
+    def add(self, text: str, place: int, keeps: bool) -> None:
+        """Add a completion of the last name."""
+        self.texts.append(text)
+        self.places.append(int(place))
+        self.kinds.append(len(self.names) - 1)
+        self.keeps.append(keeps)
+
+
+def without_thought(completion: str) -> str:
+    """Return what stands behind the thought, all of it where there is none.
+
+    >>> without_thought("<think>2+2</think> 4")
+    ' 4'
+    """
+    end = END_OF_THOUGHT.search(completion)
+    return completion[end.end() :] if end else completion
+
+
+def cut_short(completion: str) -> str:
+    """Return the first half of a completion."""
+    return completion[: len(completion) // 2]
+
+
+def emptied(completion: str) -> str:
+    """Return no text."""
+    return ""
+
+
+SHORTER: tuple[tuple[Callable[[str], str], bool], ...] = (
+    (without_thought, True),
+    (cut_short, False),
+    (emptied, False),
+)
+"""Ways to shorten a completion, and whether it then still states its answer."""
 
 
 def lengthened(completion: str, factor: float) -> str:
@@ -92,17 +129,18 @@ def limit_calls() -> AbstractContextManager[TimeLimit | None]:
     return time_limit(TIMEOUT, patience=MODELS, processes=1)
 
 
-def write_rungs(
+def reach(
     view: View,
     kinds: list[Kind],
     codes: Codes,
     task: Floats,
     limit: TimeLimit | None = None,
-) -> Rungs:
-    """Write and score longer completions of the kinds that matter.
+) -> Reached:
+    """Write and score completions that the log lacks: longer and shorter ones.
 
-    The longest completion of the log is taken for the limit of the training: what is
-    longer is cut off there.
+    The kinds that matter are made longer; the longest completion of the log is taken
+    for the limit of the training, where longer ones are cut off. The most frequent kind
+    is made shorter, in the ways of `SHORTER` whose form no completion of the log has.
 
     Args:
         view: the rows, and the reward that is called.
@@ -113,28 +151,55 @@ def write_rungs(
     """
     why = _why_not(view)
     if why:
-        return Rungs(why_none=why)
-    completions = [str(text) for text in view.completions]
-    longest = max(map(len, completions))
-    written = Rungs()
+        return Reached(why_none=why)
+    reached = Reached()
     for kind in _ladders(view, codes, len(kinds)):
         models = _models(np.flatnonzero(codes == kind), task)
-        ladders = [[*rungs_of(completions[place], longest)] for place in models]
-        below = int(kind)
-        for height in range(max(map(len, ladders))):
-            name = len(written.names)
-            written.names.append(Kind(kinds[kind].form, kinds[kind].bounds, height + 1))
-            written.parents.append(below)
-            for place, ladder in zip(models, ladders, strict=True):
-                if height < len(ladder):
-                    written.texts.append(ladder[height])
-                    written.places.append(int(place))
-                    written.kinds.append(name)
-            below = len(kinds) + name
+        _add_longer(reached, view, kinds, kind, models)
+    _add_shorter(reached, view, codes, task)
     if limit is not None:
-        return _scored(view, written, limit)
+        return _scored(view, reached, limit)
     with limit_calls() as own:
-        return _scored(view, written, own)
+        return _scored(view, reached, own)
+
+
+def _add_longer(
+    reached: Reached, view: View, kinds: list[Kind], kind: int, models: Codes
+) -> None:
+    """Add what is longer than these rows of a kind, a name for each rung."""
+    longest = max(len(str(text)) for text in view.completions)
+    texts = [str(view.completions[place]) for place in models]
+    ladders = [[*rungs_of(text, longest)] for text in texts]
+    below = kind
+    for height in range(max(map(len, ladders))):
+        reached.names.append(Kind(kinds[kind].form, kinds[kind].bounds, height + 1))
+        reached.parents.append(below)
+        for place, ladder in zip(models, ladders, strict=True):
+            if height < len(ladder):
+                text = ladder[height]
+                reached.add(text, place, keeps=len(text) < longest)
+        below = len(kinds) + len(reached.names) - 1
+
+
+def _add_shorter(reached: Reached, view: View, codes: Codes, task: Floats) -> None:
+    """Add what is shorter than rows of the most frequent kind, a name for each way.
+
+    Its parent is the kind of the log that is nearest in length.
+    """
+    completions = [str(text) for text in view.completions]
+    forms = set(map(form_of, completions))
+    lengths = group_stats(np.array([float(len(text)) for text in completions]), codes)
+    models = _models(np.flatnonzero(codes == np.bincount(codes).argmax()), task)
+    for shorten, keeps in SHORTER:
+        texts = [shorten(completions[place]) for place in models]
+        form = form_of(texts[0])
+        if form in forms:
+            continue
+        away = np.abs(lengths.mean - np.mean([len(text) for text in texts]))
+        reached.names.append(Kind(form, {}))
+        reached.parents.append(int(away.argmin()))
+        for place, text in zip(models, texts, strict=True):
+            reached.add(text, place, keeps)
 
 
 def looks_at_siblings(reward: Reward) -> bool:
@@ -150,14 +215,14 @@ def asks_model(reward: Reward) -> bool:
 def _why_not(view: View) -> str:
     reward = view.reward
     if not reward.can_run:
-        return "nothing longer than the log was tried, as the reward is not at hand"
+        return "nothing that the log lacks was tried, as the reward is not at hand"
     if looks_at_siblings(reward):
-        return "nothing longer than the log was tried, as the reward looks at siblings"
+        return "nothing that the log lacks was tried, as the reward looks at siblings"
     if asks_model(reward):
-        return "nothing longer than the log was tried, as the reward asks a model"
+        return "nothing that the log lacks was tried, as the reward asks a model"
     made = [name for name in reward.needs if FROM_TEXT.fullmatch(name)]
     if made:
-        return f"the reward reads {made[0]!r}, which longer completions do not have"
+        return f"the reward reads {made[0]!r}, which completions that the log lacks do not have"
     return ""
 
 
@@ -181,18 +246,18 @@ def _models(places: Codes, task: Floats) -> Codes:
     return np.unique(np.concatenate(chosen))
 
 
-def _scored(view: View, rungs: Rungs, limit: TimeLimit | None) -> Rungs:
-    """Return the rungs with what the reward gives them."""
+def _scored(view: View, reached: Reached, limit: TimeLimit | None) -> Reached:
+    """Return them with what the reward gives them."""
     table = view.context.table
     names = [name for name in view.reward.needs if name in table]
-    chosen = table[names].iloc[rungs.places]
+    chosen = table[names].iloc[reached.places]
     columns = {name: column_values(chosen[name]) for name in names}
-    columns["completion"] = rungs.texts
+    columns["completion"] = reached.texts
     try:
         with caught_prints():
-            plan = bind(view.reward, columns, len(rungs.texts))
+            plan = bind(view.reward, columns, len(reached.texts))
             outcomes = evaluate(plan, columns, limit=limit)
     except InputError as error:
-        return Rungs(why_none=f"longer completions could not be scored: {error}")
+        return Reached(why_none=f"what the log lacks could not be scored: {error}")
     scores = {name: outcomes.components[name].scores for name in view.reward.names}
-    return replace(rungs, rewards=finite(outcomes.rewards), scores=scores)
+    return replace(reached, rewards=finite(outcomes.rewards), scores=scores)

@@ -104,7 +104,7 @@ def rehearse_view(
         seed: of all that is drawn.
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
-        limit: of calls on longer completions, as in `write_rungs`.
+        limit: of calls on completions that the log lacks, as in `reach`.
     """
     task = read_task(view) if before is None else before.rows.task[: len(view)]
     rows, kinds, material, why = collect(view, task, limit)

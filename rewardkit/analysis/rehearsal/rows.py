@@ -1,4 +1,4 @@
-"""The rows that learners write: those of the log, then longer ones."""
+"""The rows that learners write: those of the log, then what it lacks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import Kind, find_kinds
-from rewardkit.analysis.rehearsal.policy import Material, fit_ability
-from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Rungs, write_rungs
+from rewardkit.analysis.rehearsal.policy import NEVER, Material, fit_ability
+from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Reached, reach
 from rewardkit.analysis.rehearsal.tricks import find_tricks, learnable
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.view import View
@@ -21,7 +21,7 @@ from rewardkit.scoring.deadlines import TimeLimit
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The completions that learners write: those of the log, then longer ones.
+    """The completions that learners write: those of the log, then what it lacks.
 
     `task` says what was done of the task, (rows,) from 0 to 1, NaN where that is not
     known; `kinds` and `prompts` are codes, (rows,).
@@ -56,7 +56,7 @@ def collect(
     Args:
         view: the rows.
         task: what each did of the task, (rows,), as `read_task` says.
-        limit: of calls on longer completions, as in `write_rungs`.
+        limit: of calls on longer completions, as in `reach`.
     """
     completions = [str(text) for text in view.completions]
     right = np.nan_to_num(task) >= HALF
@@ -67,23 +67,24 @@ def collect(
     prompts = view.bootstrap.prompts
     ability, ease = fit_ability(codes, prompts, right)
     shares = np.bincount(codes, minlength=len(kinds)) / len(codes)
-    rungs = write_rungs(view, kinds, codes, task, limit)
-    places = np.array(rungs.places, dtype=np.intp)
-    parents = [-1] * len(kinds) + rungs.parents
-    for parent in rungs.parents:
-        ability = np.append(ability, ability[parent])
-        shares = np.append(shares, RATIO * shares[parent])
+    reached = reach(view, kinds, codes, task, limit)
+    places = np.array(reached.places, dtype=np.intp)
+    parents = [-1] * len(kinds) + reached.parents
     scores = {}
     for name, values in view.scores.items():
-        scores[name] = np.append(values, rungs.scores.get(name, []))
+        scores[name] = np.append(values, reached.scores.get(name, []))
     rows = Rows(
-        [*completions, *rungs.texts],
+        [*completions, *reached.texts],
         np.append(prompts, prompts[places]),
-        np.append(codes, len(kinds) + np.array(rungs.kinds, dtype=np.intp)),
-        np.append(task, _task_of_rungs(view, rungs, task)),
-        np.append(view.rewards, rungs.rewards),
+        np.append(codes, len(kinds) + np.array(reached.kinds, dtype=np.intp)),
+        np.append(task, _task_of_reached(view, reached, task)),
+        np.append(view.rewards, reached.rewards),
         scores,
     )
+    can_be_right = np.bincount(rows.kinds, rows.right, minlength=len(parents)) > 0
+    for name, parent in enumerate(reached.parents, start=len(kinds)):
+        ability = np.append(ability, ability[parent] if can_be_right[name] else NEVER)
+        shares = np.append(shares, RATIO * shares[parent])
     tricks = find_tricks(rows.rewards, rows.right)
     material = Material(
         rows.kinds,
@@ -96,24 +97,23 @@ def collect(
         ability,
         ease,
     )
-    return rows, [*kinds, *rungs.names], material, rungs.why_none
+    return rows, [*kinds, *reached.names], material, reached.why_none
 
 
-def _task_of_rungs(view: View, rungs: Rungs, task: Floats) -> Floats:
-    """Return what longer completions did of the task; a cut one keeps nothing of it.
+def _task_of_reached(view: View, reached: Reached, task: Floats) -> Floats:
+    """Return what they did of the task; nothing where they do not keep their answer.
 
-    NaN where nobody knows what the completion did that was made longer.
+    NaN where nobody knows what the completion did that one is made of.
     """
-    if not rungs.texts:
+    if not reached.texts:
         return np.zeros(0)
     verdicts, own = view.verdicts, read_task(view)
     if view.context.label is None and verdicts is not None and verdicts.is_component:
         if np.array_equal(own, task, equal_nan=True):
-            return scale_task(view, rungs.scores[verdicts.name])
-    longest = max(len(str(text)) for text in view.completions)
-    is_cut = np.array([len(text) >= longest for text in rungs.texts])
-    of_models = task[np.array(rungs.places)]
-    return np.where(is_cut & ~np.isnan(of_models), 0.0, of_models)
+            return scale_task(view, reached.scores[verdicts.name])
+    of_models = task[np.array(reached.places)]
+    is_lost = ~np.array(reached.keeps) & ~np.isnan(of_models)
+    return np.where(is_lost, 0.0, of_models)
 
 
 def read_task(view: View) -> Floats:
