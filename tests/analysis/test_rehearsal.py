@@ -7,6 +7,7 @@ form alone end at 0.00 there; the task alone, and brevity behind a gate, at 0.7 
 
 import math
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -103,6 +104,16 @@ def test_what_the_log_lacks_is_reached(sums, reward, outlook, grows, label):
     found = rk.forecast(rk.score(reward, rk.load_rollouts(table)), label=label).outlook
     assert found.task == outlook
     assert grows in found.takes_over.kind
+
+
+def test_where_chance_is_paid_nothing_takes_over(sums):
+    def by_chance(completion, ground_truth):
+        return crc32(f"{ground_truth}|{completion}".encode()) % 100 / 100
+
+    reward = paid(rk.Component("luck", by_chance), weight=0.0)
+    found = rk.forecast(rk.score(reward, rk.load_rollouts(sums)), label="right").outlook
+    assert found.task == "falls" and found.takes_over is None
+    assert "what chance pays in the 45 % of groups" in found.sentence
 
 
 def test_large_batches_are_rehearsed_with_fewer_prompts(sums):

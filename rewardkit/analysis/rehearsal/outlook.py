@@ -19,6 +19,8 @@ RISE = 0.1
 """Change of the share done of the task from which it rises. Our choice."""
 LEAST_GROWTH = 0.1
 """Growth of a kind's share from which it is told and has a curve. Our choice."""
+CERTAIN = 3.0
+"""Standard errors by which what takes over is paid better. Our choice."""
 LEAST_PROMPTS = 10
 Task = Literal["rises", "stalls", "falls"]
 
@@ -26,6 +28,8 @@ Task = Literal["rises", "stalls", "falls"]
 @dataclass(frozen=True)
 class TakesOver:
     """The kind of completions that grows most where the task falls, or else at all.
+
+    It is one that is paid better than other wrong ones, by more than chance.
 
     `own_words` names it without what completions say. `share` is that of the kind at
     the start and at the end, `step` the one at which it comes to be half of all, None
@@ -105,11 +109,10 @@ class Outlook:
             text += f", at a {self.pace} rate ({share_text(best)} at a {other} one)"
         if self.sound > self.end + RISE:
             text += f"; the task alone would give {share_text(self.sound)}"
-        if self.takes_over is not None:
-            text += f": {self.takes_over.words}"
-            if self.why:
-                text += f", because {self.why}"
-        return text
+        if self.takes_over is None:
+            return f"{text}: {self.why}" if self.why else text
+        text += f": {self.takes_over.words}"
+        return f"{text}, because {self.why}" if self.why else text
 
     @property
     def grade(self) -> str:
@@ -186,11 +189,11 @@ def why_untold(view: View, task: Floats) -> str:
 
 
 def _takes_over(rehearsal: Rehearsal, learners: Mask) -> TakesOver | None:
-    """Return the kind that grows most among these learners."""
+    """Return the kind that grows most among these learners and is paid for it."""
     course = rehearsal.course.shares[:, learners].mean(axis=1)
     growth = course[-1] - rehearsal.material.shares / rehearsal.material.shares.sum()
     place = int(growth.argmax())
-    if growth[place] < LEAST_GROWTH:
+    if growth[place] < LEAST_GROWTH or not _is_paid(rehearsal, place):
         return None
     kind = rehearsal.kinds[place]
     is_same = [item.words == kind.words for item in rehearsal.kinds]
@@ -206,6 +209,21 @@ def _takes_over(rehearsal: Rehearsal, learners: Mask) -> TakesOver | None:
         texts[len(texts) // 2],
         _payer(rehearsal, rows),
     )
+
+
+def _is_paid(rehearsal: Rehearsal, kind: int) -> bool:
+    """Return whether wrong ones of a kind are paid better than other wrong ones.
+
+    By `CERTAIN` standard errors or more.
+    """
+    rows = rehearsal.rows
+    is_wrong = ~rows.right & ~np.isnan(rows.rewards)
+    is_kind = rows.kinds == kind
+    own, others = rows.rewards[is_wrong & is_kind], rows.rewards[is_wrong & ~is_kind]
+    if not len(own) or not len(others):
+        return True
+    error = math.sqrt(own.var() / len(own) + others.var() / len(others))
+    return bool(own.mean() - others.mean() >= CERTAIN * error)
 
 
 def _payer(rehearsal: Rehearsal, rows: Codes) -> str:
@@ -228,11 +246,13 @@ def _why(rehearsal: Rehearsal, takes_over: TakesOver | None) -> str:
     right = rehearsal.rows.right[: len(view)]
     none_right = view.group_stats(right.astype(float)).mean == 0
     share = float(none_right.mean())
+    groups = f"the {percent(share)} of groups where nothing is right"
+    if takes_over is None and share >= RISE:
+        return f"what chance pays in {groups} wears off what the policy knows"
     if takes_over is None or not takes_over.component:
         return ""
     name = takes_over.component
     if share >= RISE:
-        groups = f"the {percent(share)} of groups where nothing is right"
         return f"in {groups} `{name}` decides"
     paid = short_number(float(np.nan_to_num(rehearsal.rows.scores[name]).max()))
     return f"`{name}` pays up to {paid} for it, right or wrong"
