@@ -1,11 +1,10 @@
 """Hold the predictions against what training did: make forecast-proof.
 
-    python data/training/proof.py [--all] [--predictions FILE]
+    python data/training/proof.py [FILE ...]
 
-Prints a row a deciding run: what was predicted of it, before it was made, and what it
-did; then the figures that count. `--all` adds the runs that the forecast was fitted to.
-`--predictions` takes later ones, for runs that were made after them.
-`rewards.LOOKED_AT` says which those are. Needs the package alone.
+For each file of predictions, or those that are named: a row a run that it decides,
+with what was predicted before it was made, and what it did; then the figures that
+count. `LOOKED_AT` says which runs those are not. Needs the package alone.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rewards import LOOKED_AT, SETTINGS
+from rewards import SETTINGS
 
 import rewardkit as rk
 from rewardkit.analysis.rehearsal.kinds import form_of
@@ -34,6 +33,17 @@ FAILS = 0.5
 """Part of what the task alone reaches under which a run fails."""
 RESAMPLES = 2000
 NAMES = ["task", "difficulty", "reward", "pace"]
+LOOKED_AT = {
+    "predictions.csv": (
+        r"sums-.*-(exact|partial|short|short_slightly|short_gated|short_outcome"
+        r"|short_no_std|long|fillers|form_alone)-.*"
+    ),
+    "predictions_with_tricks.csv": (
+        r".*-3e-4-0|sums-hard-.*-1.5e-4-0|sums-hard-short-.*|brackets-hard-exact-.*"
+    ),
+    "predictions_second.csv": "none",
+}
+"""Predictions -> names of runs that had been looked at when they were made."""
 
 
 def read_runs() -> pd.DataFrame:
@@ -49,6 +59,7 @@ def read_runs() -> pd.DataFrame:
         last = written[written["step"] == written["step"].max()]["completion"]
         rows.append(
             {
+                "name": path.stem,
                 "task": task,
                 "difficulty": difficulty,
                 "reward": reward,
@@ -63,25 +74,18 @@ def read_runs() -> pd.DataFrame:
 
 
 def join(predictions: str) -> pd.DataFrame:
-    """Return runs with their predictions, outcomes, and whether they decide."""
-    table = read_runs().merge(pd.read_csv(HERE / predictions), on=NAMES)
-    table["did"] = [
-        outlook_of(start, ended)
-        for start, ended in zip(table["start"], table["ended"], strict=True)
-    ]
-    sound = table[table["reward"] == "exact"]
-    ends = sound.groupby(["task", "difficulty", "pace"])["ended"].mean()
-    keys = list(zip(table["task"], table["difficulty"], table["pace"], strict=True))
-    reached = np.array([ends.get(key, np.nan) for key in keys])
-    table["failed"] = np.where(
-        np.isnan(reached), np.nan, table["ended"] < FAILS * reached
-    )
-    looked_at = [
-        reward in LOOKED_AT.get(task, ())
-        for task, reward in zip(table["task"], table["reward"], strict=True)
-    ]
-    table["decides"] = ~np.array(looked_at)
-    return table
+    """Return the runs that some predictions decide, with what was told of each."""
+    runs = read_runs()
+    sound = runs[runs["reward"] == "exact"]
+    reached = sound.groupby(["task", "difficulty", "pace"])["ended"].mean()
+    is_new = ~runs["name"].str.fullmatch(LOOKED_AT[predictions])
+    table = runs[is_new].merge(pd.read_csv(HERE / predictions), on=NAMES)
+    did, failed = [], []
+    for run in table.itertuples():
+        did.append(outlook_of(run.start, run.ended))
+        sound_end = reached.get((run.task, run.difficulty, run.pace), np.nan)
+        failed.append(run.ended < FAILS * sound_end if sound_end > 0 else np.nan)
+    return table.assign(did=did, failed=failed)
 
 
 def balanced_accuracy(told: pd.Series, did: pd.Series) -> float:
@@ -166,7 +170,7 @@ def report(table: pd.DataFrame, show: Callable[[str], None] = print) -> None:
     )
     wrong = both[both["told"] & both["learns"] & (both["paces"] == 2)]
     show(f"told to fall at both rates, and learns at both: {len(wrong)}")
-    fell = table[table["did"] == "falls"]
+    fell = table[(table["did"] == "falls") & table["takes_over"].notna()]
     if len(fell):
         named = int(fell.apply(takes_over_rightly, axis=1).sum())
         show(f"what takes over, named rightly where it fell: {named} of {len(fell)}")
@@ -184,15 +188,14 @@ def report(table: pd.DataFrame, show: Callable[[str], None] = print) -> None:
 
 
 def main() -> None:
-    """Print the table of runs, and its figures."""
+    """Print the table of runs, and its figures, by predictions."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="the fitted runs, too")
-    parser.add_argument("--predictions", default="predictions.csv", help="another file")
-    options = parser.parse_args()
-    table = join(options.predictions)
-    if not options.all:
-        table = table[table["decides"]]
-    report(table)
+    parser.add_argument("predictions", nargs="*", default=list(LOOKED_AT))
+    for name in parser.parse_args().predictions:
+        table = join(name)
+        print(f"\n{name}: {len(table)} runs were made after it")
+        if len(table):
+            report(table)
 
 
 if __name__ == "__main__":

@@ -191,11 +191,3 @@ SETTINGS = {
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
 }
 """Reward -> settings; the others have TRL's own."""
-
-LOOKED_AT = {
-    "sums": (
-        "exact partial short short_slightly short_gated short_outcome short_no_std "
-        "long fillers form_alone"
-    ).split()
-}
-"""Task -> rewards whose runs a forecast may be fitted to; the others decide."""
