@@ -34,8 +34,8 @@ from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
 LIMITS = (
-    "learners write the kinds of completions that the log has, longer and shorter ones; "
-    "what else a policy may come upon is not known",
+    "learners write the kinds of completions that the log has, and longer and shorter "
+    "ones; what else a policy may come upon is not known",
     "how fast they learn was fitted to runs of a model of 153 thousand parameters "
     "(data/training); a larger one may need more steps or fewer",
 )

@@ -222,7 +222,7 @@ def _why_not(view: View) -> str:
         return "nothing that the log lacks was tried, as the reward asks a model"
     made = [name for name in reward.needs if FROM_TEXT.fullmatch(name)]
     if made:
-        return f"the reward reads {made[0]!r}, which completions that the log lacks do not have"
+        return f"the reward reads {made[0]!r}, which only logged completions have"
     return ""
 
 

@@ -81,9 +81,9 @@ def collect(
         np.append(view.rewards, reached.rewards),
         scores,
     )
-    can_be_right = np.bincount(rows.kinds, rows.right, minlength=len(parents)) > 0
-    for name, parent in enumerate(reached.parents, start=len(kinds)):
-        ability = np.append(ability, ability[parent] if can_be_right[name] else NEVER)
+    with_right = set(rows.kinds[rows.right].tolist())
+    for kind, parent in enumerate(reached.parents, start=len(kinds)):
+        ability = np.append(ability, ability[parent] if kind in with_right else NEVER)
         shares = np.append(shares, RATIO * shares[parent])
     tricks = find_tricks(rows.rewards, rows.right)
     material = Material(
