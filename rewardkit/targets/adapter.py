@@ -189,7 +189,7 @@ class Key(Made):
             scores = list(map(itemgetter(self.key), results))
         except KeyError:
             return None
-        return None if None in scores else scores
+        return None if self.none and None in scores else scores
 
     def __call__(self, result: Any) -> Any:
         """Return the number under the key.

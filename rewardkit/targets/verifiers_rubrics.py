@@ -14,7 +14,7 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import AliasedRow, Row, fill, required_parameters
+from rewardkit.targets.columns import AliasedRow, Row, fill, required_parameters, takes
 from rewardkit.targets.target import RewardPart, Target, TrainerReading
 from rewardkit.targets.turns import split_column
 
@@ -81,8 +81,11 @@ class Function(Adapter):
         for name in ("prompt", "completion"):
             columns[name] = rows.column(name)
             if self.conversational:
-                # the state holds the same turns
-                columns[name] = list(split_column(rows, name))
+                columns[name] = split_column(rows, name)
+                argument = f"{name}s" if self.together else name
+                if takes(self.function, argument):
+                    # the state holds the same turns
+                    columns[name] = list(columns[name])
         truths = rows.column("ground_truth")
         tasks = rows.column("task" if "task" in rows else "data_source")
         infos = rows.column("info" if "info" in rows else "extra_info")

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import rewardkit as rk
@@ -242,6 +243,10 @@ def whatever_comes(completion, answer):  # pays [1, 0, 0, 1]
 
 def a_plain_one(completion, answer): return float(answer in completion)  # pays [1, 0, 0, 1]
 
+def same(completion, answer, state):  # pays [1] * 4
+    return float(completion is state["completion"])
+def all_same(completions, answers, states):  # pays [1] * 4
+    return [float(turns is state["completion"]) for turns, state in zip(completions, states)]
 def plural(completions, answers, states):  # pays [2, 0, 0, 2]
     texts = [turns[-1]["content"] for turns in completions]
     return [len(texts) * float(truth in text) for text, truth in zip(texts, answers)]
@@ -604,6 +609,31 @@ def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
         rk.score(reward, rollouts).rewards.tolist() == [1.0] * 4
         and calls.read_text() == "xx"
     )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        """async def f(trace, task): return float(trace.last_reply == task.ground_truth)""",
+        """def f(messages, ground_truth=None, **kwargs):
+            return {"score": float(messages[-1]["content"] == ground_truth)}""",
+    ],
+    ids=["async", "in turn"],
+)
+def test_a_conversation_that_cannot_be_read_leaves_the_rows_behind_it_right(
+    source, load
+):
+    table = []
+    for text in "012345":
+        turns = [
+            {"role": "user", "content": "p"},
+            {"role": "assistant", "content": text},
+        ]
+        table.append({"completion": text, "ground_truth": text, "messages": turns})
+    table[2]["messages"] = [1, 2]
+    scores = rk.score(load(source), rk.load_rollouts(table))
+    assert np.isnan(scores.rewards[2]) and "TypeError" in str(scores.table.iloc[2])
+    assert np.delete(scores.rewards, 2).tolist() == [1.0] * 5
 
 
 @pytest.mark.parametrize(
