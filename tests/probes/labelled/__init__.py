@@ -28,6 +28,7 @@ TUNED_ON += (
     " keys_and_places formulas_and_lamps"
 )
 MEASURED_ON = "held_back_spring_answers held_back_spring_checks"
+MEASURED_ON += " held_back_summer_answers held_back_summer_checks"
 COLLECTION, HELD_BACK = (
     tuple(entry for subject in subjects.split() for entry in entries(subject))
     for subjects in (TUNED_ON, MEASURED_ON)
