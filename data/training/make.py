@@ -76,9 +76,13 @@ def make_run(run) -> str:
     import torch
     from rewards import REWARDS
     from run import train
+    from suggested import CHANGED, read_changed
 
     torch.set_num_threads(1)
-    steps, completions = train(run, load_base(run.task), REWARDS[run.reward])
+    reward = REWARDS.get(run.reward)
+    if reward is None:
+        reward = read_changed(run.task, run.reward.removesuffix(CHANGED))
+    steps, completions = train(run, load_base(run.task), reward)
     RUNS.mkdir(exist_ok=True)
     completions.to_parquet(RUNS / f"{run.name}.completions.parquet", compression="zstd")
     steps.to_csv(RUNS / f"{run.name}.csv", index=False, float_format="%.4g")
@@ -86,9 +90,10 @@ def make_run(run) -> str:
 
 
 def all_runs() -> list:
-    """Return every run, by seed."""
+    """Return every run, by seed; then those of changed rewards."""
     from rewards import REWARDS
     from run import Run
+    from suggested import CHANGED
     from tasks import TASKS
 
     runs = []
@@ -99,6 +104,9 @@ def all_runs() -> list:
                     runs.append(Run(task, "hard", reward, rate, seed))
                 for reward in ON_MIXED:
                     runs.append(Run(task, "mixed", reward, rate, seed))
+    suggestions = pd.read_csv(HERE / "suggestions.csv")
+    for task, reward in suggestions[["task", "reward"]].itertuples(index=False):
+        runs.append(Run(task, "hard", f"{reward}{CHANGED}", RATES[1], seed=0))
     return runs
 
 

@@ -196,6 +196,21 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
     assert repr(advice).startswith("No change of the reward to suggest.")
 
 
+def test_the_task_that_is_recorded_alone_is_paid_first():
+    draw = np.random.default_rng(0)
+    right = draw.random(640) < 0.2
+    parts = {"luck": draw.random(640), "exact": right.astype(float)}
+    _, advice = given(parts, label=right, weights={"exact": 0.0})
+    first = advice.changes[0]
+    assert (first.code, first.component) == ("pay_component", "exact")
+    assert first.line == 'scores.reweigh({"exact": 1.0})'
+    assert (first.rank, first.verdict) == (1, "improves")
+    assert first.answers == "label_disagrees"
+    parts["exact"] = np.where(draw.random(640) < 0.05, 1 - right, right)
+    _, advice = given(parts, label=right, weights={"exact": 0.0})
+    assert not only(advice, "pay_component")
+
+
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
     training = {"scale_rewards": "none", "filter_metric": "correct"}
     changes = rk.suggest(rk.diagnose(flawed[0].scores, training=training)).changes

@@ -44,6 +44,8 @@ PAYS_THERE = 0.05
 
 Our choice.
 """
+SAME_AS_LABEL = 0.99
+"""Share of the rows on which a component that says the label agrees. Our choice."""
 TIED_CODES = (
     "zero_std_groups",
     "clustered",
@@ -127,24 +129,40 @@ def prediction_column(scores: Scores, item: Component) -> str | None:
 def pay_component(
     view: View, scores: Scores, findings: Collection[Finding]
 ) -> Proposals:
-    """Propose a weight for a recorded component that varies where siblings tie."""
+    """Propose a weight for a recorded component that nothing else stands for.
+
+    One that says what the trusted label says weighs as much as all else together; one
+    that varies where siblings tie weighs a part of the primary component.
+    """
     result = Proposals()
-    weight = round(CLOSE_WEIGHT * abs(view.components[view.primary].weight), 6)
-    if not weight or not _find_fault(findings, TIED_CODES, None, view.primary):
-        return result
+    primary = abs(view.components[view.primary].weight)
+    ties = _find_fault(findings, TIED_CODES, None, view.primary)
     for name, item in view.components.items():
-        if item.weight or name in view.task or item.range is None:
+        if item.weight or item.range is None:
             continue
-        if group_stats(view.scores[name], view.groups).live.any():
-            why = (
-                f"{name!r} is recorded, not paid, and differs among siblings that earn "
-                "the same"
-            )
-            change = Change(weights={name: weight})
-            result.proposals.append(
-                Proposal("pay_component", name, why, change, scores)
-            )
+        weight, why = 0.0, f"{name!r} is recorded, not paid, and "
+        if _says_label(view, name):
+            weight = float(np.nanmax(view.rewards) - np.nanmin(view.rewards))
+            why += f"says what {view.context.label_name!r} says"
+        elif ties and name not in view.task:
+            if group_stats(view.scores[name], view.groups).live.any():
+                weight = CLOSE_WEIGHT * primary
+            why += "differs among siblings that earn the same"
+        if weight:
+            change = Change(weights={name: float(f"{weight:.2g}")})
+            proposal = Proposal("pay_component", name, why, change, scores)
+            result.proposals.append(proposal)
     return result
+
+
+def _says_label(view: View, name: str) -> bool:
+    """Return whether the scores of a component are the trusted label, nearly all."""
+    label = view.context.label
+    if label is None:
+        return False
+    known = ~np.isnan(label)
+    same = view.scores[name][known] == label[known]
+    return bool(known.any() and same.mean() >= SAME_AS_LABEL)
 
 
 def gate_component(
