@@ -19,7 +19,6 @@ from rewardkit.analysis.rehearsal.curves import (
     tabulate,
 )
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
-from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.pairs import first_siblings
@@ -41,6 +40,8 @@ LIMITS = (
 )
 FIGURES_SHOWN = 8
 """Rows of figures on the first page. Our choice."""
+FRAGILE = 0.25
+"""Fragility from which "train" is no advice. Our choice."""
 STEPS_APART = 10
 """Steps between the points of curves in the record."""
 ADDS_UP = "weighted_sum"
@@ -261,7 +262,7 @@ class Forecast(HasPage):
             name = outlook.takes_over.component
             after = f"the task {gated.task}, to {share_text(gated.end)}"
             return f"pay `{name}` to right completions alone (a gate): {after}"
-        if outlook.task == "rises" and outlook.fragility < HALF / 2:
+        if outlook.task == "rises" and outlook.fragility < FRAGILE:
             return "train; rk.compare(a, b) says whether another reward does better"
         return "rk.suggest(rk.diagnose(scores)) measures changes that answer it"
 

@@ -15,6 +15,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.analysis.parts import make_views
+from rewardkit.analysis.rehearsal.hacks import find_hacks, learnable
 from rewardkit.analysis.rehearsal.kinds import find_kinds, form_of
 from rewardkit.analysis.rehearsal.outlook import outlook_of
 from rewardkit.analysis.rehearsal.policy import (
@@ -27,7 +28,6 @@ from rewardkit.analysis.rehearsal.policy import (
 )
 from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
 from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
-from rewardkit.analysis.rehearsal.tricks import find_tricks, learnable
 from rewardkit.analysis.statistics.advantages import grpo
 
 ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"
@@ -213,16 +213,16 @@ def test_a_kind_is_split_where_the_pay_turns_and_not_where_it_does_not():
 # --- the policy
 
 
-def material(right, shares, parents=(-1, -1), tricks=(0,) * 8, learnable=1.0):
+def material(right, shares, parents=(-1, -1), hacks=(0,) * 8, learnable=1.0):
     """Return two kinds of four rows of one prompt; `right` says which rows are."""
     kinds = np.repeat([0, 1], 4)
     right = np.array(right, dtype=bool)
     ability = np.where([right[:4].any(), right[4:].any()], 0.0, NEVER)
     prompts = np.zeros(8, dtype=int)
     shares, parents = np.array(shares), np.array(parents)
-    tricks = np.array(tricks, dtype=bool)
+    hacks = np.array(hacks, dtype=bool)
     return Material(
-        kinds, prompts, right, tricks, learnable, shares, parents, ability, np.zeros(1)
+        kinds, prompts, right, hacks, learnable, shares, parents, ability, np.zeros(1)
     )
 
 
@@ -254,38 +254,36 @@ def test_the_skill_grows_where_right_is_paid_and_wears_off_where_it_is_not():
     assert (by_right.mean(stuff.right.astype(float))[-15:].mean(axis=0) > 0.6).all()
 
 
-TRICK = [0, 0, 1, 0, 0, 0, 1, 0]
+HACK = [0, 0, 1, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("learnable", [1.0, 0.0], ids=["a trick", "errors by chance"])
+@pytest.mark.parametrize("learnable", [1.0, 0.0], ids=["a hack", "errors by chance"])
 def test_wrong_ones_that_are_paid_like_right_ones_take_over_if_they_can_be_learnt(
     learnable,
 ):
     right = [1, 0, 0, 0, 1, 0, 0, 0]
-    stuff = material(right, [0.5, 0.5], tricks=TRICK, learnable=learnable)
-    course = trained(stuff, np.add(right, TRICK))
-    assert (course.trick[-1] > 1).all() == bool(learnable)
-    last = course.mean(np.array(TRICK, dtype=float))[-15:].mean(axis=0)
+    stuff = material(right, [0.5, 0.5], hacks=HACK, learnable=learnable)
+    course = trained(stuff, np.add(right, HACK))
+    assert (course.hack[-1] > 1).all() == bool(learnable)
+    last = course.mean(np.array(HACK, dtype=float))[-15:].mean(axis=0)
     assert (last > 0.3).all() == bool(learnable)
 
 
-def test_a_trick_is_a_wrong_one_paid_like_right_ones_that_its_text_gives_away():
+def test_a_hack_is_a_wrong_one_paid_like_right_ones_that_its_text_gives_away():
     random = np.random.default_rng(0)
     texts = ["".join(random.choice(list("abcdef"), 30)) for _ in range(400)]
     right = np.zeros(400, dtype=bool)
     right[:80] = True
     rewards = np.where(right, 1.0, 0.0)
     rewards[80:200] = 0.9
-    tricks = find_tricks(rewards, right)
-    assert tricks.tolist() == [80 <= row < 200 for row in range(400)]
+    hacks = find_hacks(rewards, right)
+    assert hacks.tolist() == [80 <= row < 200 for row in range(400)]
     prompts = random.permutation(np.arange(400) // 8)
-    assert learnable(texts, prompts, right, tricks) < 0.25
-    marked = [
-        text + " so" * int(trick) for text, trick in zip(texts, tricks, strict=True)
-    ]
-    assert learnable(marked, prompts, right, tricks) > 0.9
-    assert learnable(marked, prompts, right, tricks & (np.arange(400) < 84)) == 0
-    assert not find_tricks(np.zeros(400), right).any()
+    assert learnable(texts, prompts, right, hacks) < 0.25
+    marked = [text + " so" * int(hack) for text, hack in zip(texts, hacks, strict=True)]
+    assert learnable(marked, prompts, right, hacks) > 0.9
+    assert learnable(marked, prompts, right, hacks & (np.arange(400) < 84)) == 0
+    assert not find_hacks(np.zeros(400), right).any()
 
 
 def test_a_kind_that_the_log_lacks_follows_the_one_below_it():

@@ -155,7 +155,6 @@ def find_kinds(
         completions: (rows,) texts.
         features: what the completions show without their truth, (rows,) each.
         targets: what kinds are to tell apart, (rows,) each, NaN where missing.
-        paid: what is paid beside being right, (rows,), NaN where missing.
 
     Returns:
         The kind of each row, (rows,), and the kinds.

@@ -9,7 +9,7 @@ moves the chances and the skill along them:
 - the skill up by how right completions are paid against wrong ones of their kind, and
   down by the size of the step: what a step changes for other reasons wears off what
   the policy knew;
-- where wrong completions of a kind are paid as right ones are, the trick up by how
+- where wrong completions of a kind are paid as right ones are, the hack up by how
   those are paid against its other wrong ones.
 
 Steps have the size that an optimiser such as Adam gives them, whatever the size of the
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -41,8 +42,8 @@ LEAST_LOGIT = -14.0
 NEVER = -30.0
 """Logit of a kind in which nothing is right."""
 STATES = 3
-"""Of a completion: wrong, right, and `TRICK`: wrong and paid as right ones are."""
-TRICK = 2
+"""Of a completion: wrong, right, and `HACK`: wrong and paid as right ones are."""
+HACK = 2
 
 Payment = Callable[[Codes, Codes, Codes], tuple[Floats, Floats]]
 """Rows drawn, their groups and batches -> their rewards and advantages, (drawn,)."""
@@ -58,7 +59,7 @@ class Material:
     """The completions that a policy may write, and how it writes at the start.
 
     `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, and
-    `tricks` which wrong ones are paid as if they had, (rows,) each; how far those can
+    `hacks` which wrong ones are paid as if they had, (rows,) each; how far those can
     be learnt is `learnable`, 0 to 1.
     `shares` are the chances of kinds at the start, (kinds,). A kind that the log lacks
     has the kind next to it as its parent in `parents`, (kinds,), -1 for none: its
@@ -69,7 +70,7 @@ class Material:
     kinds: Codes
     prompts: Codes
     right: Mask
-    tricks: Mask
+    hacks: Mask
     learnable: float
     shares: Floats
     parents: Codes
@@ -81,7 +82,7 @@ class Material:
     stands_for: Codes = field(init=False)
 
     def __post_init__(self) -> None:
-        keys = STATES * self.kinds + np.where(self.tricks, TRICK, self.right)
+        keys = STATES * self.kinds + np.where(self.hacks, HACK, self.right)
         counts = np.bincount(keys, minlength=STATES * len(self.shares))
         by_kind = counts.reshape(-1, STATES)
         most = STATES * np.arange(len(by_kind)) + by_kind.argmax(axis=1)
@@ -91,20 +92,20 @@ class Material:
         object.__setattr__(self, "order", np.argsort(keys, kind="stable"))
         object.__setattr__(self, "stands_for", own)
 
-    @property
+    @cached_property
     def can_be_right(self) -> Mask:
         """Return the kinds of which a completion is right, (kinds,)."""
         return self.ability > NEVER
 
-    @property
-    def trick(self) -> Floats:
-        """Return the logit of a wrong completion being a trick by kind, (kinds,).
+    @cached_property
+    def hack(self) -> Floats:
+        """Return the logit of a wrong completion being a hack by kind, (kinds,).
 
         `NEVER` where none is.
         """
-        plain, _, tricks = self.counts.reshape(-1, STATES).T
-        share = (tricks + 0.5) / (plain + tricks + 1)
-        return np.where(tricks > 0, np.log(share / (1 - share)), NEVER)
+        plain, _, hacks = self.counts.reshape(-1, STATES).T
+        share = (hacks + 0.5) / (plain + hacks + 1)
+        return np.where(hacks > 0, np.log(share / (1 - share)), NEVER)
 
     def draw(self, kinds: Codes, states: Codes, random: np.random.Generator) -> Codes:
         """Return a row of each kind and state, or of the kind where none is so."""
@@ -177,14 +178,14 @@ def mean_known(values: Floats) -> Floats:
 class Course:
     """What became of each learner: `rows` drawn, (steps, learners, drawn) and `shares`.
 
-    `shares` of the kinds are (steps, learners, kinds); `skill`, `trick` and `rewards`,
+    `shares` of the kinds are (steps, learners, kinds); `skill`, `hack` and `rewards`,
     the mean reward, (steps, learners).
     """
 
     rows: Codes
     shares: Floats
     skill: Floats
-    trick: Floats
+    hack: Floats
     rewards: Floats
 
     def mean(self, values: Floats) -> Floats:
@@ -217,65 +218,118 @@ def rehearse(
         learners: how fast they learn.
         schedule: how many steps, prompts and completions.
     """
-    steps, prompts = schedule.steps, schedule.prompts
-    generations = schedule.generations
-    random = np.random.default_rng(schedule.seed)
-    count, kinds, drawn = len(learners), len(material.shares), prompts * generations
-    children = np.flatnonzero(material.parents >= 0)
-    logits = np.log(np.maximum(material.shares, 1e-12))
-    logits[children] -= logits[material.parents[children]]
-    own = np.tile(logits, (count, 1))
-    skill, trick, size = np.zeros(count), np.zeros(count), np.zeros(count)
-    tricks = material.trick
-    able = sigmoid(material.ability) * material.can_be_right
-    able = able / max(float(able.max()), 1e-12)
-    known = len(material.ease)
-    seen = random.integers(0, known, (count, known))
-    learner = np.arange(count)[:, None]
-    groups = np.repeat(np.arange(count * prompts), generations)
+    steps, count = schedule.steps, len(learners)
+    drawn = schedule.prompts * schedule.generations
+    groups = np.repeat(np.arange(count * schedule.prompts), schedule.generations)
     batches = np.repeat(np.arange(count), drawn)
+    policies = _Policies(material, learners, schedule)
     rows = np.zeros((steps, count, drawn), dtype=np.intp)
-    shares = np.zeros((steps, count, kinds))
-    skills, turns, means = (np.zeros((steps, count)) for _ in range(3))
+    shares = np.zeros((steps, count, len(material.shares)))
+    skill, hack, means = (np.zeros((steps, count)) for _ in range(3))
     for step in range(steps):
-        share = _softmax(own, children, material.parents)
-        ends = np.cumsum(share, axis=1)
-        ends[:, -1] = 1.0
-        at = random.random((count, drawn)) + learner
-        kind = np.searchsorted((ends + learner).ravel(), at.ravel())
-        kind = np.minimum(kind.reshape(count, drawn) - kinds * learner, kinds - 1)
-        asked = seen[learner, random.integers(0, known, (count, prompts))]
-        logit = material.ability[kind] + skill[:, None]
-        logit += np.repeat(material.ease[asked], generations, axis=1)
-        chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
-        right = random.random((count, drawn)) < chance
-        luck = sigmoid(tricks[kind] + trick[:, None])
-        is_trick = ~right & (random.random((count, drawn)) < luck)
-        row = material.draw(kind, np.where(is_trick, TRICK, right), random)
-        rewards, paid = payment(row.ravel(), groups, batches)
+        batch = policies.draw()
+        rewards, paid = payment(batch.rows.ravel(), groups, batches)
         paid = np.nan_to_num(paid).reshape(count, drawn)
-        paid = np.clip(paid, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
-        rows[step], shares[step], skills[step] = row, share, skill
-        turns[step] = trick
+        rows[step], shares[step] = batch.rows, batch.shares
+        skill[step], hack[step] = policies.skill, policies.hack
         means[step] = mean_known(rewards.reshape(count, drawn))
-        size = MEMORY * size + (1 - MEMORY) * (paid**2).mean(axis=1)
-        scale = np.sqrt(np.maximum(size / (1 - MEMORY ** (step + 1)), LEAST_SIZE))
-        sums = np.bincount(
-            (kind + kinds * learner).ravel(), paid.ravel(), count * kinds
+        policies.learn(
+            batch, np.clip(paid, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE), step
         )
-        slope = sums.reshape(count, kinds) / drawn
-        slope -= share * paid.mean(axis=1, keepdims=True)
-        slope /= np.maximum(share, 1e-6) ** learners.damping
-        for child in children[::-1]:
-            slope[:, material.parents[child]] += slope[:, child]
-        own += (learners.style / scale)[:, None] * slope
-        own = _bounded(own, children)
-        contrast = (paid * (right - chance)).mean(axis=1) / scale
-        wear = (paid**2 * able[kind]).mean(axis=1) / scale**2
-        skill = skill + learners.contrast * contrast - learners.erosion * wear
-        beside = (paid * ~right * (is_trick - luck)).mean(axis=1) / scale
-        trick = trick + learners.contrast * material.learnable * beside
-    return Course(rows, shares, skills, turns, means)
+    return Course(rows, shares, skill, hack, means)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """What the learners wrote in a step, (learners, drawn), and `shares` of kinds.
+
+    `chance` is that of being right, `hack_chance` that of a wrong one being a hack.
+    """
+
+    rows: Codes
+    kinds: Codes
+    right: Mask
+    chance: Floats
+    is_hack: Mask
+    hack_chance: Floats
+    shares: Floats
+
+
+class _Policies:
+    """The policies of several learners, as training moves them.
+
+    `logits` of kinds are (learners, kinds), of a child relative to its parent; `skill`
+    and `hack` are (learners,) and add to the logits of being right and of a wrong one
+    being a hack.
+    """
+
+    def __init__(
+        self, material: Material, learners: Learners, schedule: Schedule
+    ) -> None:
+        self.material, self.learners, self.schedule = material, learners, schedule
+        self.random = np.random.default_rng(schedule.seed)
+        self.children = np.flatnonzero(material.parents >= 0)
+        logits = np.log(np.maximum(material.shares, 1e-12))
+        logits[self.children] -= logits[material.parents[self.children]]
+        count, prompts = len(learners), len(material.ease)
+        self.logits = np.tile(logits, (count, 1))
+        self.skill, self.hack = np.zeros(count), np.zeros(count)
+        self.size = np.zeros(count)
+        self.prompts = self.random.integers(0, prompts, (count, prompts))
+        able = sigmoid(material.ability) * material.can_be_right
+        self.able = able / max(float(able.max()), 1e-12)
+
+    def draw(self) -> _Batch:
+        """Return what each learner writes for prompts drawn for it."""
+        material, random, schedule = self.material, self.random, self.schedule
+        learner = np.arange(len(self.learners))[:, None]
+        kinds, known = len(material.shares), len(material.ease)
+        shape = (len(learner), schedule.prompts * schedule.generations)
+        shares = _softmax(self.logits, self.children, material.parents)
+        ends = np.cumsum(shares, axis=1)
+        ends[:, -1] = 1.0
+        at = random.random(shape) + learner
+        kind = np.searchsorted((ends + learner).ravel(), at.ravel())
+        kind = np.minimum(kind.reshape(shape) - kinds * learner, kinds - 1)
+        places = random.integers(0, known, (len(learner), schedule.prompts))
+        asked = self.prompts[learner, places]
+        logit = material.ability[kind] + self.skill[:, None]
+        logit += np.repeat(material.ease[asked], schedule.generations, axis=1)
+        chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
+        right = random.random(shape) < chance
+        hack_chance = sigmoid(material.hack[kind] + self.hack[:, None])
+        is_hack = ~right & (random.random(shape) < hack_chance)
+        rows = material.draw(kind, np.where(is_hack, HACK, right), random)
+        return _Batch(rows, kind, right, chance, is_hack, hack_chance, shares)
+
+    def learn(self, batch: _Batch, paid: Floats, step: int) -> None:
+        """Move each policy along the advantages `paid`, (learners, drawn)."""
+        learners = self.learners
+        self.size = MEMORY * self.size + (1 - MEMORY) * (paid**2).mean(axis=1)
+        size = self.size / (1 - MEMORY ** (step + 1))
+        scale = np.sqrt(np.maximum(size, LEAST_SIZE))
+        slope = self._slope(batch, paid)
+        self.logits += (learners.style / scale)[:, None] * slope
+        self.logits = _bounded(self.logits, self.children)
+        gain = (paid * (batch.right - batch.chance)).mean(axis=1) / scale
+        wear = (paid**2 * self.able[batch.kinds]).mean(axis=1) / scale**2
+        self.skill = self.skill + learners.contrast * gain - learners.erosion * wear
+        told = ~batch.right * (batch.is_hack - batch.hack_chance)
+        gain = (paid * told).mean(axis=1) / scale
+        self.hack = self.hack + learners.contrast * self.material.learnable * gain
+
+    def _slope(self, batch: _Batch, paid: Floats) -> Floats:
+        """Return how far each kind's logit goes up, (learners, kinds)."""
+        count, kinds = batch.shares.shape
+        learner = np.arange(count)[:, None]
+        places = (batch.kinds + kinds * learner).ravel()
+        sums = np.bincount(places, paid.ravel(), count * kinds)
+        slope = sums.reshape(count, kinds) / paid.shape[1]
+        slope -= batch.shares * paid.mean(axis=1, keepdims=True)
+        slope /= np.maximum(batch.shares, 1e-6) ** self.learners.damping
+        for child in self.children[::-1]:
+            slope[:, self.material.parents[child]] += slope[:, child]
+        return np.asarray(slope)
 
 
 def _softmax(own: Floats, children: Codes, parents: Codes) -> Floats:

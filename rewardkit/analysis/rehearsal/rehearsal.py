@@ -22,7 +22,7 @@ from rewardkit.analysis.rehearsal.policy import (
     Schedule,
     rehearse,
 )
-from rewardkit.analysis.rehearsal.rows import Rows, collect, read_task
+from rewardkit.analysis.rehearsal.rows import Rows, collect
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import View
 from rewardkit.scoring.deadlines import TimeLimit
@@ -106,7 +106,7 @@ def rehearse_view(
             task is, and where it alone ends.
         limit: of calls on completions that the log lacks, as in `reach`.
     """
-    task = read_task(view) if before is None else before.rows.task[: len(view)]
+    task = None if before is None else before.rows.task[: len(view)]
     rows, kinds, material, why = collect(view, task, limit)
     if before is None:
         is_called = is_scored_anew(view.reward)
@@ -120,7 +120,7 @@ def rehearse_view(
     sound = None
     if before is not None:
         sound = before.sound
-    elif not np.isnan(task).all():
+    elif not np.isnan(rows.task).all():
         alone = rehearse(material, pay_task(rows.task), learners, schedule)
         sound = _ends(alone, rows.task)
     untried = tuple(filter(None, (why, why_siblings_are_logged(view.reward))))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rewardkit.analysis.rehearsal.hacks import find_hacks, learnable
 from rewardkit.analysis.rehearsal.kinds import Kind, find_kinds
 from rewardkit.analysis.rehearsal.policy import NEVER, Material, fit_ability
 from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Reached, reach
-from rewardkit.analysis.rehearsal.tricks import find_tricks, learnable
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.rewards.component import Component
@@ -49,27 +49,26 @@ class Rows:
 
 
 def collect(
-    view: View, task: Floats, limit: TimeLimit | None = None
+    view: View, task: Floats | None = None, limit: TimeLimit | None = None
 ) -> tuple[Rows, list[Kind], Material, str]:
     """Return what learners write: rows, their kinds, and how often each is written.
 
     Args:
         view: the rows.
-        task: what each did of the task, (rows,), as `read_task` says.
-        limit: of calls on longer completions, as in `reach`.
+        task: what each did of the task, (rows,), where another reward says so.
+        limit: of calls on completions that the log lacks, as in `reach`.
     """
+    is_own = task is None
+    logged = read_task(view) if task is None else task
+    right = np.nan_to_num(logged) >= HALF
     completions = [str(text) for text in view.completions]
-    right = np.nan_to_num(task) >= HALF
     lengths = np.array([len(text) for text in completions], dtype=float)
     features = {"characters": lengths, **readable_scores(view)}
     targets = [_beside(view.rewards, right), lengths]
     codes, kinds = find_kinds(completions, features, targets)
-    prompts = view.bootstrap.prompts
-    ability, ease = fit_ability(codes, prompts, right)
-    shares = np.bincount(codes, minlength=len(kinds)) / len(codes)
-    reached = reach(view, kinds, codes, task, limit)
+    reached = reach(view, kinds, codes, logged, limit)
     places = np.array(reached.places, dtype=np.intp)
-    parents = [-1] * len(kinds) + reached.parents
+    prompts = view.bootstrap.prompts
     scores = {}
     for name, values in view.scores.items():
         scores[name] = np.append(values, reached.scores.get(name, []))
@@ -77,39 +76,55 @@ def collect(
         [*completions, *reached.texts],
         np.append(prompts, prompts[places]),
         np.append(codes, len(kinds) + np.array(reached.kinds, dtype=np.intp)),
-        np.append(task, _task_of_reached(view, reached, task)),
+        np.append(logged, _task_of_reached(view, reached, logged, is_own=is_own)),
         np.append(view.rewards, reached.rewards),
         scores,
     )
+    return (
+        rows,
+        [*kinds, *reached.names],
+        _material(rows, codes, reached),
+        reached.why_none,
+    )
+
+
+def _material(rows: Rows, codes: Codes, reached: Reached) -> Material:
+    """Return how often rows are written and right; `codes` are the log's kinds."""
+    logged = len(codes)
+    fitted, ease = fit_ability(codes, rows.prompts[:logged], rows.right[:logged])
+    ability = fitted.tolist()
+    shares = (np.bincount(codes) / logged).tolist()
+    parents = [-1] * len(shares) + reached.parents
     with_right = set(rows.kinds[rows.right].tolist())
-    for kind, parent in enumerate(reached.parents, start=len(kinds)):
-        ability = np.append(ability, ability[parent] if kind in with_right else NEVER)
-        shares = np.append(shares, RATIO * shares[parent])
-    tricks = find_tricks(rows.rewards, rows.right)
-    material = Material(
+    for kind in range(len(shares), len(parents)):
+        ability.append(ability[parents[kind]] if kind in with_right else NEVER)
+        shares.append(RATIO * shares[parents[kind]])
+    hacks = find_hacks(rows.rewards, rows.right)
+    return Material(
         rows.kinds,
         rows.prompts,
         rows.right,
-        tricks,
-        learnable(rows.completions, rows.prompts, rows.right, tricks),
-        shares,
+        hacks,
+        learnable(rows.completions, rows.prompts, rows.right, hacks),
+        np.array(shares),
         np.array(parents),
-        ability,
+        np.array(ability),
         ease,
     )
-    return rows, [*kinds, *reached.names], material, reached.why_none
 
 
-def _task_of_reached(view: View, reached: Reached, task: Floats) -> Floats:
+def _task_of_reached(
+    view: View, reached: Reached, task: Floats, *, is_own: bool
+) -> Floats:
     """Return what they did of the task; nothing where they do not keep their answer.
 
     NaN where nobody knows what the completion did that one is made of.
     """
     if not reached.texts:
         return np.zeros(0)
-    verdicts, own = view.verdicts, read_task(view)
-    if view.context.label is None and verdicts is not None and verdicts.is_component:
-        if np.array_equal(own, task, equal_nan=True):
+    verdicts = view.verdicts
+    if is_own and view.context.label is None and verdicts is not None:
+        if verdicts.is_component:
             return scale_task(view, reached.scores[verdicts.name])
     of_models = task[np.array(reached.places)]
     is_lost = ~np.array(reached.keeps) & ~np.isnan(of_models)

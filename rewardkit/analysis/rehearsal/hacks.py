@@ -1,4 +1,4 @@
-"""Tricks: wrong completions that are paid as right ones are, and can be learnt."""
+"""Hacks: wrong completions that are paid as right ones are, and can be learnt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.analysis.statistics.pairs import concordance
 
-FEWEST_TRICKS = 8
+FEWEST_HACKS = 8
 """Under which nobody can tell what they have in common. Our choice."""
 BUCKETS, LETTERS = 512, 3
 """Features of a text: how often runs of so many letters are in each bucket."""
@@ -19,7 +19,7 @@ LONGEST = 400
 RIDGE = 10.0
 
 
-def find_tricks(rewards: Floats, right: Mask) -> Mask:
+def find_hacks(rewards: Floats, right: Mask) -> Mask:
     """Return which wrong rows are paid as right ones are, (rows,).
 
     At least half way from the mean wrong one to the mean right one.
@@ -34,29 +34,29 @@ def find_tricks(rewards: Floats, right: Mask) -> Mask:
 
 
 def learnable(
-    completions: Sequence[str], prompts: Codes, right: Mask, tricks: Mask
+    completions: Sequence[str], prompts: Codes, right: Mask, hacks: Mask
 ) -> float:
-    """Return how far tricks can be told from other wrong completions by their text.
+    """Return how far hacks can be told from other wrong completions by their text.
 
     From 0, as by chance, to 1: twice the AUC less one of a ridge regression on the
     letters of the completions, fitted to half of the prompts and asked of the others.
-    A judge that errs at random pays tricks that no policy can learn.
+    A judge that errs at random pays hacks that no policy can learn.
     """
     wrong = np.flatnonzero(~right)
-    is_trick = tricks[wrong]
-    if min(is_trick.sum(), (~is_trick).sum()) < FEWEST_TRICKS:
+    is_hack = hacks[wrong]
+    if min(is_hack.sum(), (~is_hack).sum()) < FEWEST_HACKS:
         return 0.0
     features = _features([completions[row] for row in wrong.tolist()])
     is_even = prompts[wrong] % 2 == 0
     told = np.zeros(len(wrong))
     for fold in (is_even, ~is_even):
-        if is_trick[fold].all() or not is_trick[fold].any() or fold.all():
+        if is_hack[fold].all() or not is_hack[fold].any() or fold.all():
             return 0.0
-        told[~fold] = _predict(features[fold], is_trick[fold], features[~fold])
+        told[~fold] = _predict(features[fold], is_hack[fold], features[~fold])
     share = 0.0
     for fold in (is_even, ~is_even):
         none: Codes = np.zeros(int(fold.sum()), dtype=np.intp)
-        agree, pairs = concordance(told[fold], is_trick[fold].astype(float), none)
+        agree, pairs = concordance(told[fold], is_hack[fold].astype(float), none)
         share += float(agree.sum() / max(pairs.sum(), 1)) / 2
     return float(np.clip(2 * share - 1, 0.0, 1.0))
 
@@ -75,10 +75,10 @@ def _features(texts: list[str]) -> Floats:
     return features
 
 
-def _predict(features: Floats, is_trick: Mask, others: Floats) -> Floats:
+def _predict(features: Floats, is_hack: Mask, others: Floats) -> Floats:
     """Return what a ridge regression fitted to some texts says of others, (others,)."""
     penalty = RIDGE * np.eye(features.shape[1])
     weights = np.linalg.solve(
-        features.T @ features + penalty, features.T @ is_trick.astype(float)
+        features.T @ features + penalty, features.T @ is_hack.astype(float)
     )
     return np.asarray(others @ weights)
