@@ -25,10 +25,9 @@ __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures evidence"
 TUNED_ON += (
     " numbers programs everyday names_and_dates chemistry commands_and_citations"
-    " keys_and_places formulas_and_lamps"
+    " keys_and_places formulas_and_lamps networks_and_meals morse_and_plants"
 )
-MEASURED_ON = "held_back_spring_answers held_back_spring_checks"
-MEASURED_ON += " held_back_summer_answers held_back_summer_checks"
+MEASURED_ON = "held_back_summer_answers held_back_summer_checks"
 COLLECTION, HELD_BACK = (
     tuple(entry for subject in subjects.split() for entry in entries(subject))
     for subjects in (TUNED_ON, MEASURED_ON)
