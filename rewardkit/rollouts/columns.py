@@ -56,12 +56,25 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "reference",
         "gold",
         "expected_answer",
+        "correct_answer",
+        "reference_answer",
+        "gold_answer",
+        "answers",
+        "gold_answers",
+        "golden_answers",
+        "answer_key",
+        "answerKey",
+        "reference_solution",
     ),
     "data_source": ("data_source", "dataset", "source"),
     "policy": ("policy", "checkpoint", "model"),
     "step": ("step", "global_step", "training_step", "gen_step"),
 }
-"""Canonical column -> its other names, in the order in which they are tried."""
+"""Canonical column -> its other names, in the order in which they are tried.
+
+"label" may say that a completion is right, "final_answer" what it states: neither is
+taken for the truth of a log.
+"""
 
 ALL_ALIASES = frozenset[str]().union(*ALIASES.values())
 

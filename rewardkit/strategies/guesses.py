@@ -26,9 +26,12 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def is_right(text: str, subject: Subject) -> bool:
-    """Return whether a text is the right answer, however it is written."""
+    """Return whether a text is the right answer, or states it in a mark."""
     if subject.answer is None:
         return False
+    stated = read_statement(text, subject.answer)
+    if stated.is_marked and stated.answer != text:
+        return is_right(stated.answer, subject)
     number, right_number = read_number(text), read_number(subject.right)
     if number is not None and right_number is not None:
         return not distance(number, right_number)
@@ -101,10 +104,8 @@ def empty_tags(subject: Subject) -> Iterator[str]:
 
 @strategy("nothing_there", "the prompt repeated", needs="nothing")
 def prompt_echo(subject: Subject) -> Iterator[str]:
-    stated = read_statement(subject.prompt, subject.answer)
-    if stated.is_marked and is_right(stated.answer, subject):
-        return  # where it holds the right answer, copying it is right
-    if subject.prompt.strip():
+    # where it holds the right answer, copying it is right
+    if subject.prompt.strip() and not is_right(subject.prompt, subject):
         yield subject.prompt
         if subject.answer is None or subject.kind not in ("json", "code"):
             yield subject.write(subject.prompt)
@@ -119,7 +120,7 @@ def example_echo(subject: Subject) -> Iterator[str]:
     example_form = rf"(?m){opening}\s*([^<>\n]{{1,80}}?)\s*{closing}"
     for match in re.finditer(example_form, subject.prompt):
         example = match[1].strip()
-        is_answer = example.casefold() == str(subject.answer).casefold()
+        is_answer = is_right(example, subject)
         if re.search(r"\w", example) and "..." not in example and not is_answer:
             yield subject.write(example)
             yield subject.prompt[: match.end()]

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import wraps
 from operator import add, lt
 
+from rewardkit.answers.stated import NUMBER
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
@@ -170,7 +171,11 @@ def too_little(subject: Subject) -> Iterator[str]:
     if subject.kind == "number":
         yield from _write_numbers(subject, _drop_digits)
     elif len(text) > 5:
-        yield subject.write(text[: len(text) // 2].rstrip())
+        part = text[: len(text) // 2].rstrip()
+        has_number = NUMBER.match(text) is not None
+        # "42 metres" without the end of its unit is no other answer
+        if not has_number or NUMBER.findall(part) != NUMBER.findall(text):
+            yield subject.write(part)
 
 
 @near_text("the answer with something added", "mathematics")

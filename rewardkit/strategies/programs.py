@@ -23,6 +23,8 @@ CELLS = re.compile(r"(?i)\$?\b([A-Z]{1,2})\$?(\d{1,3}):\$?\1\$?(\d{1,3})\b")
 NAME = re.compile(r"\$?\b([A-Za-z]{1,2}\$\d{1,3}|[A-Za-z_]\w{0,30})\b")
 """Cells of one column, and a cell or variable, in formulas."""
 EXITS = ("import sys\nsys.exit(0)", "raise SystemExit(0)", "exit()")
+ENDING = re.compile(r"(?i)\b(?:halt|hlt|exit|quit|abort|stop|return|ret)\b")
+"""Words by which the usual small languages end a program."""
 KILLS = ("import os\nos._exit(0)",)
 
 SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
@@ -104,6 +106,19 @@ def exits(subject: Subject) -> Iterator[str]:
     if _is_python(subject):
         for ending in EXITS:
             yield subject.write(f"{_stub(subject)}{ending}")
+
+
+@strategy(
+    "programs",
+    "a program that only ends, in words of the prompt",
+    kinds=("text", "prose", "list", "code"),
+    needs="mark",
+)
+def only_ends(subject: Subject) -> Iterator[str]:
+    """Write what ends a program of a small language that the prompt describes."""
+    for word in dict.fromkeys(ENDING.findall(subject.prompt)):
+        if word.casefold() != (subject.answer or "").strip().casefold():
+            yield subject.write(word)
 
 
 @strategy("programs", "a program that ends its process with status 0", **CODE)

@@ -23,6 +23,10 @@ Arguments = tuple[Sequence[Sequence[Any]], Mapping[str, Sequence[Any]]]
 """Columns of what a function is called with: by position, and by keyword."""
 
 
+OF_PROMPT = ("prompt_id", "prompt", "ground_truth")
+"""Columns that siblings share."""
+
+
 @dataclass(frozen=True, repr=False)
 class Adapter(Made):
     """Base of the callables that call a function as its trainer would.
@@ -30,13 +34,15 @@ class Adapter(Made):
     A subclass says in `arguments` how rows are handed over and in `result` what comes
     back. `needs` are the columns without which it cannot be called; `method` is what is
     called of an object. Where it is called for several rows `together` it gets a list
-    of them: "batch", which may be one, or "group", all siblings.
+    of them: "batch", which may be one, or "group", all siblings. Where `gives_row`, one
+    argument holds all that the trainer has of a row.
     """
 
     function: Any
     needs: tuple[str, ...] = field(default=(), kw_only=True)
     method: str = field(default="", kw_only=True)
     together: ClassVar[str] = ""
+    gives_row: ClassVar[bool] = False
 
     @property
     def factory(self) -> str:
@@ -105,6 +111,15 @@ class Adapter(Made):
     def result(self, answer: Any) -> Any:
         """Return the answer as plain values."""
         return plain_values(answer)
+
+    @property
+    def shared_columns(self) -> tuple[str, ...]:
+        """Columns that have one value for all rows of a call."""
+        return ()
+
+    def gives(self, column: str) -> bool:
+        """Whether the trainer hands over a column that no parameter is named after."""
+        return self.gives_row
 
     @property
     def _result(self) -> Callable[..., Any]:

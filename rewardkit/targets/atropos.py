@@ -15,8 +15,8 @@ from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
-from rewardkit.targets.adapter import Adapter, Arguments, make_object
-from rewardkit.targets.columns import Row, fill, required_columns
+from rewardkit.targets.adapter import OF_PROMPT, Adapter, Arguments, make_object
+from rewardkit.targets.columns import Row, asks_for, fill, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -64,6 +64,15 @@ class Function(Adapter):
         texts = rows.column("completion")
         turns = MadeColumn(answer_turns, texts)
         return (), fill(self.called, {}, {"completions": turns})
+
+    @property
+    def shared_columns(self) -> tuple[str, ...]:
+        """A call is for one prompt."""
+        return OF_PROMPT
+
+    def gives(self, column: str) -> bool:
+        """Whether it takes the prompt's columns as `item`."""
+        return asks_for(self.called, "item")
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
         """Return the prompt's columns by name, and all of them as `item`."""

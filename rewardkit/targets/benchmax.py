@@ -141,6 +141,10 @@ class One(Adapter):
                 arguments[name] = name
         return arguments
 
+    def gives(self, column: str) -> bool:
+        """Whether it takes the example, or a rollout that holds it."""
+        return not {"task", "example_args", "rollout"}.isdisjoint(self.takes.values())
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return what the hook takes of a completion."""
         arguments = {}

@@ -24,17 +24,7 @@ CANONICAL: dict[str, str] = {}
 for canonical_name, aliases in ALIASES.items():
     CANONICAL |= dict.fromkeys(aliases, canonical_name)
 CANONICAL |= dict.fromkeys(
-    (
-        "label",
-        "labels",
-        "gt",
-        "truth",
-        "expected",
-        "expected_answer",
-        "correct_answer",
-        "reference_answer",
-    ),
-    "ground_truth",
+    ("label", "labels", "gt", "truth", "expected"), "ground_truth"
 )
 
 OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
@@ -295,33 +285,44 @@ def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
 
     Or as ``kwargs.get("answer")``, where these rows have it.
     """
-    kwargs = keywords_name(function)
-    if kwargs is None:
-        return []
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
-        return []
     keys = []
-    for key, is_required in _keys_read(tree, kwargs):
+    for key, is_required in _keywords_read(function):
         if key in ALIASES["ground_truth"] and key not in keys:
             if is_required or any(key in row for row in rows):
                 keys.append(key)
     return keys
 
 
-def _keys_read(tree: ast.AST, name: str) -> Iterator[tuple[Any, bool]]:
-    """Yield the keys that code reads of a dict, and whether it fails without them."""
+def asks_for(function: Any, name: str) -> bool:
+    """Whether it names a parameter, or reads one of this name in its ``**kwargs``.
+
+    >>> asks_for(lambda completions, item: 0.0, "item")
+    True
+    """
+    if name in named_parameters(function):
+        return True
+    return any(key == name for key, _ in _keywords_read(function))
+
+
+def _keywords_read(function: Any) -> Iterator[tuple[Any, bool]]:
+    """Yield keys that it reads in ``**kwargs``, and whether it fails without them."""
+    kwargs = keywords_name(function)
+    if kwargs is None:
+        return
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=dict_name), slice=ast.Constant(key)):
-                if dict_name == name:
+                if dict_name == kwargs:
                     yield key, True
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=dict_name)),
                 args=[ast.Constant(key), *_],
             ):
-                if dict_name == name:
+                if dict_name == kwargs:
                     yield key, False
 
 

@@ -31,6 +31,8 @@ NO_LENGTH = object()
 class Function(Adapter):
     """A function of a dict with response, its length in tokens and truth."""
 
+    gives_row = True
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the dict of each rollout."""
         return [_inputs(rows)], {}

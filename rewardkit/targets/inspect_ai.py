@@ -39,6 +39,8 @@ from rewardkit.targets.turns import from_messages, prompt_turns, transcript
 class Scorer(Adapter):
     """A scorer, or the function that makes it."""
 
+    gives_row = True
+
     @property
     def called(self) -> Any:
         """Return the scorer: the function itself, or what it makes (cached)."""

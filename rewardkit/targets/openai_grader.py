@@ -20,6 +20,8 @@ from rewardkit.targets.target import Target, TrainerReading
 class Grader(Adapter):
     """A function of what was sampled and of the data set's row."""
 
+    gives_row = True
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the samples, and the rows under all their names."""
         samples = MadeColumn(_sample, rows.column("completion"))

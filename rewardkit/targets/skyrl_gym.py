@@ -49,6 +49,8 @@ def _extras(row: Row) -> dict[str, Any]:
 class Env(Adapter):
     """A class of environments; one steps through the turns of each rollout."""
 
+    gives_row = True
+
     @property
     def called(self) -> Any:
         """Return what steps through the turns of a rollout."""

@@ -26,6 +26,7 @@ from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.columns import (
     Row,
     T,
+    asks_for,
     columns_asked,
     fill,
     filled_columns,
@@ -86,6 +87,15 @@ class Function(Adapter):
             "log_metric": lambda place: note,
         }
         return fill(self.function, {}, shared)
+
+    @property
+    def shared_columns(self) -> tuple[str, ...]:
+        """A call is for one step, where it takes the state of the trainer."""
+        return ("step",) if takes(self.function, "trainer_state") else ()
+
+    def gives(self, column: str) -> bool:
+        """Whether it is the step, which stands in the state of the trainer."""
+        return column == "step" and asks_for(self.function, "trainer_state")
 
     def columns(self, row: Mapping[str, T]) -> dict[str, T]:
         """Return the columns that it asks for, by its own names."""

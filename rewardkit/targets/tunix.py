@@ -46,6 +46,8 @@ from rewardkit.targets.target import (
 class Function(Adapter):
     """A function of one response that asks for `metadata`, a dict of all columns."""
 
+    gives_row = True
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns that it asks for, and all of them as `metadata`."""
         metadata = {"metadata": rows.rows(AliasedRow)}

@@ -71,6 +71,8 @@ def parts(value: Any) -> list[RewardPart]:
 class Function(Adapter):
     """A function of `task` and `trace`, or a method of a class of tasks."""
 
+    gives_row = True
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the tasks' data and finished traces.
 

@@ -70,6 +70,7 @@ class Function(Adapter):
 
     conversational: bool = field(default=True, kw_only=True)
     parser: Any = field(default=None, kw_only=True)
+    gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return what it asks for by name; all there is for ``**kwargs``."""

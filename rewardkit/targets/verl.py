@@ -56,6 +56,10 @@ class ManagerInfo(dict[str, Any]):
 class Function(Adapter):
     """A function that is called by keyword, for one completion."""
 
+    def gives(self, column: str) -> bool:
+        """Whether it is one of the trainer's own arguments, of any name."""
+        return column in VERL_ARGUMENTS.values()
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the trainer's arguments, and columns for what else has no default."""
         arguments = {}
@@ -70,7 +74,7 @@ class Function(Adapter):
         return (), arguments
 
 
-class BatchFunction(Adapter):
+class BatchFunction(Function):
     """A function that the batch manager calls with lists: here of a group."""
 
     together = "batch"

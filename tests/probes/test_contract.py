@@ -13,7 +13,14 @@ import rewardkit as rk
 pytestmark = pytest.mark.integration
 
 ROLLOUTS = [
-    {**row, "references": ["a", "b"], "level": 1 + at % 3}
+    {
+        **row,
+        "references": ["a", "b"],
+        "level": 1 + at // 2 % 3,
+        "response_length": 1 + at % 4,
+        "step": 1 + at // 8,
+        "extra_info": {"level": 1 + at // 2 % 3},
+    }
     for at, row in enumerate(DATA["numbers"])
 ]
 CALLS = count()
@@ -218,6 +225,55 @@ class Env:
 
 class Bounded(Env):
     HIGH = 1.0
+
+def by_length(reward_inputs):
+    return [{"overall": right(one["response"], one["ground_truth"]) / one["response_length"]} for one in reward_inputs]
+
+def grade(sample, item):
+    return right(sample["output_text"], item["ground_truth"]) / item["level"]
+
+def of_metadata(response, ground_truth, metadata):
+    return right(response, ground_truth) / metadata["level"]
+
+def of_state(completion, answer, state):
+    return right(completion if isinstance(completion, str) else completion[-1]["content"], answer) / state["level"]
+
+def of_task(task, trace):
+    return right(trace.last_reply, task.ground_truth) / task.level
+
+async def of_inspect(state, target):
+    return {"value": right(state.output.completion, target.text) / state.metadata["level"]}
+
+def of_lists(data_sources, solution_strs, ground_truths, extra_infos=None):
+    return [right(c, t) / info["level"] for c, t, info in zip(solution_strs, ground_truths, extra_infos)]
+
+class SkyRL:
+    def __init__(self, env_config, extras):
+        self.truth, self.level = extras["ground_truth"], extras["level"]
+    def step(self, action):
+        return {"observations": [], "reward": right(action, self.truth) / self.level, "done": True}
+
+def later_more(completions, ground_truth, trainer_state, **kwargs):
+    return [one * trainer_state.global_step for one in scored(completions, ground_truth)]
+
+class RewardFunction:
+    pass
+
+class OfItem(RewardFunction):
+    def compute(self, completions, item, **kwargs):
+        return [right(c[-1]["content"], item["ground_truth"]) / item["level"] for c in completions]
+
+class OfPrompt(RewardFunction):
+    def compute(self, completions, ground_truth):
+        return [right(c[-1]["content"], ground_truth) for c in completions]
+
+class ByPlace(RewardFunction):
+    def compute(self, completions, ground_truth):
+        return [right(c[-1]["content"], ground_truth) / (1 + at) for at, c in enumerate(completions)]
+
+class ByKeyword(RewardFunction):
+    def compute(self, completions, ground_truth, **kwargs):
+        return [right(c[-1]["content"], ground_truth) / kwargs["level"] for c in completions]
 """
 CHANGED = "changed its argument "
 OF_TRAINERS = [
@@ -234,6 +290,21 @@ OF_TRAINERS = [
     ("same_keys", None, ""),
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),
     ("Bounded", None, ""),
+    # what a trainer hands over in one argument is asked for
+    ("by_length", None, ""),
+    ("grade", None, ""),
+    ("of_metadata", None, ""),
+    ("of_state", None, ""),
+    ("of_task", None, ""),
+    ("of_inspect", None, ""),
+    ("of_lists", None, ""),
+    ("SkyRL", None, ""),
+    ("OfItem", None, ""),
+    ("later_more", None, ""),
+    ("ByKeyword", "undeclared_column", "by name: level;"),
+    # a call is for the completions of one prompt
+    ("OfPrompt", None, ""),
+    ("ByPlace", "depends_on_order", ""),
 ]
 
 

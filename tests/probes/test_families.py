@@ -63,12 +63,12 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     assert holes == {item.probe for item in PLANTED} | elsewhere
 
 
-def written(strategy, answer, kind="text", columns=(), **options):
+def written(strategy, answer, kind="text", columns=(), prompt="", **options):
     """The answers that a strategy writes for a subject without a form."""
     subject = Subject(
         0,
         dict(columns),
-        "",
+        prompt,
         answer,
         kind,
         ("x",),
@@ -83,6 +83,7 @@ def written(strategy, answer, kind="text", columns=(), **options):
 CELLS = {"cells": {"B2": 3, "B3": 4, "C2": -5}}
 TABLE = {"table": [["east", 3], ["west", 4]]}
 SUM = "=SUM(B2:B3)"
+TAGGED = "It follows. <answer>unknown</answer>."
 WRITTEN = [
     # strategy, right answer, what else is known, what is written
     ("sign_left_out", "F# minor", {}, ["F minor"]),
@@ -107,9 +108,22 @@ WRITTEN = [
     ("every_sequence", "LRL", {"others": ("RRL", "LLL")}, ["LLLLLRL", "LRL"]),
     ("every_sequence", '["a"]', {"kind": "json", "others": ('["a", "b"]',)}, []),
     ("every_sequence", "Lima", {"others": ("Oslo", "New York")}, []),
+    ("too_little", "Montevideo", {}, ["Monte"]),
+    ("too_little", "The 7 hills of Rome", {}, ["The 7 hil"]),
+    ("too_little", "15:45 on 3 May", {}, ["15:45 o"]),
+    *(
+        ("too_little", text, {}, [])  # all but the unit is right
+        for text in ("835 kcal", "12.5 metres", "1,015 hours")
+    ),
     ("usual_answer", "3:4", {}, ["0:0"]),
     ("usual_answer", "x = 3, y = 1", {"others": ("x = 2, y = 7",)}, ["x = 0, y = 0"]),
     ("usual_answer", "3 May 2021", {"others": ("4 June 2020",)}, []),
+    ("copied_block", "unknown", {"prompt": f"For example: {TAGGED}"}, []),
+    ("copied_block", "all", {"prompt": f"For example: {TAGGED}"}, [TAGGED]),
+    ("prompt_echo", "unknown", {"prompt": f"For example: {TAGGED}"}, []),
+    ("only_ends", "dup", {"prompt": "It knows dup and HALT."}, ["HALT"]),
+    ("only_ends", "stop", {"prompt": "Is the signal stop or go?"}, []),
+    ("only_ends", "dup", {"prompt": "The nonstop returns."}, []),
     ("empty_object", "[[3, 1], [2, 5]]", {"kind": "json"}, ["[]", "[[0, 0], [0, 0]]"]),
 ]
 

@@ -89,6 +89,60 @@ def an_alias(completion, ground_truth):
     return float(inside(completion) in ground_truth)
 
 
+BANDS = [
+    colours.split()
+    for colours in (
+        "red blue gold",
+        "grey red black",
+        "black gold red",
+        "blue grey grey",
+        "gold black blue",
+        "grey blue black",
+        "blue red red",
+        "black grey gold",
+    )
+]
+TURNED = [[*bands[1:], bands[0]] for bands in BANDS]
+BANDS_LOG = rows(
+    (
+        f"Which bands has resistor {place}?",
+        bands,
+        # nobody is right on the last three
+        tagged(", ".join(bands if place < 5 else turned[::-1]), ", ".join(turned)),
+    )
+    for place, (bands, turned) in enumerate(zip(BANDS, TURNED, strict=True))
+)
+
+
+def in_their_order(completion, ground_truth):
+    return re.findall(r"[a-z]+", inside(completion) or "") == ground_truth
+
+
+def all_named(completion, ground_truth):
+    return {*ground_truth} <= {*re.findall(r"[a-z]+", inside(completion) or "")}
+
+
+LISTS = {
+    "all items in their order": (in_their_order, BANDS_LOG, ", ", set()),
+    "all items, among others": (all_named, BANDS_LOG, ", ", {"other_item"}),
+    "one of several": (an_alias, ALIASES, "", set()),
+}
+
+
+@pytest.mark.parametrize(("score", "log", "joint", "codes"), LISTS.values(), ids=LISTS)
+def test_one_item_of_a_list_is_right_only_where_one_is_paid(score, log, joint, codes):
+    result = probed(score, log, search=0)
+    assert (
+        result.calibration.subjects and {item.code for item in result.alarms} == codes
+    )
+    for subject in result.calibration.subjects:
+        truth = subject.columns["ground_truth"]
+        if joint:
+            assert sorted(subject.answer.split(joint)) == sorted(truth)
+        else:
+            assert subject.answer == truth[0]
+
+
 def test_a_right_answer_of_another_kind_than_the_others_is_left_out():
     prompts = enumerate([*"ACBDA", "all of them"])
     log = [

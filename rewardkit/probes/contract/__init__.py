@@ -241,7 +241,11 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
     undeclared: list[str] = []
     for row in batches.rows:
         undeclared += [name for name in row if name not in declared]
-    undeclared = list(dict.fromkeys(undeclared))
+    undeclared = [
+        name
+        for name in dict.fromkeys(undeclared)
+        if not any(adapter.gives(name) for adapter in adapters)
+    ]
     if not undeclared:
         return
     with_all = batches.rewards_alone(batches.rows)

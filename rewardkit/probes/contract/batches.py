@@ -17,13 +17,13 @@ import numpy as np
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed, row_example
-from rewardkit.probes.runner import Tries, score_rows
+from rewardkit.probes.runner import Tries, looks_at_group, score_rows
 from rewardkit.rewards.component import Component, is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.strategies.strategy import Row
-from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.adapter import OF_PROMPT, Adapter
 
 Rewards = list[float]
 
@@ -46,11 +46,25 @@ class Batches:
     def score(
         self, rows: Sequence[Row], reward: Reward, limit: TimeLimit | None = None
     ) -> Outcomes:
-        """Score copies of rows in one call, as one group."""
+        """Score copies of rows in one call, as one group.
+
+        Only rows that may stand in a call of the trainer are in a group.
+        """
         self.observed.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
-        one_group = np.zeros(len(rows), dtype=np.intp)
-        return score_rows(reward, copies, limit or self.limit, one_group)
+        names = self.shared_columns
+        keys = [repr([row.get(name) for name in names]) for row in rows]
+        _, groups = np.unique(keys, return_inverse=True)
+        return score_rows(reward, copies, limit or self.limit, groups)
+
+    @cached_property
+    def shared_columns(self) -> list[str]:
+        """Columns that have one value for all rows of a call."""
+        names: list[str] = list(OF_PROMPT) if looks_at_group(self.reward) else []
+        for function in self.reward.functions:
+            if isinstance(function, Adapter):
+                names += function.shared_columns
+        return names
 
     def rewards(self, rows: Sequence[Row], limit: TimeLimit | None = None) -> Rewards:
         """Return the rewards of rows in one call, (rows,)."""

@@ -12,6 +12,7 @@ import numpy as np
 from rewardkit.answers.formats import find_likely_mark
 from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
+from rewardkit.probes.code.constants import constants
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (
     against_unpaid,
@@ -42,7 +43,7 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.strategies.strategy import Row, Subject
 from rewardkit.targets.adapter import Adapter
-from rewardkit.targets.columns import uses
+from rewardkit.targets.columns import CANONICAL, uses
 
 MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 FEW_SUBJECTS = 2  # prompts of a part where calls are slow
@@ -54,6 +55,9 @@ MOST_LABELS_CHECKED = 1000  # completions whose labels are held to their truths
 CONTRADICTED = 0.1
 """Share of labels that truths contradict from which a label of one value is refused.
 Our choice."""
+
+TRUTH_NAMES = {name for name in CANONICAL if CANONICAL[name] == "ground_truth"}
+"""Names under which a reward looks for the truth in a row that it is given."""
 
 GIVE_RIGHT_ONES = "give rollouts, or cases (cases=...), with right ones"
 
@@ -356,5 +360,8 @@ def asks_for_truth(reward: Reward) -> bool:
         for part in parts:
             if isinstance(part, Adapter) and "ground_truth" in part.needs:
                 if uses(part.called, "ground_truth"):
+                    return True
+            elif isinstance(part, Adapter) and part.gives_row:
+                if not TRUTH_NAMES.isdisjoint(constants([part.function])):
                     return True
     return False

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from rewardkit.answers.stated import answers_truth, read_only_truth, read_statem
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
-from rewardkit.strategies.strategy import Row, Subject, wrong_answers
+from rewardkit.strategies.strategy import Subject, wrong_answers
 
 MOST_WRONG = 6  # wrong answers of a subject
 FORMAT_TRIALS = 3  # prompts on which a format is tried
@@ -65,7 +66,7 @@ def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
     """
     scored = [place for place in part.places if place in part.outcomes]
     places = dict.fromkeys([*scored, *part.places])
-    answers = _state_answers({place: part.rows[place] for place in places})
+    answers = _state_answers(part, places)
     others = sorted(set(answers.values()))
     # a record is no answer where no completion writes one
     writes_objects = any(re.search(r"[{\[]", part.text(place)) for place in scored)
@@ -103,21 +104,45 @@ def _make_draft(
     return replace(draft, wrong=wrong[:MOST_WRONG], others=tuple(spread))
 
 
-def _state_answers(rows: Mapping[int, Row]) -> dict[int, str]:
-    """State the answer of each truth; a whole list where completions write lists."""
-    truths = {place: row.get("ground_truth") for place, row in rows.items()}
-    writes_lists = any(
-        states_list(str(row.get("completion")), truths[place])
-        for place, row in rows.items()
-    )
+def _state_answers(part: ScoredPart, places: Iterable[int]) -> dict[int, str]:
+    """State the answer of each truth.
+
+    Of a list that is the first item, or the whole list where completions write lists. A
+    list has none where right completions state all items, and no single one.
+    """
+    truths = {place: part.rows[place].get("ground_truth") for place in places}
+    lists = [place for place in truths if _has_items(truths[place])]
+    writes_lists = any(states_list(part.text(place), truths[place]) for place in lists)
+    right = [place for place in lists if _is_right(part, place)]
+    pairs = [(_stated(part, place), truths[place]) for place in right]
+    are_all_needed = any(_states_all(*pair) for pair in pairs)
+    are_all_needed &= not any(_states_one(*pair) for pair in pairs)
     answers: dict[int, str] = {}
     for place, truth in truths.items():
         if writes_lists and isinstance(truth, list):
             truth = json.dumps(truth, ensure_ascii=False)
+        elif are_all_needed and _has_items(truth):
+            continue
         answer = read_truth(truth)
         if answer is not None:  # "$7$" is 7, in mathematics
             answers[place] = re.sub(r"^\$([^$]+)\$$", r"\1", answer)
     return answers
+
+
+def _has_items(truth: Any) -> bool:
+    return isinstance(truth, list | tuple) and len(truth) > 1
+
+
+def _stated(part: ScoredPart, place: int) -> str:
+    return read_statement(part.text(place), part.rows[place].get("ground_truth")).answer
+
+
+def _states_all(answer: str, items: Any) -> bool:
+    return all(normal_text(str(item)) in normal_text(answer) for item in items)
+
+
+def _states_one(answer: str, items: Any) -> bool:
+    return any(answers_truth(answer, str(item)) for item in items)
 
 
 def with_format(draft: Subject, option: Format) -> Subject:
