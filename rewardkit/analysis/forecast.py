@@ -209,6 +209,11 @@ class Forecast(HasPage):
         if outlook is None or part is None:
             return Page(f"No forecast of {name}: {self.verdict}", [More("", notes)])
         blocks: list[Block] = [outlook.grade] if outlook.grade else []
+        if self._own_judge:
+            blocks.append(
+                f"Right is what {self._own_judge} of this reward pays; nothing here "
+                "checks that. A trusted column would: label=..."
+            )
         if len(self.outlooks) > 1:
             blocks += [f"{key}: {item.sentence}" for key, item in self.outlooks.items()]
         grows = outlook.takes_over
@@ -253,6 +258,17 @@ class Forecast(HasPage):
                 rows.append([called(figure), rounded(start), *ends])
         return rows
 
+    @property
+    def _own_judge(self) -> str:
+        """Return the component that alone says what is right, "" where others do."""
+        if self.worst_part is None:
+            return ""
+        view = self.rehearsals[self.worst_part].view
+        verdicts = view.verdicts
+        if view.context.label is not None or verdicts is None:
+            return ""
+        return verdicts.words if verdicts.name in view.names else ""
+
     def _next_step(self) -> str:
         outlook, gated = self.outlook, self.gated
         assert outlook is not None
@@ -263,6 +279,8 @@ class Forecast(HasPage):
             after = f"the task {gated.task}, to {share_text(gated.end)}"
             return f"pay `{name}` to right completions alone (a gate): {after}"
         if outlook.task == "rises" and outlook.fragility < FRAGILE:
+            if self._own_judge:
+                return "rk.probe(reward, rollouts) says whether it pays what is right"
             return "train; rk.compare(a, b) says whether another reward does better"
         return "rk.suggest(rk.diagnose(scores)) measures changes that answer it"
 

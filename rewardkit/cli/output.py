@@ -97,6 +97,7 @@ SHELL_PHRASES = {
     "columns={canonical: its name}": "--name CANONICAL=ITS_NAME",
     "result.write_cases(path)": "--write-cases FILE",
     "rk.compare(a, b)": "rewardkit compare A B",
+    "rk.probe(reward, rollouts)": "rewardkit probe REWARD ROLLOUTS",
     "rk.score(reward, rollouts)": "rewardkit score REWARD ROLLOUTS",
     "rk.suggest(comparison.b)": "rewardkit diagnose B",
     "rk.suggest(rk.diagnose(scores))": "rewardkit diagnose SCORES",

@@ -59,7 +59,16 @@ def test_what_falls_is_told_with_the_gate_that_mends_it(brief):
     )
     sound = forecast_of(RIGHT)
     assert (sound.outlook.task, sound.gated) == ("rises", None)
-    assert "Next: train" in str(sound)
+    told = " ".join(str(sound).split())
+    assert "Right is what 'right' of this reward pays; nothing here checks that" in told
+    assert "Next: rk.probe(reward, rollouts) says whether it pays what is right" in told
+
+
+def test_training_is_advised_where_a_trusted_label_says_what_is_right():
+    rows = [row | {"trusted": "4" in row["completion"]} for row in rollouts()]
+    rows[0]["trusted"] = True  # a label that says just what the reward says is no check
+    told = str(forecast_of(RIGHT, rows=rows, label="trusted"))
+    assert "Next: train" in told and "nothing here checks" not in told
 
 
 def test_the_curves_begin_with_the_log_and_bands_hold_the_median(brief):
