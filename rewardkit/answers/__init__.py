@@ -101,6 +101,11 @@ class Truth:
         return self.compare is not None
 
     @property
+    def holds_more(self) -> bool:
+        """Whether the answer has to be taken out of a truth; templates ask for it."""
+        return self.reader is not None or bool(self.key)
+
+    @property
     def description(self) -> str:
         """What the truths are, in words."""
         return TRUTH_KINDS[self.kind][1]
