@@ -4,7 +4,8 @@
 
 For each file of predictions, or those that are named: a row a run that it decides,
 with what was predicted before it was made, and what it did; then the figures that
-count. `LOOKED_AT` says which runs those are not. Needs the package alone.
+count. `LOOKED_AT` says which runs those are not. Then where a training ends after the
+first change that was suggested, and without it. Needs the package alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from rewards import SETTINGS
+from suggested import CHANGED
 
 import rewardkit as rk
 from rewardkit.analysis.rehearsal.kinds import form_of
@@ -32,6 +34,8 @@ LONG = 100
 FAILS = 0.5
 """Part of what the task alone reaches under which a run fails."""
 RESAMPLES = 2000
+RUNS_DIFFER = 0.05
+"""Between the ends of two runs that differ in their seed alone, about."""
 NAMES = ["task", "difficulty", "reward", "pace"]
 LOOKED_AT = {
     "predictions.csv": (
@@ -187,8 +191,31 @@ def report(table: pd.DataFrame, show: Callable[[str], None] = print) -> None:
                 show(f"  {name:10} {auc_with_interval(of_pace, name)}")
 
 
+def report_suggestions(show: Callable[[str], None] = print) -> None:
+    """Print where trainings end after the first suggested change, and without it.
+
+    Both at the fast rate; `told` is what was said of the end before any of them.
+    """
+    runs = read_runs().groupby(["task", "reward", "pace"])["ended"].mean()
+    rows = []
+    for change in pd.read_csv(HERE / "suggestions.csv").itertuples():
+        after = runs.get((change.task, f"{change.reward}{CHANGED}", "fast"))
+        if after is not None:
+            before = runs[change.task, change.reward, "fast"]
+            told = change.after
+            rows.append((change.task, change.reward, change.code, told, before, after))
+    columns = ["task", "reward", "change", "told", "before", "after"]
+    table = pd.DataFrame(rows, columns=columns)
+    show(table.to_string(index=False, float_format="%.2f"))
+    lost = table["before"] - table["after"]
+    show(
+        f"{(lost <= 0).sum()} of {len(table)} end at least as high after the change, "
+        f"{(lost <= RUNS_DIFFER).sum()} less than {RUNS_DIFFER} below or higher"
+    )
+
+
 def main() -> None:
-    """Print the table of runs, and its figures, by predictions."""
+    """Print the table of runs, and its figures, by predictions; then suggestions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("predictions", nargs="*", default=list(LOOKED_AT))
     for name in parser.parse_args().predictions:
@@ -196,6 +223,8 @@ def main() -> None:
         print(f"\n{name}: {len(table)} runs were made after it")
         if len(table):
             report(table)
+    print("\nThe first suggested change, trained:")
+    report_suggestions()
 
 
 if __name__ == "__main__":
