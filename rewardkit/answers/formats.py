@@ -97,6 +97,30 @@ class Format:
                 lead = f"{REASONING}{joint.lstrip('.')}{end}"
         return replace(self, lead=lead)
 
+    def without_doubles(self, answer: str) -> Format:
+        """Return the format without the mark or unit that the answer brings along.
+
+        >>> form = Format("line", "**", "Turnout: ", " %**")
+        >>> form.without_doubles("45.3%").write("45.3%")
+        '**Turnout: 45.3%**'
+        """
+        opening, closing = self.opening.strip(), self.closing.strip()
+        if opening and answer.startswith(opening) and answer.endswith(closing):
+            return replace(self, opening="", closing="")
+        before, behind = self.opening, self.closing + self.tail
+        sign = re.match(r"[$€£](?=[ -+−]?\d)", answer)
+        if sign and before.rstrip().endswith(sign[0]) and sign[0] not in behind[:1]:
+            before = before.rstrip()[:-1]
+        unit = re.search(r"(?<=\d)\s?([%°‰€£]|[^\W\d_]{1,12})$", answer)
+        if unit:
+            behind = re.sub(rf"^[ \t]*{re.escape(unit[1])}(?!\w)", "", behind)
+        if len(behind) < len(self.closing + self.tail):
+            kept = max(0, len(behind) - len(self.tail))
+            return replace(
+                self, opening=before, closing=behind[:kept], tail=behind[kept:]
+            )
+        return replace(self, opening=before)
+
     @property
     def tag(self) -> str | None:
         """Name of the tag around the answer, None without a tag or with a box in it."""

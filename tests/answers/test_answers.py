@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.answers.formats import find_marks
+from rewardkit.answers.formats import Format, find_marks
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -169,3 +169,28 @@ LIKE += [("5", "", ""), (5, "", None), (r"\boxed{5}", "0", None), (True, "0", No
 @pytest.mark.parametrize(("truth", "answer", "made"), LIKE)
 def test_a_truth_of_the_same_form_with_another_answer(truth, answer, made):
     assert truth_like(truth, answer) == made
+
+
+FORMS_WITH_A_UNIT = [
+    # opening, closing, tail, right answer, the answer in its form
+    ("**Turnout: ", " %**", "", "45.3%", "**Turnout: 45.3%**"),
+    ("**Turnout: ", " %**", "", "45.3", "**Turnout: 45.3 %**"),
+    ("Way: ", "", " m. I checked.", "42 m", "Way: 42 m. I checked."),
+    ("Way: ", "", " metres", "42", "Way: 42 metres"),
+    ("Way: ", "", " more", "42 m", "Way: 42 m more"),
+    ("Price: $", ".", "", "$5", "Price: $5."),
+    ("$", "$", "", "$5", "$$5$"),  # dollars that mark mathematics
+    ("**", "**", "", "**B**", "**B**"),
+    ("Turnout: ", "", " .", "Turnout: 45.3", "Turnout: 45.3 ."),
+    ("<answer>", "</answer>", "", "4", "<answer>4</answer>"),
+]
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "tail", "right", "written"), FORMS_WITH_A_UNIT
+)
+def test_no_unit_and_no_mark_that_the_right_answer_brings_along_is_written_twice(
+    opening, closing, tail, right, written
+):
+    form = Format("a rollout's", "", opening, closing, tail)
+    assert form.without_doubles(right).write(right) == written

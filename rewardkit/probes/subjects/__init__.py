@@ -9,9 +9,10 @@ from itertools import chain, islice
 
 import numpy as np
 
-from rewardkit.answers.formats import find_likely_mark
+from rewardkit.answers.formats import Format, find_likely_mark
 from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
 from rewardkit.probes.subjects.drafts import (
@@ -218,7 +219,17 @@ def _write_like_log(
         if of_log and of_log[0][1].kind == draft.kind:
             formats.insert(0, of_log[0][1].format)
         for option in formats:
-            yield place, with_format(draft, option)
+            if not _is_share_in_percent(draft, option):
+                yield place, with_format(draft, option)
+
+
+def _is_share_in_percent(draft: Subject, option: Format) -> bool:
+    """Whether a share, 0.372, would be written before a percent sign: "0.372 %"."""
+    behind = (option.closing + option.tail).lstrip()
+    number = read_number(draft.right)
+    if number is None or draft.right.endswith("%") or not behind.startswith("%"):
+        return False
+    return abs(as_decimal(number)) <= 1
 
 
 # --- where no right answer earns more

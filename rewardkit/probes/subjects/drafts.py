@@ -146,7 +146,11 @@ def _states_one(answer: str, items: Any) -> bool:
 
 
 def with_format(draft: Subject, option: Format) -> Subject:
-    """Return the subject with its completions written in this format."""
+    """Return the subject with its completions written in this format.
+
+    A mark or unit that the right answer brings along is not written twice.
+    """
+    option = option.without_doubles(draft.right)
     return replace(
         draft,
         format=option,
