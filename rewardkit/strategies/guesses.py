@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from rewardkit.answers.stated import read_statement
+from rewardkit.answers.stated import read_only_truth, read_statement
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import distance, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
@@ -23,6 +24,11 @@ STOCK_VALUES = "null NaN Infinity 1e999".split()  # numbers: see `special_values
 NUMERIC_KINDS = ("number", "mathematics", "list")
 MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+LABELLED_LINE = re.compile(
+    r"(?m)^[*_> ]*[^\W\d_][^:\n]{0,40}[^\W\d_]{2}[*_ ]*:[*_ ]*"
+    r"(\S[^\n]{0,200}?)[*_. \r]*$"
+)
+"""Expression for what stands behind a label of words, such as "Heading: 190"."""
 
 
 def is_right(text: str, subject: Subject) -> bool:
@@ -36,6 +42,26 @@ def is_right(text: str, subject: Subject) -> bool:
     if number is not None and right_number is not None:
         return not distance(number, right_number)
     return normal_text(text) == normal_text(subject.right)
+
+
+def states_right(text: str, subject: Subject) -> bool:
+    """Return whether a text states the right answer: on a line, or in the usual mark.
+
+    A line of options, "B: 5" or "Option 2: 5", states none. The right answer may be a
+    whole completion, or not be known: what the truth of the row states is right, too.
+    """
+    truth = read_only_truth(subject.columns.get("ground_truth"))
+    of_truth = replace(subject, answer=truth)
+    if is_right(text, subject) or is_right(text, of_truth):
+        return True
+    stated = LABELLED_LINE.findall(text)
+    opening = re.escape(subject.format.opening.strip())
+    if opening:
+        closing = re.escape(subject.format.closing.strip()) or "$"
+        stated += re.findall(rf"(?m){opening}\s*([^\n]{{1,200}}?)\s*{closing}", text)
+    return any(
+        is_right(answer, one) for answer in stated for one in (subject, of_truth)
+    )
 
 
 def _fixed_texts(
@@ -105,7 +131,7 @@ def empty_tags(subject: Subject) -> Iterator[str]:
 @strategy("nothing_there", "the prompt repeated", needs="nothing")
 def prompt_echo(subject: Subject) -> Iterator[str]:
     # where it holds the right answer, copying it is right
-    if subject.prompt.strip() and not is_right(subject.prompt, subject):
+    if subject.prompt.strip() and not states_right(subject.prompt, subject):
         yield subject.prompt
         if subject.answer is None or subject.kind not in ("json", "code"):
             yield subject.write(subject.prompt)
@@ -123,7 +149,8 @@ def example_echo(subject: Subject) -> Iterator[str]:
         is_answer = is_right(example, subject)
         if re.search(r"\w", example) and "..." not in example and not is_answer:
             yield subject.write(example)
-            yield subject.prompt[: match.end()]
+            if not states_right(subject.prompt[: match.end()], subject):
+                yield subject.prompt[: match.end()]
             return
 
 
@@ -171,7 +198,7 @@ def copied_block(subject: Subject) -> Iterator[str]:
         if colon:
             blocks.append(behind)
     for text in sorted(blocks, key=len, reverse=True)[:2]:
-        if len(text.strip()) > 8 and not is_right(text, subject):
+        if len(text.strip()) > 8 and not states_right(text, subject):
             yield subject.write(text.strip())
 
 

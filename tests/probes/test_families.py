@@ -121,6 +121,15 @@ WRITTEN = [
     ("copied_block", "unknown", {"prompt": f"For example: {TAGGED}"}, []),
     ("copied_block", "all", {"prompt": f"For example: {TAGGED}"}, [TAGGED]),
     ("prompt_echo", "unknown", {"prompt": f"For example: {TAGGED}"}, []),
+    *(
+        ("prompt_echo", "190", {"prompt": f"{text}\nClose with a heading."}, [])
+        for text in ("Heading: 190", "**His heading: 190.**", "> Mate: 190\nSo?")
+    ),
+    *(
+        ("prompt_echo", "190", {"prompt": text}, [text, text])
+        for text in ("Heading: 170", "B: 190", "Option 2: 190", "The sum of 1 and 190?")
+    ),
+    ("copied_block", "up north", {"prompt": "Note:\nTrend: up north\nEnd."}, []),
     ("only_ends", "dup", {"prompt": "It knows dup and HALT."}, ["HALT"]),
     ("only_ends", "stop", {"prompt": "Is the signal stop or go?"}, []),
     ("only_ends", "dup", {"prompt": "The nonstop returns."}, []),
