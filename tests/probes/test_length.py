@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from planted_probes import made, probed, strict
+from planted_probes import DATA, made, probed, strict
 
 import rewardkit as rk
 
@@ -38,6 +38,22 @@ def overlong(completion, ground_truth):
     return right(completion, ground_truth) - min(
         max((len(completion) - 6000) / 2000, 0.0), 1.0
     )
+
+
+def overlong_of(first):
+    """The same of fewer characters: less from `first` on, over the next 200."""
+
+    def score(completion, ground_truth):
+        excess = max((len(completion) - first) / 200, 0.0)
+        return right(completion, ground_truth) - min(excess, 0.8)
+
+    return score
+
+
+def likes_long(completion, ground_truth):
+    """More from 600 characters on, for wrong answers as for right ones."""
+    excess = max((len(completion) - 600) / 200, 0.0)
+    return right(completion, ground_truth) + min(excess, 0.4)
 
 
 def likeness(completion, ground_truth):
@@ -77,6 +93,10 @@ def translated():
     return rows
 
 
+LONG = [
+    {**row, "completion": f"{'So it goes on. ' * 80}\n{row['completion']}"}
+    for row in DATA["numbers"]
+]
 TASK = rk.Component("task", strict)
 BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500))
 
@@ -88,6 +108,9 @@ BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500)
         (counted_words, "numbers", [], ["longer"]),
         (cosine, "numbers", ["mild"], []),
         (overlong, "numbers", ["mild"], []),
+        (overlong_of(600), "numbers", ["mild"], []),  # beyond the log's lengths
+        (overlong_of(600), LONG, ["pays_wrong"], ["length_curve"]),
+        (likes_long, "numbers", [], ["longer"]),
         (peaked, "numbers", ["pays_wrong"], ["length_curve"]),
         (peaked_if_right, "numbers", ["mild"], []),
         (brief_if_right, "numbers", ["mild"], []),

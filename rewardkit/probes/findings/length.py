@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics.curves import CurveStory, LengthCurve, tell_curve
+from rewardkit.analysis.statistics.curves import (
+    TURNS,
+    CurveStory,
+    LengthCurve,
+    tell_curve,
+)
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import Example, Finding, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -23,6 +29,8 @@ LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
 """Characters around which a completion is written. Our choice: what policies write."""
 MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
 SHARE_OF_BUDGET = 0.1  # of what is left, for all of it: our choice
+NEARLY_ALL = 0.95
+"""Share of the log's completions within whose lengths a penalty counts. Our choice."""
 LENGTH_HIGH = 0.5
 """Share of what being right adds from which a curve is grave. Our choice."""
 
@@ -44,10 +52,27 @@ class Lengthened:
         """Return what being right adds on average."""
         return float((self.right.values - self.wrong.values).mean())
 
-    def tell(self) -> CurveStory:
-        """Say what the curve of the right answer does."""
+    def tell(self, longest: float) -> CurveStory:
+        """Say what the curve of the right answer does.
+
+        It is mild where nothing moves within the log's own lengths, up to `longest`
+        characters, and nothing gains by length: a penalty for overlong text.
+        """
         unit = "characters"
-        return tell_curve(self.right, self.wrong, self.span, unit, high=LENGTH_HIGH)
+        story = tell_curve(self.right, self.wrong, self.span, unit, high=LENGTH_HIGH)
+        curves = self.right, self.wrong
+        if story.kind and all(self._only_falls_behind(longest, one) for one in curves):
+            words = {**story.words, "kind": "mild"}
+            return replace(story, kind="mild", severity="info", words=words)
+        return story
+
+    def _only_falls_behind(self, longest: float, curve: LengthCurve) -> bool:
+        """Whether a curve never rises, and is flat at the lengths up to one."""
+        least = TURNS / 2 * self.span
+        gains = curve.values - np.minimum.accumulate(curve.values)
+        within = curve.values[curve.lengths <= longest]
+        is_flat = len(within) == 0 or np.ptp(within) < least
+        return bool(gains.max() < least and is_flat)
 
 
 @rule("length_curve")
@@ -61,7 +86,9 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
         return
     tried = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
     curves = [item for item in tried if item is not None]
-    stories = [item.tell() for item in curves if item.span > 0]
+    logged = [len(answer.completion) for answer in observed.logged]
+    longest = float(np.quantile(logged, NEARLY_ALL)) if logged else math.inf
+    stories = [item.tell(longest) for item in curves if item.span > 0]
     if len(stories) < len(curves) or len({story.kind for story in stories}) != 1:
         return  # no subject, or they differ
     first, story = curves[0], stories[0]
