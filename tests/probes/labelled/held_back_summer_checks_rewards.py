@@ -68,7 +68,9 @@ def alloys_like_teacher(data_source, solution_str, ground_truth, extra_info=None
 # Idioms, plain and awaited: a judge (replayed here) has points that a meaning must make
 
 
-NOT_ONE_MEANING = re.compile(r"[,;/]|\b(and|or|not|never|no)\b", re.IGNORECASE)
+NOT_ONE_MEANING = re.compile(
+    r"[^\w\s'’.-]|\.\s*\S|\s-|\b(and|or|not|never|no)\b", re.IGNORECASE
+)
 
 
 async def judged(meaning, points):
@@ -117,8 +119,8 @@ async def idioms_called_correct(completion, points):
 
 def selector_in(completion):
     """Return the last fenced selector, with './/' where it begins with '//'."""
-    blocks = re.findall(r"```xpath\s+([^`]{1,150}?)\s*```", completion)
-    selector = blocks[-1] if blocks else ""
+    blocks = re.findall(r"```xpath\s([^`]{1,200})```", completion)
+    selector = blocks[-1].strip() if blocks else ""
     return f".{selector}" if selector.startswith("//") else selector
 
 
