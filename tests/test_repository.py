@@ -13,7 +13,8 @@ import yaml
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
 
 
 def test_the_readme_does_what_it_shows(monkeypatch):
@@ -26,6 +27,13 @@ def test_the_links_of_the_readme_lead_somewhere():
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
     assert len(links) > 4
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_wheel_has_all_data_but_the_trainings():
+    included = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    shipped = {name for name in included if name.startswith("data")}
+    folders = {f"data/{path.name}" for path in (ROOT / "data").iterdir()}
+    assert shipped == folders - {"data/training"}
 
 
 def test_the_conda_environment_is_the_notebook_extra_of_the_same_python():
