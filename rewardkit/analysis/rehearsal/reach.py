@@ -153,40 +153,45 @@ def reach(
     if why:
         return Reached(why_none=why)
     reached = Reached()
+    completions = [str(text) for text in view.completions]
+    longest = max(map(len, completions))
     for kind in _ladders(view, codes, len(kinds)):
         models = _models(np.flatnonzero(codes == kind), task)
-        _add_longer(reached, view, kinds, kind, models)
-    _add_shorter(reached, view, codes, task)
+        ladders = [[*rungs_of(completions[place], longest)] for place in models]
+        below = kind
+        for height in range(max(map(len, ladders))):
+            reached.names.append(Kind(kinds[kind].form, kinds[kind].bounds, height + 1))
+            reached.parents.append(below)
+            _add_rung(reached, models, ladders, height, longest)
+            below = len(kinds) + len(reached.names) - 1
+    _add_shorter(reached, completions, codes, task)
     if limit is not None:
         return _scored(view, reached, limit)
     with limit_calls() as own:
         return _scored(view, reached, own)
 
 
-def _add_longer(
-    reached: Reached, view: View, kinds: list[Kind], kind: int, models: Codes
+def _add_rung(
+    reached: Reached,
+    models: Codes,
+    ladders: list[list[str]],
+    height: int,
+    longest: int,
 ) -> None:
-    """Add what is longer than these rows of a kind, a name for each rung."""
-    longest = max(len(str(text)) for text in view.completions)
-    texts = [str(view.completions[place]) for place in models]
-    ladders = [[*rungs_of(text, longest)] for text in texts]
-    below = kind
-    for height in range(max(map(len, ladders))):
-        reached.names.append(Kind(kinds[kind].form, kinds[kind].bounds, height + 1))
-        reached.parents.append(below)
-        for place, ladder in zip(models, ladders, strict=True):
-            if height < len(ladder):
-                text = ladder[height]
-                reached.add(text, place, keeps=len(text) < longest)
-        below = len(kinds) + len(reached.names) - 1
+    """Add the completions at a height of these ladders."""
+    for place, ladder in zip(models, ladders, strict=True):
+        if height < len(ladder):
+            text = ladder[height]
+            reached.add(text, place, keeps=len(text) < longest)
 
 
-def _add_shorter(reached: Reached, view: View, codes: Codes, task: Floats) -> None:
+def _add_shorter(
+    reached: Reached, completions: list[str], codes: Codes, task: Floats
+) -> None:
     """Add what is shorter than rows of the most frequent kind, a name for each way.
 
     Its parent is the kind of the log that is nearest in length.
     """
-    completions = [str(text) for text in view.completions]
     forms = set(map(form_of, completions))
     lengths = group_stats(np.array([float(len(text)) for text in completions]), codes)
     models = _models(np.flatnonzero(codes == np.bincount(codes).argmax()), task)

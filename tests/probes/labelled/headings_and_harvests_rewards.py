@@ -133,34 +133,33 @@ def share(text):
     return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
 
-def turnouts_as_shares(reward_inputs):
+def scores_of(reward_inputs, is_right):
     """0.9 for the turnout to a tenth of a percent, 0.1 for its line."""
     scores = []
     for reward_input in reward_inputs:
         percent = turnout_in(reward_input["response"])
-        form = 0.0 if percent is None else 1.0
-        accuracy = 0.0
+        form, accuracy = 0.0, 0.0
         if percent is not None:
-            error = abs(percent / 100 - share(reward_input["ground_truth"]))
-            accuracy = 1.0 if error < 0.0006 else 0.0
+            form = 1.0
+            accuracy = float(is_right(percent, reward_input["ground_truth"]))
         overall = 0.9 * accuracy + 0.1 * form
         scores.append({"overall": overall, "format": form, "accuracy": accuracy})
     return scores
+
+
+def turnouts_as_shares(reward_inputs):
+    """Compare shares, in percent or not."""
+    return scores_of(
+        reward_inputs, lambda percent, truth: abs(percent / 100 - share(truth)) < 0.0006
+    )
 
 
 def turnouts_in_percent(reward_inputs):
-    """0.9 for the turnout to a tenth of a percent, 0.1 for its line."""
-    scores = []
-    for reward_input in reward_inputs:
-        percent = turnout_in(reward_input["response"])
-        form = 0.0 if percent is None else 1.0
-        accuracy = 0.0
-        if percent is not None:
-            truth = float(reward_input["ground_truth"].rstrip("%"))
-            accuracy = 1.0 if abs(percent - truth) < 0.06 else 0.0
-        overall = 0.9 * accuracy + 0.1 * form
-        scores.append({"overall": overall, "format": form, "accuracy": accuracy})
-    return scores
+    """Compare percents."""
+    return scores_of(
+        reward_inputs,
+        lambda percent, truth: abs(percent - float(truth.rstrip("%"))) < 0.06,
+    )
 
 
 # Fallacies for OpenAI's graders: names differ, so a judge (replayed here) compares
