@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from rewardkit.primitives.primitive import listen
@@ -54,29 +55,25 @@ async def _share(
     earlier one changed the context, or cancelled the task that it ran in.
     """
     function, columns = by_position(calls)
-    result, report = calls.result, CALLED.get()
-    are_apart = seconds is not None or calls.notes is not None or report is not None
-
-    def begin(row: int) -> Any:
-        return function(*arguments_at(columns, row))
-
-    begun = map(function, *columns) if columns else map(begin, range(calls.count))
+    result, notes, report = calls.result, calls.notes, CALLED.get()
+    by_row = zip(rows, _rows_of_arguments(columns))  # noqa: B905 (the second is endless)
+    are_apart = seconds is not None or notes is not None or report is not None
 
     async def make_calls() -> None:
-        nonlocal are_apart, begun
+        nonlocal are_apart
         task = asyncio.current_task()
         assert task is not None
-        for row in rows:
+        for row, arguments in by_row:
             if are_apart:
                 call = _noted_call(calls, function, columns, row)
                 answers[row], noted = await _apart(call, context.copy(), seconds)
-                _report_notes(calls, row, noted, report)
+                if notes is not None:
+                    notes[row].update(noted)
+                if report:
+                    report(noted)
                 continue
-            is_begun = False
             try:
-                awaitable = next(begun)
-                is_begun = True
-                answer = await awaitable
+                answer = await function(*(arguments or arguments_at(columns, row)))
                 if result is None:
                     answers[row] = answer
                 elif calls.result_arguments:
@@ -85,9 +82,6 @@ async def _share(
                     answers[row] = result(answer)
             except BaseException as error:  # the main thread gets interrupts
                 answers[row] = reason_of(error)
-                if not is_begun:
-                    # columns are out of step behind an argument that cannot be made
-                    begun = map(begin, range(row + 1, calls.count))
             if task.cancelling():
                 are_apart = True
                 with suppress(asyncio.CancelledError):
@@ -116,19 +110,6 @@ async def _noted_call(
             return reason_of(error), noted
 
 
-def _report_notes(
-    calls: Calls,
-    row: int,
-    noted: dict[str, Any],
-    report: Callable[[Mapping[str, Any]], None] | None,
-) -> None:
-    """Keep what the call of a row noted, and report it to a progress bar."""
-    if calls.notes is not None:
-        calls.notes[row].update(noted)
-    if report:
-        report(noted)
-
-
 async def _apart(
     call: Coroutine[Any, Any, tuple[Any, dict[str, Any]]],
     context: Context,
@@ -141,6 +122,17 @@ async def _apart(
         return task.result()
     task.cancel()
     return Reason(ReasonCode.LATE, seconds=seconds or 0.0), {}
+
+
+def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[Any]:
+    """Yield the arguments of each row, None from one on that has none or fails."""
+    try:
+        yield from zip(*columns, strict=True)
+    except GeneratorExit:
+        return
+    except BaseException:  # an argument cannot be made, and columns are out of step
+        pass
+    yield from repeat(None)
 
 
 @lru_cache
