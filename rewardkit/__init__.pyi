@@ -17,6 +17,8 @@ from rewardkit.errors import (
     RolloutsError,
 )
 from rewardkit.findings import Finding
+from rewardkit.history.parts import load_scores
+from rewardkit.history.recorder import Recorder
 from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.judges.report import judge_report, judge_reports
 from rewardkit.judges.rubric import judge
@@ -53,7 +55,7 @@ from rewardkit.scoring.check import CheckResult, assert_cases, check
 from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.explain import Explanation, explain
 from rewardkit.scoring.score import score
-from rewardkit.scoring.scores import Scores, load_scores
+from rewardkit.scoring.scores import Scores
 from rewardkit.starting.start import Started, start
 from rewardkit.suspects.suspect import suspect
 from rewardkit.suspects.suspicion import Suspicion
@@ -80,6 +82,7 @@ __all__ = [
     "MutantResult",
     "NotJudged",
     "ProbeResult",
+    "Recorder",
     "Reward",
     "RewardError",
     "RewardResult",

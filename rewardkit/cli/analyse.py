@@ -14,10 +14,10 @@ import click
 import rewardkit as rk
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.findings import SEVERITIES
+from rewardkit.history.parts import is_scored
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.paths import write_whole
-from rewardkit.scoring.scores import is_scored
 from rewardkit.suspects.suspect import suspect as find_suspects
 
 # --- scores

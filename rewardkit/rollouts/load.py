@@ -98,7 +98,7 @@ def load_rollouts(
     rollouts = Rollouts(
         pd.DataFrame({name: as_column(values[name]) for name in order}),
         mapping,
-        _group_key(order, group),
+        group_key(order, group),
         rejected,
         name,
         kind,
@@ -209,9 +209,10 @@ def _ids(rows: SourceRows, logged: Sequence[Any]) -> list[Any]:
     return ids
 
 
-def _group_key(
+def group_key(
     names: Sequence[str], group: str | Sequence[str] | None
 ) -> tuple[str, ...]:
+    """Return the columns that make a group: those asked for, else the usual ones."""
     if group is not None:
         key = (group,) if isinstance(group, str) else tuple(group)
         for name in key:

@@ -14,6 +14,12 @@ from rewardkit.errors import InputError, did_you_mean
 
 GALLERY_PREFIX = "gallery:"
 
+SAVED_SCORES = "scores.parquet"
+"""Name of the file that `Scores.save` writes into its folder."""
+
+RECORDED_SCORES = "scores-*.parquet"
+"""Names of the files that a recorder writes into its folder."""
+
 
 def bundled(relative: str) -> Path:
     """Return the path of a bundled file, such as "notebooks/01_build.ipynb".

@@ -348,7 +348,7 @@ def _make_scores(
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)
     logged = rollouts.table.reset_index(drop=True)
-    table = pd.concat([logged, _result_columns(outcomes, raw, final)], axis=1)
+    table = pd.concat([logged, result_columns(outcomes, raw, final)], axis=1)
     return Scores(table, outcomes.plan.reward, replace(rollouts, table=logged), run)
 
 
@@ -378,7 +378,7 @@ def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> dict[str, Any
     return columns
 
 
-def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
+def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
     """Return what a scored table has beside the rollouts, see `Scores`."""
     columns = outcome_columns(outcomes, {*outcomes.fields, *outcomes.components})
     notes = outcomes.notes or []

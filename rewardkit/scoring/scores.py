@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from rewardkit.errors import RolloutsError, preview
+from rewardkit.errors import RolloutsError
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
 from rewardkit.reasons import Reason, read_reasons
-from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan
 from rewardkit.rollouts.columns import RESULT_PREFIXES
-from rewardkit.rollouts.logs.log import Logged
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES, write_whole
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.outcomes import (
     ABSTAINED,
     ERROR,
@@ -41,6 +38,7 @@ from rewardkit.scoring.outcomes import (
     summarize_verdicts,
     verdicts_text,
 )
+from rewardkit.scoring.stored import parquet, to_arrow
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
@@ -235,15 +233,16 @@ class Scores(HasPage):
             The folder.
 
         Raises:
-            RolloutsError: it cannot be made.
+            RolloutsError: it cannot be made, or a recorder has written into it.
         """
-        table, json_columns = _to_arrow(self.table)
-        stored = {"record": self.record, "json_columns": json_columns}
-        metadata = dict(table.schema.metadata or {})
-        metadata[b"rewardkit"] = json.dumps(stored).encode()
-        table = table.replace_schema_metadata(metadata)
+        table = to_arrow(self.table, self.record)
         text = json.dumps(self.record, indent=2) + "\n"
         with folder_for(folder) as place:
+            if any(place.glob(RECORDED_SCORES)):
+                raise RolloutsError(
+                    f"{str(folder)!r} holds what a recorder wrote in training, and is "
+                    "read as one table; give another folder"
+                )
 
             def write(path: Path) -> None:
                 parquet().write_table(table, path)
@@ -252,7 +251,7 @@ class Scores(HasPage):
                     lambda beside: beside.write_text(text, encoding="utf-8"),
                 )
 
-            write_whole(place / "scores.parquet", write)
+            write_whole(place / SAVED_SCORES, write)
         return place
 
     def page(self) -> Page:
@@ -335,13 +334,6 @@ def _version(name: str) -> str:
     return "unknown"
 
 
-def parquet() -> Any:
-    """Return `pyarrow.parquet`, which is slow to import."""
-    from pyarrow import parquet
-
-    return parquet
-
-
 def versions() -> dict[str, str]:
     """Return the versions of Python, rewardkit and the libraries that decide scores."""
     installed = {"python": platform.python_version()}
@@ -349,112 +341,3 @@ def versions() -> dict[str, str]:
     for name in names:
         installed[name] = _version(name)
     return installed
-
-
-def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
-    """Return the table for Parquet, and the columns that went in as JSON text.
-
-    Those are columns with lists, dicts, mixed types or lone surrogates.
-    """
-    arrays: dict[Any, Any] = {}
-    json_columns = []
-    for name, column in table.items():
-        if column.dtype != object:
-            arrays[name] = pa.array(
-                column, from_pandas=not isinstance(column.dtype, np.dtype)
-            )
-            continue
-        values = [None if value is pd.NA else value for value in column.tolist()]
-        try:
-            if bytes in map(type, values):  # which Arrow would take for text
-                raise TypeError
-            arrays[name] = pa.array(values, type=pa.string())
-        except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
-            json_columns.append(str(name))
-            texts = [None if value is None else _as_json(value) for value in values]
-            arrays[name] = pa.array(texts)
-    return pa.table(arrays), json_columns
-
-
-def _as_json(value: Any) -> str:
-    """Write a value as JSON text; what JSON cannot hold as how it prints."""
-    try:
-        return json.dumps(value, default=preview)
-    except (TypeError, ValueError, RecursionError):
-        return json.dumps(preview(value))
-
-
-def _from_arrow(name: str, column: pa.ChunkedArray, is_json: bool) -> Any:
-    if name.startswith("status/"):
-        return pd.Categorical(column.to_pylist(), categories=list(STATUSES))
-    if pa.types.is_floating(column.type):
-        return column.to_numpy()
-    values = column.to_pylist()
-    if is_json:
-        values = [None if value is None else json.loads(value) for value in values]
-    return as_column(values)
-
-
-def is_scored(path: str | Path) -> bool:
-    """Return whether a path is for `load_scores`: saved scores, or nothing."""
-    file = Path(path)
-    if file.is_dir() or not file.exists():
-        return not file.exists() or (file / "scores.parquet").is_file()
-    try:
-        return b"rewardkit" in (parquet().read_schema(file).metadata or {})
-    except (pa.ArrowInvalid, OSError):
-        return False
-
-
-def load_scores(path: str | Path) -> Scores:
-    """Load scores from the folder or Parquet file that `Scores.save` wrote.
-
-    The reward is the one of the run record: it can be weighed and diagnosed, not run.
-
-    Raises:
-        RolloutsError: no such file, or one that was not written by rewardkit.
-    """
-    file = Path(path) / "scores.parquet" if Path(path).is_dir() else Path(path)
-    if not file.is_file():
-        raise RolloutsError(
-            f"there is no file {str(file)!r}; give the folder or the Parquet file that "
-            "'rewardkit score -o' wrote"
-        )
-    try:
-        arrow_table = parquet().read_table(file)
-        stored = json.loads(arrow_table.schema.metadata[b"rewardkit"])
-        record, json_columns = stored["record"], stored["json_columns"]
-        about, reward = record["rollouts"], reward_from_record(record["reward"])
-        mapping, source = about["mapping"], about["source"]
-        group_key = tuple(about["group_key"])
-        if not {f"reason/{name}" for name in reward.names} <= {
-            *arrow_table.column_names
-        }:
-            raise KeyError
-    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
-        raise RolloutsError(
-            f"{str(file)!r} is not a scored table of this version of rewardkit; "
-            "make one with 'rewardkit score ... -o FOLDER'"
-        ) from None
-    columns = {}
-    for name in arrow_table.column_names:
-        is_json = name in json_columns
-        columns[name] = _from_arrow(name, arrow_table.column(name), is_json)
-    table = pd.DataFrame(columns)
-    results = list(filter(is_result, table.columns))
-    kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
-    rollouts = Rollouts(
-        table.drop(columns=results),
-        mapping,
-        group_key,
-        (),
-        source,
-        kind,
-        logged,
-        tuple(about.get("notes", ())),
-    )
-    run = {}
-    for key in ("versions", "ignore_gates", "timeout", "printed"):
-        if key in record:
-            run[key] = record[key]
-    return Scores(table, reward, rollouts, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import math
@@ -10,16 +11,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from keyword import iskeyword
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import numpy as np
 
 from rewardkit.errors import RewardError
+from rewardkit.history.batches import Batch
+from rewardkit.history.recorder import Recorder, as_recorder, record_batch
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns, map_columns
+from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.target import JUDGED
@@ -63,12 +68,32 @@ class RewardHolder(Made):
     """Base of what trainers call: callables that hold a reward and can be pickled.
 
     `columns` maps canonical columns to the data set's own names; `missing` is what a
-    row without a reward gets where the trainer needs a number.
+    row without a reward gets where the trainer needs a number. `record` is a folder, or
+    a Recorder, for all that is scored; `timeout` the seconds that a call of a user's
+    function may take, see `rk.score`.
+
+    RewardError: an option that does not fit, a folder with another reward's scores, a
+    function that cannot be called in another process, which a timeout needs.
     """
 
     reward: Reward
     columns: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     missing: float = field(default=0.0, kw_only=True)
+    record: Recorder | str | Path | None = field(default=None, kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.record is not None:
+            recorder = as_recorder(self.record)
+            recorder.check(self.reward)
+            object.__setattr__(self, "record", recorder)
+        if self.timeout is not None:
+            _limit(self.timeout)
+            if problem := cannot_limit(self.reward.functions):
+                raise RewardError(
+                    f"timeout={self.timeout:g}: {problem}; make what it holds open (a "
+                    "client, a lock, a file) inside the call, or leave timeout out"
+                )
 
     @property
     def __name__(self) -> str:
@@ -87,11 +112,21 @@ class RewardHolder(Made):
         with by_value(files):
             return _unpickle, (type(self), cloudpickle.dumps(options))
 
+    @property
+    def is_first(self) -> bool:
+        """Whether it speaks for the whole reward, where each component is a function.
+
+        Each rates every component: the first one records them.
+        """
+        component = getattr(self, "component", None)
+        return component is None or component == self.reward.names[0]
+
     def rate(self, batch: Mapping[str, Sequence[Any]], count: int) -> Rated:
         """Score `count` completions; siblings are those of one prompt.
 
-        What went wrong is logged, once for each reason. RewardError: a column is asked
-        for that the trainer did not give.
+        What went wrong is logged, once for each reason; a call that takes longer than
+        `timeout` is such an error of its row. RewardError: a column is asked for that
+        the trainer did not give.
         """
         columns = _rename_columns(batch, self.columns)
         try:
@@ -103,9 +138,14 @@ class RewardHolder(Made):
             ) from None
         groups = _group_codes(columns, count)
         plan = bind(self.reward, columns, count)
-        outcomes = evaluate(plan, columns, groups=groups, notes=True)
+        limit = None if self.timeout is None else _limit(self.timeout)
+        outcomes = evaluate(plan, columns, groups=groups, notes=True, limit=limit)
         _log_errors(self.reward, outcomes)
-        rewards: list[float | None] = plan.transform(outcomes.rewards, groups).tolist()
+        final = plan.transform(outcomes.rewards, groups)
+        if isinstance(self.record, Recorder) and self.is_first:
+            scored = Batch(columns, count, outcomes, final)
+            record_batch(self.record, self.reward, scored, timeout=self.timeout)
+        rewards: list[float | None] = final.tolist()
         for place, reward in enumerate(rewards):
             if reward is not None and math.isnan(reward):
                 rewards[place] = None
@@ -142,6 +182,14 @@ class RewardHolder(Made):
             first = {"score": reward, JUDGED: float(is_judged)}
             results.append(first | score_rows[place] | first)
         return results
+
+
+@functools.cache
+def _limit(seconds: float) -> TimeLimit:
+    """Return the worker processes of this process, which start with the first call."""
+    limit = time_limit(seconds)
+    assert isinstance(limit, TimeLimit)
+    return limit
 
 
 def _unpickle(kind: type[RewardHolder], options: bytes) -> RewardHolder:

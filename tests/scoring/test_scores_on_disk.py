@@ -11,7 +11,7 @@ import pytest
 from scored import made
 
 import rewardkit as rk
-from rewardkit.scoring.scores import is_scored
+from rewardkit.history.parts import is_scored
 
 
 def length(completion):

@@ -1,6 +1,10 @@
 """What the callables of `functions` give a trainer, called as it calls them; and they change nothing."""
 
+import functools
 import math
+import pickle
+import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -277,3 +281,46 @@ def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of
 def test_the_module_of_a_target_offers_its_functions_by_name(target):
     stem = {"inspect": "inspect_ai"}.get(target.name, target.name.replace("-", "_"))
     assert getattr(rk.targets, stem).functions is target.functions
+
+
+def hangs(completion):
+    if completion == "hang":
+        time.sleep(60)
+    return len(completion) / 4
+
+
+def opened(lock, completion):
+    return lock is not None
+
+
+def test_a_call_that_hangs_costs_its_row_a_reason_and_the_run_goes_on(
+    limited, tmp_path
+):
+    reward = rk.Reward("r", components=[rk.Component("c", hangs)])
+    record = rk.Recorder(tmp_path / "run")
+    (function,) = rk.targets.trl.functions(reward, record=record, timeout=0.5)
+    began = time.monotonic()
+    assert function(["p"] * 3, ["ab", "hang", "a"]) == [0.5, None, 0.25]
+    assert time.monotonic() - began < 30
+    record.flush()
+    scores = rk.load_scores(tmp_path / "run")
+    assert scores.errors("c") == ["took longer than 0.5 s"]
+    assert scores.record["timeout"] == 0.5
+    again = pickle.loads(pickle.dumps(function))
+    assert again(["p"], ["abc"]) == [0.75]
+
+
+@pytest.mark.parametrize(
+    ("function", "timeout", "match"),
+    [
+        (hangs, 0, "give seconds above 0"),
+        (hangs, "soon", "give seconds above 0"),
+        (functools.partial(opened, threading.Lock()), 1.0, "cannot be called in another process.*leave timeout out"),
+    ],
+)  # fmt: skip
+def test_a_time_limit_that_cannot_be_kept_is_refused_before_training(
+    function, timeout, match
+):
+    reward = rk.Reward("r", components=[rk.Component("c", function)])
+    with pytest.raises(rk.RewardError, match=match):
+        rk.targets.trl.functions(reward, timeout=timeout)

@@ -1,0 +1,1 @@
+"""Scores in folders: what a scoring saved, and what a recorder writes in training."""

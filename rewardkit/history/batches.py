@@ -1,0 +1,269 @@
+"""Batches that were scored in training, as rows of a scored table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rewardkit.rewards.reward import Floats, Reward
+from rewardkit.rollouts.columns import (
+    ALIASES,
+    ALL_ALIASES,
+    RESULT_PREFIXES,
+    Columns,
+)
+from rewardkit.scoring.outcomes import Outcomes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rewardkit.scoring.scores import Scores
+
+LABELS = ("rollout_id", "step", "data_source", "policy")
+"""Columns that say where a row belongs, and stay readable where texts are hashed."""
+
+HASH_DIGITS = 16
+"""Hexadecimal digits of a text's hash: two of a billion texts collide once in 37."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Completions that a trainer had scored in one call, and what came of them.
+
+    `columns` are lists of `count` values by name, `rewards` those that the trainer got,
+    (count,), NaN where not judged.
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    count: int
+    outcomes: Outcomes
+    rewards: Floats
+
+    @property
+    def steps(self) -> Sequence[Any] | None:
+        """Return the step of each row; None where not all are told."""
+        steps = self.columns.get("step")
+        if steps is None or any(type(step) is not int for step in steps):
+            return None
+        return steps
+
+    @property
+    def told_step(self) -> int | None:
+        """Return the one step of a batch of several rows, which the trainer told.
+
+        One row alone, or rows of several steps, may be of a column of the data set.
+        """
+        steps = self.steps
+        if steps is None or len(steps) < 2 or len(set(steps)) > 1:
+            return None
+        return int(steps[0])
+
+    @property
+    def characters(self) -> int:
+        """Count the characters of its completions."""
+        texts = self.columns.get("completion", ())
+        return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def recorded_columns(
+    columns: Mapping[str, Sequence[Any]], reward: Reward
+) -> dict[str, Sequence[Any]]:
+    """Return the columns that are recorded, canonical ones first.
+
+    Those are canonical ones, those that the reward asks for, and others that hold plain
+    values: token ids, tensors and images are left out. So is the whole transcript,
+    unless the reward asks for it.
+    """
+    asked = {*reward.needs, reward.routed_by}
+    kept: dict[str, Sequence[Any]] = {}
+    for name in ALIASES:
+        if name in columns and (name != "messages" or name in asked):
+            kept[name] = columns[name]
+    for name, values in columns.items():
+        if name in kept or _is_of_results(name):
+            continue
+        is_other = name not in ALL_ALIASES and _are_plain(values)
+        if name in asked or is_other:
+            kept[name] = values
+    return kept
+
+
+def _is_of_results(name: str) -> bool:
+    return name in ("reward", "reward_raw") or name.startswith(RESULT_PREFIXES)
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    plain = str | int | float | bool | np.generic | None
+    return all(isinstance(value, plain) for value in values)
+
+
+def as_scores(
+    batches: Sequence[Batch],
+    reward: Reward,
+    *,
+    ids: Sequence[str],
+    steps: Sequence[Any],
+    has_groups: bool,
+    source: str,
+    run: Mapping[str, Any],
+) -> Scores:
+    """Return the batches as scores, one table.
+
+    Args:
+        batches: at least one.
+        reward: what scored them.
+        ids: the `rollout_id` of each row.
+        steps: the step of each row.
+        has_groups: whether rows of a step make groups, as not where each call is one
+            row, whose number is then its step.
+        source: what is named as the source of the rollouts.
+        run: what the run record says besides.
+    """
+    import pandas as pd
+
+    from rewardkit.rewards.route import bind
+    from rewardkit.rollouts.load import group_key
+    from rewardkit.rollouts.table import Rollouts
+    from rewardkit.rollouts.values import as_column, present
+    from rewardkit.scoring.score import result_columns
+    from rewardkit.scoring.scores import Scores
+
+    columns = _joined_columns(batches, reward)
+    columns["rollout_id"], columns["step"] = list(ids), list(steps)
+    order = dict.fromkeys([*(name for name in ALIASES if name in columns), *columns])
+    plan = bind(reward, columns, len(ids))
+    parts = []
+    start = 0
+    for batch in batches:
+        parts.append((np.arange(start, start + batch.count), batch.outcomes))
+        start += batch.count
+    outcomes = Outcomes.join(plan, parts)
+    final = np.concatenate([batch.rewards for batch in batches])
+    table = pd.DataFrame(
+        {name: as_column(list(map(present, columns[name]))) for name in order}
+    )
+    results = result_columns(outcomes, outcomes.rewards, final)
+    key = [name for name in group_key(list(order), None) if name != "step"]
+    if has_groups:
+        key.append("step")
+    rollouts = Rollouts(table, {}, tuple(key), source=source)
+    return Scores(pd.concat([table, results], axis=1), reward, rollouts, run)
+
+
+def _joined_columns(batches: Sequence[Batch], reward: Reward) -> Columns:
+    """Join the columns of batches; ``None`` where a batch lacks one."""
+    columns: Columns = {}
+    rows = 0
+    for batch in batches:
+        for name, values in recorded_columns(batch.columns, reward).items():
+            columns.setdefault(name, [None] * rows).extend(values)
+        rows += batch.count
+        for values in columns.values():
+            values.extend([None] * (rows - len(values)))
+    return columns
+
+
+def select(scores: Scores, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Scores:
+    """Return the scores of the rows where the mask is true."""
+    from rewardkit.scoring.scores import Scores
+
+    table = scores.table[rows].reset_index(drop=True)
+    return Scores(table, scores.reward, scores.rollouts.select(rows), scores.run)
+
+
+# --- samples of groups, and hashes in place of texts
+
+
+def in_sample(scores: Scores, share: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Mark the rows of a sample of whole groups, (rows,).
+
+    It is drawn by the hash of the group's key, so that processes that have rows of one
+    group agree.
+    """
+    rollouts = scores.rollouts
+    columns = [rollouts.table[name].tolist() for name in sorted(rollouts.group_key)]
+    mask = np.ones(len(scores), dtype=bool)
+    if not columns:
+        columns = [rollouts.table["rollout_id"].tolist()]
+    drawn: dict[str, bool] = {}
+    for row, values in enumerate(zip(*columns, strict=True)):
+        key = json.dumps(values, default=str)
+        if key not in drawn:
+            drawn[key] = int(_hash(key), 16) / 16**HASH_DIGITS < share
+        mask[row] = drawn[key]
+    return mask
+
+
+def redact(scores: Scores) -> Scores:
+    """Return the scores with hashes in place of texts, and reasons without quotes.
+
+    Numbers, statuses, and columns that label a row stay as they are. The hash of a
+    short text can be found by trying: it hides texts from readers, not from an attack.
+    """
+    from dataclasses import replace
+
+    from rewardkit.scoring.scores import Scores
+
+    kept = {*LABELS, scores.reward.routed_by}
+    table = scores.table.copy()
+    logged = scores.rollouts.table.copy()
+    for name in table.columns:
+        if name.startswith(("error/", "failed/", "reason/")):
+            continue
+        if name not in kept and table[name].dtype == object:
+            table[name] = _hashed(table[name])
+        if name in logged:
+            logged[name] = table[name]
+    _redact_reasons(table)
+    rollouts = replace(scores.rollouts, table=logged)
+    return Scores(table, scores.reward, rollouts, scores.run)
+
+
+def _redact_reasons(table: pd.DataFrame) -> None:
+    from rewardkit.reasons import read_reasons
+    from rewardkit.scoring.scores import reason_columns
+
+    for column in [name for name in table.columns if name.startswith("reason/")]:
+        name = column.removeprefix("reason/")
+        reasons = {}
+        for row, reason in enumerate(read_reasons(table[column])):
+            if reason is not None:
+                reasons[row] = reason.redacted()
+        texts, records = reason_columns(reasons, len(table))
+        said = f"failed/{name}" if f"failed/{name}" in table else f"error/{name}"
+        table[said], table[column] = texts, records
+
+
+def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:
+    from rewardkit.rollouts.values import as_column
+
+    hashes: dict[str, str] = {}
+    values = []
+    for value in column.tolist():
+        if isinstance(value, dict):  # the verdict of a model: its numbers stay
+            is_number = (int, float, type(None))
+            numbers = {}
+            for key, inner in value.items():
+                if isinstance(inner, is_number):
+                    numbers[key] = inner
+            values.append(numbers)
+            continue
+        if isinstance(value, list):
+            value = json.dumps(value, default=str)
+        if isinstance(value, str):
+            if value not in hashes:
+                hashes[value] = _hash(value)
+            value = hashes[value]
+        values.append(value)
+    return as_column(values)
+
+
+def _hash(text: str) -> str:
+    """Return the hash of a text, the same in every process."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:HASH_DIGITS]

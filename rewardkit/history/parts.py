@@ -1,0 +1,395 @@
+"""load_scores(): a folder of parts of a scored table, read as one table.
+
+`Scores.save` writes one part, a recorder one after the other while training goes on. A
+part is put in place whole, by renaming, so that a reader never sees half of one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from rewardkit.errors import RewardError, RolloutsError
+from rewardkit.findings import counted
+from rewardkit.history.files import RECORDER, TOLD_STEPS, part_paths
+from rewardkit.rewards.recorded import reward_from_record
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.paths import SAVED_SCORES
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.scores import Scores, is_result
+from rewardkit.scoring.stored import (
+    METADATA,
+    as_json,
+    from_arrow,
+    parquet,
+)
+
+BROKEN_EXAMPLES = 3
+"""Files that a note on broken parts names."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One process that records, from its first batch or from where its steps restart.
+
+    Attributes:
+        name: Stands in the names of its parts.
+        run: What it shares with the processes that its recorder was sent to.
+        before: Session -> the number of its parts that were there when this one began.
+            One that has no more of them had ended: no clock is needed to tell.
+        steps: Where its steps are from: "trainer", "column" (of the data set), or
+            "calls" (their number, as nothing tells the step).
+    """
+
+    name: str
+    run: str
+    before: Mapping[str, int]
+    steps: str = TOLD_STEPS
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of a scored table, as it was read."""
+
+    path: Path
+    table: pa.Table
+    record: Mapping[str, Any]
+    json_columns: tuple[str, ...]
+    reward: Reward
+
+    @property
+    def recorder(self) -> Mapping[str, Any]:
+        """Return what its recorder did; {} where `Scores.save` wrote it."""
+        recorder: Mapping[str, Any] = self.record.get(RECORDER, {})
+        return recorder
+
+    @property
+    def session(self) -> Session:
+        """Return the session that wrote it."""
+        about = self.recorder
+        return Session(about["session"], about["run"], about["before"], about["steps"])
+
+
+def is_scored(path: str | Path) -> bool:
+    """Return whether a path is for `load_scores`: scores in files, or nothing."""
+    file = Path(path)
+    if not file.exists():
+        return True
+    if file.is_dir():
+        return bool(part_paths(file))
+    try:
+        return METADATA in (parquet().read_schema(file).metadata or {})
+    except (pa.ArrowInvalid, OSError):
+        return False
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the record of a part, without its rows; RolloutsError: it has none."""
+    try:
+        stored = json.loads(parquet().read_schema(path).metadata[METADATA])
+        record: dict[str, Any] = stored["record"]
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        raise _no_table(path) from None
+    return record
+
+
+def combining(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a reward's record what two parts must have in common.
+
+    Not the hashes of its functions: a process that is sent the reward, and does not
+    have its file, has others.
+    """
+    if "route" in record:
+        route = record["route"]
+        branches: list[Any] = []
+        for branch in route["rewards"]:
+            branches.append([branch["value"], combining(branch["reward"])])
+        default = route["default"] and combining(route["default"])
+        return {"column": route["column"], "rewards": branches, "default": default}
+    components = []
+    for item in record["components"]:
+        components.append([item["name"], item["weight"], item["range"]])
+    return {
+        "name": record["name"],
+        "fields": list(record["fields"]),
+        "components": components,
+        "aggregation": record["aggregation"],
+        "on_missing": record["on_missing"],
+    }
+
+
+# --- reading
+
+
+def load_scores(path: str | Path) -> Scores:
+    """Load scores: of a file, or of a folder that is still being written.
+
+    The folder is one that `Scores.save` wrote, or a recorder (`Recorder`), whose rows
+    come in the order of their steps. A run that was resumed records some steps twice:
+    the later rows count. What was left out, and which files cannot be read, is told in
+    ``.rollouts.notes``; what recorders did stands in ``.record["recorder"]``. The
+    reward is the one of the run record: it can be weighed and diagnosed, not run.
+
+    Raises:
+        RolloutsError: no such file, one that was not written by rewardkit, or parts of
+            different rewards in one folder.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        file = place
+        if not file.is_file():
+            raise _nothing_there(file)
+        return _join([_read_part(file)], [])
+    paths = part_paths(place)
+    if not paths:
+        raise _nothing_there(place / SAVED_SCORES)
+    parts, broken = [], []
+    for file in paths:
+        try:
+            parts.append(_read_part(file))
+        except RolloutsError as error:
+            if len(paths) == 1:
+                raise
+            broken.append((file, error))
+    if not parts:
+        raise broken[0][1]
+    _check_one_reward(place, parts)
+    notes = []
+    if broken:
+        names = [file.name for file, _ in broken[:BROKEN_EXAMPLES]]
+        more = ", ..." if len(broken) > len(names) else ""
+        notes.append(
+            f"{counted(len(broken), 'file')} of scores cannot be read and "
+            f"{'is' if len(broken) == 1 else 'are'} left out: "
+            f"{', '.join(names)}{more}"
+        )
+    return _join(parts, notes)
+
+
+def _nothing_there(file: Path) -> RolloutsError:
+    return RolloutsError(
+        f"there is no file {str(file)!r}; give the folder or the Parquet file that "
+        "'rewardkit score -o' wrote, or the folder of a recorder, which writes its "
+        "first file some seconds after the first scores"
+    )
+
+
+def _no_table(file: Path) -> RolloutsError:
+    return RolloutsError(
+        f"{str(file)!r} is not a scored table of this version of rewardkit; make one "
+        "with 'rewardkit score ... -o FOLDER'"
+    )
+
+
+def _read_part(file: Path) -> Part:
+    try:
+        table = parquet().read_table(file)
+        stored = json.loads(table.schema.metadata[METADATA])
+        record, json_columns = stored["record"], tuple(stored["json_columns"])
+        reward = reward_from_record(record["reward"])
+        about = record["rollouts"]
+        for key in ("mapping", "source", "group_key"):
+            about[key]
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        raise _no_table(file) from None
+    if not {f"reason/{name}" for name in reward.names} <= {*table.column_names}:
+        raise _no_table(file)
+    return Part(file, table, record, json_columns, reward)
+
+
+def _check_one_reward(folder: Path, parts: Sequence[Part]) -> None:
+    """Raise a RolloutsError where parts are of rewards that do not combine alike."""
+    first = parts[0]
+    for part in parts[1:]:
+        if combining(part.record["reward"]) != combining(first.record["reward"]):
+            raise RolloutsError(
+                f"{str(folder)!r} holds scores of different rewards, "
+                f"{first.reward.name!r} in {first.path.name} and {part.reward.name!r} "
+                f"in {part.path.name}; record each into a folder of its own, and move "
+                "the files of one away"
+            )
+
+
+# --- joining
+
+
+def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
+    """Return the scores of parts as one table."""
+    first = parts[0]
+    kept, sentences = _without_repeated_steps(parts)
+    table = _table(parts, kept)
+    if first.recorder and "step" in table:
+        table = table.sort_values("step", kind="stable", ignore_index=True)
+    results = list(filter(is_result, table.columns))
+    about = first.record["rollouts"]
+    group_key = []
+    for name in about["group_key"]:
+        if all(name in part.record["rollouts"]["group_key"] for part in parts):
+            group_key.append(name)
+    prints = {part.record["reward"]["fingerprints"]["reward"] for part in parts}
+    if len(prints) > 1:
+        sentences.append(
+            f"the parts were scored by {len(prints)} versions of the reward's code; "
+            "what changes between them may be the code"
+        )
+    rollouts = Rollouts(
+        table.drop(columns=results),
+        about["mapping"],
+        tuple(group_key),
+        (),
+        about["source"],
+        about.get("kind", "rollouts"),
+        Logged(**about.get("logged", {})),
+        (*about.get("notes", ()), *notes, *sentences),
+    )
+    run = {}
+    for key in ("versions", "ignore_gates", "timeout", "printed"):
+        if key in first.record:
+            run[key] = first.record[key]
+    if first.recorder:
+        run[RECORDER] = _join_recorders(parts)
+    return Scores(table, first.reward, rollouts, run)
+
+
+def _join_recorders(parts: Sequence[Part]) -> dict[str, Any]:
+    """Return what the recorders of the parts did, as one record.
+
+    Rows left out are counted by each session on its own, up to its last part.
+    """
+    last: dict[str, Mapping[str, Any]] = {}
+    for part in parts:
+        last[part.recorder["session"]] = part.recorder
+    return {
+        "parts": len(parts),
+        "sessions": list(last),
+        "steps": sorted({part.recorder["steps"] for part in parts}),
+        "redacted": any(part.recorder["redacted"] for part in parts),
+        "sample": min(part.recorder["sample"] for part in parts),
+        "rows_left_out": sum(about["rows_left_out"] for about in last.values()),
+    }
+
+
+def _without_repeated_steps(
+    parts: Sequence[Part],
+) -> tuple[list[np.ndarray[Any, np.dtype[np.bool_]]], list[str]]:
+    """Return by part which rows count, and a sentence on those that do not.
+
+    A session that began after one of another run had ended takes the place of its steps
+    from its own first one on. Processes that record side by side do not.
+    """
+    kept = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
+    counts: dict[str, int] = {}
+    starts: dict[str, float] = {}
+    by_name: dict[str, Session] = {}
+    untold = set()
+    for part in parts:
+        if not part.recorder:
+            continue
+        session = part.session
+        by_name[session.name] = session
+        counts[session.name] = part.recorder["part"]
+        step = _steps(part).min(initial=np.inf)
+        starts[session.name] = min(step, starts.get(session.name, np.inf))
+        if session.steps != TOLD_STEPS:
+            untold.add(session.name)
+    rows = 0
+    for part, mask in zip(parts, kept, strict=True):
+        if not part.recorder or part.session.name in untold:
+            continue
+        session = part.session
+        for later in by_name.values():
+            had_ended = counts[session.name] <= later.before.get(session.name, -1)
+            is_other_run = later.run != session.run and later.name not in untold
+            if had_ended and is_other_run:
+                mask &= _steps(part) < starts[later.name]
+        rows += int((~mask).sum())
+    if not rows:
+        return kept, []
+    sentence = (
+        f"{counted(rows, 'row')} are left out: a run that was started again later "
+        "recorded their steps anew, and the later rows count"
+    )
+    return kept, [sentence]
+
+
+def _steps(part: Part) -> np.ndarray[Any, np.dtype[np.float64]]:
+    column = part.table.column("step").to_pandas()
+    return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
+
+
+def _table(
+    parts: Sequence[Part], kept: Sequence[np.ndarray[Any, np.dtype[np.bool_]]]
+) -> pd.DataFrame:
+    """Return the rows that count of all parts, a missing column as missing values."""
+    if len(parts) == 1 and kept[0].all():
+        return from_arrow(parts[0].table, parts[0].json_columns)
+    names: dict[str, None] = {}
+    for part in parts:
+        names |= dict.fromkeys(part.table.column_names)
+    json_columns = [name for name in names if _is_mixed(name, parts)]
+    tables = []
+    for part, mask in zip(parts, kept, strict=True):
+        rows = part.table.filter(pa.array(mask)).replace_schema_metadata(None)
+        for name in json_columns:
+            if name in rows.column_names and name not in part.json_columns:
+                place = rows.column_names.index(name)
+                values = rows.column(name).to_pylist()
+                texts = [None if value is None else as_json(value) for value in values]
+                rows = rows.set_column(place, name, pa.array(texts, type=pa.string()))
+        if "gate/reward" in names and "gate/reward" not in rows.column_names:
+            rows = rows.append_column("gate/reward", pa.array(np.ones(len(rows))))
+        tables.append(rows)
+    joined = pa.concat_tables(tables, promote_options="permissive")
+    return from_arrow(_in_order(joined, names), json_columns)
+
+
+def _in_order(table: pa.Table, names: Mapping[str, None]) -> pa.Table:
+    """Put the rewards last, as in any scored table."""
+    last = [name for name in ("reward_raw", "reward") if name in names]
+    return table.select([*(name for name in names if name not in last), *last])
+
+
+def _is_mixed(name: str, parts: Sequence[Part]) -> bool:
+    """Return whether a column is JSON text in a part, or of types that do not mix."""
+    schemas = []
+    for part in parts:
+        if name in part.json_columns:
+            return True
+        if name in part.table.column_names:
+            schemas.append(pa.schema([part.table.schema.field(name)]))
+    try:
+        pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return True
+    return False
+
+
+def check_folder(folder: Path, reward: Reward) -> None:
+    """Raise a RewardError where a recorder of this reward would not fit in.
+
+    The folder may hold parts of the same reward, as where a run is resumed.
+    """
+    if (folder / SAVED_SCORES).exists():
+        raise RewardError(
+            f"record={str(folder)!r} is a folder that 'rewardkit score -o' wrote; give "
+            "another folder"
+        )
+    for path in part_paths(folder):
+        try:
+            record = read_record(path)["reward"]
+        except RolloutsError:
+            continue
+        if combining(record) != combining(reward.record()):
+            raise RewardError(
+                f"record={str(folder)!r} holds scores of another reward, "
+                f"{record['name']!r}; give each reward a folder of its own"
+            )
+        return

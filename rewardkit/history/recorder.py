@@ -1,0 +1,428 @@
+"""What a reward scores in training, kept in a folder while training goes on.
+
+A trainer's call only hands over what it scored; a thread of the process writes it. What
+the thread cannot keep up with, or has no space for, is left out and counted: a recorder
+never holds training up and never ends it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rewardkit.errors import RewardError, RolloutsError, preview
+from rewardkit.history.batches import Batch
+from rewardkit.history.files import (
+    RECORDER,
+    TOLD_STEPS,
+    part_name,
+    part_paths,
+    sessions,
+)
+from rewardkit.primitives.primitive import Made
+from rewardkit.rewards.reward import Reward
+
+log = logging.getLogger(__name__)
+
+LARGEST_FOLDER = 10_000_000_000
+"""Bytes that a recorder's folder may grow to. Our choice."""
+
+PART_SECONDS = 5.0
+"""Seconds after which a part is written. Our choice: what a killed process loses."""
+
+PART_SHARE = 0.01
+"""Share of the time so far that a part may last, if that is longer.
+
+Our choice: a run of ten days has a thousand parts, not a hundred thousand.
+"""
+
+PART_ROWS = 4096
+"""Rows after which a part is written at once. Our choice."""
+
+PART_CHARACTERS = 32_000_000
+"""Characters of completions after which a part is written at once. Our choice."""
+
+PARTS_WAITING = 4
+"""Parts that may wait for the disk; what is scored then is left out. Our choice."""
+
+STEPS_BACK = 10
+"""Steps that a batch may be behind an earlier one, as where rollouts are made ahead of
+training. Further back, the run was started again. Our choice."""
+
+SECONDS_AT_EXIT = 30.0
+"""Seconds that a process waits at its end for the last part. Our choice."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recorder(Made):
+    """Where, and how much, a reward records of what it scores in training.
+
+    Each scored batch becomes rows of a scored table, as `rk.score` makes it: step,
+    prompt, completion, columns, fields, scores, statuses, reasons, reward. They are
+    written into `folder` as Parquet files, off the training thread, each whole or not
+    at all; `rk.load_scores` and every command that takes scores read the folder, while
+    it grows, too. Several processes may record into one folder, and a resumed run into
+    the same as before; another reward may not.
+
+    Attributes:
+        folder: The folder, made where it is missing.
+        redact: Whether texts are replaced by hashes, and reasons lose their quotes.
+            Columns ``data_source`` and ``policy`` stay readable.
+        sample: Share of the groups that is recorded, above 0 and up to 1.
+        max_bytes: What the folder may grow to. From its half on, a smaller and smaller
+            share of the groups is recorded, so that late steps have some, too.
+
+    Raises:
+        RewardError: an option that does not fit.
+
+    >>> Recorder("runs/train-1", redact=True)
+    rk.Recorder('runs/train-1', redact=True)
+    """
+
+    folder: str
+    redact: bool = field(default=False, kw_only=True)
+    sample: float = field(default=1.0, kw_only=True)
+    max_bytes: int = field(default=LARGEST_FOLDER, kw_only=True)
+
+    factory = "rk.Recorder"
+    run: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.folder, str | Path) or not str(self.folder):
+            raise RewardError(
+                f"record={preview(self.folder)} is no folder; give one such as "
+                "'runs/train-1'"
+            )
+        object.__setattr__(self, "folder", str(self.folder))
+        if not isinstance(self.redact, bool):
+            raise RewardError(
+                f"redact={self.redact!r} does not fit; give True or False"
+            )
+        number = isinstance(self.sample, int | float)
+        if not number or not 0 < self.sample <= 1:
+            raise RewardError(
+                f"sample={self.sample!r} is no share of the groups; give a number "
+                "above 0 and up to 1"
+            )
+        if type(self.max_bytes) is not int or self.max_bytes < 1:
+            raise RewardError(
+                f"max_bytes={self.max_bytes!r} is no size; give a whole number from 1"
+            )
+        # forks of this process have it, too, and those that the recorder is sent to
+        object.__setattr__(self, "run", secrets.token_hex(4))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the whole path, as workers have other working folders."""
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        options["folder"] = os.path.abspath(self.folder)
+        return _receive, (options, self.run)
+
+    def flush(self) -> None:
+        """Write what this process has scored so far, without waiting for more."""
+        for (process, recorder, *_), writer in list(_WRITERS.items()):
+            if process == os.getpid() and recorder == self:
+                writer.flush()
+
+    def check(self, reward: Reward) -> None:
+        """Raise a RewardError where the folder holds another reward's scores."""
+        if os.path.isdir(self.folder):
+            from rewardkit.history.parts import check_folder
+
+            check_folder(Path(self.folder), reward)
+
+
+def _receive(options: dict[str, Any], run: str) -> Recorder:
+    recorder = Recorder(**options)
+    object.__setattr__(recorder, "run", run)
+    return recorder
+
+
+def as_recorder(record: Recorder | str | Path) -> Recorder:
+    """Return the recorder that an option `record` stands for: a folder, or itself."""
+    return record if isinstance(record, Recorder) else Recorder(record)  # type: ignore[arg-type]
+
+
+def record_batch(
+    recorder: Recorder, reward: Reward, batch: Batch, *, timeout: float | None = None
+) -> None:
+    """Hand a scored batch to the thread of this process that writes for `recorder`.
+
+    The thread starts with the first batch, in a fork of this process anew. What goes
+    wrong is a warning, once.
+    """
+    key = (os.getpid(), recorder, id(reward), timeout)
+    try:
+        writer = _WRITERS.get(key)
+        if writer is None:
+            # without a lock, which a fork could take along while it is held
+            writer = _WRITERS.setdefault(key, _Writer(recorder, reward, timeout))
+        writer.add(batch)
+    except Exception as error:  # whatever it is, training goes on
+        if key not in _FAILED:
+            _FAILED.add(key)
+            log.warning("scores are not recorded in %s: %s", recorder.folder, error)
+
+
+_WRITERS: dict[Any, _Writer] = {}
+_FAILED: set[Any] = set()
+
+
+class _Writer:
+    """The thread that writes, and the batches that wait for it."""
+
+    def __init__(
+        self, recorder: Recorder, reward: Reward, timeout: float | None
+    ) -> None:
+        self._parts = _Parts(recorder, reward, timeout)
+        self._changed = threading.Condition()
+        self._waiting: list[Batch] = []
+        self._rows = self._characters = self._left_out = 0
+        self._began = time.monotonic()
+        self._is_urgent = self._is_writing = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, batch: Batch) -> None:
+        """Let a batch wait for the thread, unless too much waits already."""
+        characters = batch.characters
+        with self._changed:
+            if self._is_behind:
+                self._left_out += batch.count
+                return
+            self._waiting.append(batch)
+            self._rows += batch.count
+            self._characters += characters
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="rewardkit-recorder", daemon=True
+                )
+                self._thread.start()
+                # at the end of a process of multiprocessing, too, unlike atexit
+                Finalize(None, self.flush, exitpriority=100)
+            if self._is_full:
+                self._changed.notify()
+
+    @property
+    def _is_full(self) -> bool:
+        return self._rows >= PART_ROWS or self._characters >= PART_CHARACTERS
+
+    @property
+    def _is_behind(self) -> bool:
+        return (
+            self._rows >= PARTS_WAITING * PART_ROWS
+            or self._characters >= PARTS_WAITING * PART_CHARACTERS
+        )
+
+    def flush(self) -> None:
+        """Wait until the thread has written what waits."""
+        with self._changed:
+            if self._thread is None:
+                return
+            self._is_urgent = True
+            self._changed.notify_all()
+            self._changed.wait_for(
+                lambda: not self._waiting and not self._is_writing, SECONDS_AT_EXIT
+            )
+
+    def _run(self) -> None:
+        self._parts.begin()
+        while True:
+            seconds = max(PART_SECONDS, PART_SHARE * (time.monotonic() - self._began))
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self._is_full or self._is_urgent, timeout=seconds
+                )
+                batches, self._waiting = self._waiting, []
+                self._parts.rows_left_out += self._left_out
+                self._rows = self._characters = self._left_out = 0
+                self._is_urgent, self._is_writing = False, True
+            if batches:
+                self._parts.write(batches)
+            with self._changed:
+                self._is_writing = False
+                self._changed.notify_all()
+
+
+@dataclass
+class _Session:
+    """What this process has recorded since its steps last began anew.
+
+    See `history.parts.Session`; `calls` is the number of the last call.
+    """
+
+    before: dict[str, int]
+    calls: int
+    name: str = field(default_factory=lambda: secrets.token_hex(4))
+    parts: int = 0
+    rows: int = 0
+    steps: str = TOLD_STEPS
+
+
+class _Parts:
+    """The parts that a process writes, of one session after the other."""
+
+    def __init__(
+        self, recorder: Recorder, reward: Reward, timeout: float | None
+    ) -> None:
+        self.recorder, self.reward, self.timeout = recorder, reward, timeout
+        self.folder = Path(os.path.abspath(recorder.folder))
+        self.rows_left_out = 0
+        self._session: _Session | None = None
+        self._before: dict[str, int] = {}
+        self._sessions = self._used = 0
+        self._first_step: int | None = None
+        self._last_step = 0
+        self._has_warned = self._is_thinned = False
+
+    def write(self, batches: Sequence[Batch]) -> None:
+        """Write batches as one part, or several where steps restart between them."""
+        waiting: list[Batch] = []
+        for batch in batches:
+            step = batch.told_step
+            if step is not None:
+                if self._first_step is None or self._restarts(step, self._first_step):
+                    self._try_to_write(waiting)
+                    waiting = []
+                    if self._first_step is not None:
+                        self.begin()
+                    self._first_step = self._last_step = step
+                self._last_step = max(step, self._last_step)
+            waiting.append(batch)
+        self._try_to_write(waiting)
+
+    def _restarts(self, step: int, first_step: int) -> bool:
+        if step >= self._last_step:
+            return False
+        return step <= first_step or step < self._last_step - STEPS_BACK
+
+    def _try_to_write(self, batches: Sequence[Batch]) -> None:
+        if not batches:
+            return
+        try:
+            self._write_part(batches)
+        except Exception as error:  # a full disk, a column of a strange kind
+            self.rows_left_out += sum(batch.count for batch in batches)
+            if not self._has_warned:
+                self._has_warned = True
+                log.warning(
+                    "some scores cannot be recorded in %s: %s; training goes on, and "
+                    "the record will say how many rows it lacks",
+                    self.folder,
+                    error,
+                )
+
+    def begin(self) -> None:
+        """Note which sessions there are before the first batch of one is scored."""
+        self._session = None
+        self._before = sessions(self.folder) if self.folder.is_dir() else {}
+        self._sessions += 1
+
+    def _make_session(self) -> _Session:
+        from rewardkit.history.parts import read_record
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        calls = 0
+        for name, count in self._before.items():
+            with suppress(RolloutsError):  # a file that is broken
+                record = read_record(self.folder / part_name(name, count))
+                calls = max(calls, record[RECORDER]["calls"])
+        return _Session(self._before, calls)
+
+    def _write_part(self, batches: Sequence[Batch]) -> None:
+        from rewardkit.history.batches import as_scores, in_sample, redact, select
+        from rewardkit.rollouts.paths import write_whole
+        from rewardkit.scoring.scores import versions
+        from rewardkit.scoring.stored import parquet, to_arrow
+
+        if self._session is None:
+            self._session = self._make_session()
+        session = self._session
+        steps = self._steps(batches, session)
+        ids = []
+        for row in range(session.rows, session.rows + len(steps)):
+            ids.append(f"{session.name}-{row}")
+        session.rows += len(steps)
+        share = self._share()
+        about = {
+            "session": session.name,
+            "run": f"{self.recorder.run}-{self._sessions}",
+            "part": session.parts + 1,
+            "before": session.before,
+            "steps": session.steps,
+            "calls": session.calls,
+            "process": os.getpid(),
+            "redacted": self.recorder.redact,
+            "sample": share,
+            "rows_left_out": self.rows_left_out,
+        }
+        run = {
+            "versions": versions(),
+            "ignore_gates": False,
+            "timeout": self.timeout,
+            RECORDER: about,
+        }
+        scores = as_scores(
+            batches,
+            self.reward,
+            ids=ids,
+            steps=steps,
+            has_groups=any(
+                batch.count > 1 or batch.steps is not None for batch in batches
+            ),
+            source=self.recorder.folder,
+            run=run,
+        )
+        if share < 1:
+            scores = select(scores, in_sample(scores, share))
+        if not len(scores):
+            return
+        if self.recorder.redact:
+            scores = redact(scores)
+        table = to_arrow(scores.table, scores.record)
+
+        def write(path: Path) -> None:
+            parquet().write_table(table, path)
+            if self._used + path.stat().st_size > self.recorder.max_bytes:
+                raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
+            with path.open("rb") as file:  # a machine that loses power has it, too
+                os.fsync(file.fileno())
+
+        write_whole(self.folder / part_name(session.name, session.parts + 1), write)
+        session.parts += 1
+
+    def _steps(self, batches: Sequence[Batch], session: _Session) -> list[int]:
+        """Return the step of each row; where none is told, the number of its call."""
+        steps: list[int] = []
+        for batch in batches:
+            told = batch.steps
+            if told is None:
+                session.calls += 1
+                session.steps = "calls"
+                told = [session.calls] * batch.count
+            elif batch.told_step is None and session.steps != "calls":
+                session.steps = "column"
+            steps.extend(told)
+        return steps
+
+    def _share(self) -> float:
+        """Return the share of the groups to record, which falls as the folder fills."""
+        self._used = sum(path.stat().st_size for path in part_paths(self.folder))
+        left = max(0.0, 1 - self._used / self.recorder.max_bytes)
+        if left < 0.5 and not self._is_thinned:
+            self._is_thinned = True
+            log.warning(
+                "%s holds half of the %d bytes that it may grow to: from here on, "
+                "fewer and fewer groups are recorded",
+                self.folder,
+                self.recorder.max_bytes,
+            )
+        return self.recorder.sample * min(1.0, 2 * left)
