@@ -22,6 +22,7 @@ from rewardkit.history.recorder import Recorder
 from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.judges.report import judge_report, judge_reports
 from rewardkit.judges.rubric import judge
+from rewardkit.monitoring.monitor import Monitor, monitor
 from rewardkit.mutation.mutants import mutants
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import plots as plots
@@ -79,6 +80,7 @@ __all__ = [
     "Interrupted",
     "JudgeReport",
     "JudgeReports",
+    "Monitor",
     "MutantResult",
     "NotJudged",
     "ProbeResult",
@@ -117,6 +119,7 @@ __all__ = [
     "load_rollouts",
     "load_scores",
     "measure",
+    "monitor",
     "mutants",
     "note",
     "probe",

@@ -79,7 +79,6 @@ VIEW_RULES: tuple[Rule, ...] = (
     spread.wide,
     spread.amplified_noise,
     spread.bimodal,
-    spread.drift,
     components.of_siblings,
     components.gates,
     components.redundant,

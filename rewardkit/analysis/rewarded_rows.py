@@ -147,6 +147,11 @@ class RewardedRows:
         """Return the rows in which a gate kept a component from running."""
         return {name: status == GATED for name, status in self.status.items()}
 
+    def missing(self, name: str) -> Mask:
+        """Return the rows in which a component was not judged, (rows,)."""
+        has_score = ~np.isnan(self.scores[name])
+        return np.asarray(~has_score & (self.status[name] != GATED), dtype=bool)
+
     @cached_property
     def stats(self) -> GroupStats:
         """Return the statistics of the reward by group."""

@@ -24,7 +24,6 @@ from rewardkit.analysis.verdicts import Verdicts, find_verdicts
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import add_up, transformed
-from rewardkit.scoring.outcomes import GATED
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +120,7 @@ class View(RewardedRows):
         skips = self.reward.on_missing == "skip"
         for name, component in self.components.items():
             weight = max(component.weight, 0.0)
-            missing = np.isnan(self.scores[name]) & (self.status[name] != GATED)
-            total += np.where(missing & skips, 0.0, weight)
+            total += np.where(self.missing(name) & skips, 0.0, weight)
         return total
 
     @cached_property

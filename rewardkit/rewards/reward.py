@@ -330,6 +330,25 @@ class Reward(HasPage):
 
         return self.map(weighed)
 
+    def with_task(self, name: str) -> Reward:
+        """Return the same reward with this component as the task, in every branch.
+
+        RewardError: it has no such component.
+        """
+        if name not in self.names:
+            raise RewardError(
+                f"there is no component {name!r} that could be the task; reward "
+                f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
+            )
+
+        def marked(inner: Reward) -> Reward:
+            components = []
+            for item in inner.components:
+                components.append(replace(item, primary=item.name == name))
+            return replace(inner, components=components)
+
+        return self.map(marked)
+
     def __call__(self, **columns: Any) -> RewardResult:
         """Score one completion, given by its columns, before any transform.
 

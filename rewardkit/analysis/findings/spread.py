@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
 from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
-    NO_INTERVAL,
     Findings,
-    Interval,
     finding,
     share,
 )
@@ -21,7 +17,6 @@ from rewardkit.analysis.statistics import Floats, Mask, group_stats
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.bootstrap import LEVEL
 from rewardkit.analysis.statistics.distributions import chi_squared, outlying, two_piles
-from rewardkit.analysis.statistics.pairs import alike
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
 
@@ -244,93 +239,3 @@ def _share_between(means: Floats, blur: Floats, low: float, high: float) -> floa
         prompt = NormalDist(mean, width)
         chances.append(prompt.cdf(middle + apart / 8) - prompt.cdf(middle - apart / 8))
     return float(np.mean(chances))
-
-
-# --- over the steps of a run
-
-
-@dataclass(frozen=True)
-class WatchedFigure:
-    """A figure that is watched while the reward rises.
-
-    `bad_ways` are the directions it should not go, -1 down and 1 up, and `least` how
-    far it has to go.
-    """
-
-    name: str
-    values: Floats
-    severity: str
-    bad_ways: tuple[int, ...]
-    least: float
-
-
-@rule("drift")
-def drift(
-    view: View,
-    findings: Findings,
-    *,
-    length_drift: float = 0.3,  # of the mean length, over the run: our choice
-    repeat_drift: float = 0.1,  # of the sibling pairs: our choice
-) -> Iterator[Finding]:
-    """Find that the reward rises while the label falls, or length or repeats change."""
-    context, steps = view.context, view.context.steps
-    if steps is None or len(np.unique(steps[~np.isnan(steps)])) < FEWEST_STEPS:
-        return
-    gain, gain_interval = _trend(view, steps, view.rewards)
-    if not gain_interval[0] > 0:
-        return
-    least_length = length_drift * float(np.nanmean(context.lengths))
-    length = f"length in {context.length_unit}"
-    repeats = alike(view.completions, view.groups)
-    same_text = "share of siblings with the same text"
-    figures = [
-        WatchedFigure(length, context.lengths, "warn", (-1, 1), least_length),
-        WatchedFigure(same_text, repeats, "warn", (1,), repeat_drift),
-    ]
-    if context.label is not None:
-        label = WatchedFigure(context.label_name, context.label, "high", (-1,), 0.0)
-        figures.insert(0, label)
-    for figure in figures:
-        change, interval = _trend(view, steps, figure.values)
-        if abs(change) < figure.least or np.sign(change) not in figure.bad_ways:
-            continue
-        nearest_end = interval[0] if change > 0 else -interval[1]
-        if not nearest_end > 0:
-            continue
-        mean = float(np.nanmean(figure.values))
-        yield finding(
-            view,
-            "drift",
-            value=change,
-            interval=interval,
-            n=int((~np.isnan(figure.values)).sum()),
-            limit=0.0,
-            severity=figure.severity,
-            reading=steps == np.nanmax(steps),
-            cost=abs(change) / max(abs(mean), 1e-12),
-            what=figure.name,
-            mean=mean,
-            reward_change=gain,
-        )
-
-
-def _trend(view: View, steps: Floats, values: Floats) -> tuple[float, Interval]:
-    """Return the change from the first to the last step on a least-squares line.
-
-    With its interval over prompts.
-    """
-    both = ~np.isnan(steps) & ~np.isnan(values)
-    span = float(np.ptp(steps[both])) if both.any() else 0.0
-    if span == 0:
-        return math.nan, NO_INTERVAL
-    x = np.where(both, (steps - steps[both].min()) / span, 0.0)
-    y = np.where(both, values, 0.0)
-    sums = [both.astype(float), x, y, x * x, x * y]
-    value = float(_slope(*(column.sum(keepdims=True) for column in sums))[0])
-    return value, view.bootstrap.interval(sums, view.bootstrap.prompts, _slope)
-
-
-def _slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
-    """Return the slope of a least-squares line from sums over its points."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((n * xy - x * y) / (n * xx - x * x), dtype=float)

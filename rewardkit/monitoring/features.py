@@ -1,0 +1,203 @@
+"""Features: what completions do that a policy could do more of, or less."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
+from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.answers.stated import Statement, read_statement
+from rewardkit.primitives.measure import repetition
+
+TOKEN = re.compile(r"(?P<number>\d[\d.,]*)|[^\W\d_]+|[^\w\s]")
+"""A word, a number or a sign of a completion."""
+NUMBER = "\u2039number\u203a"
+"""Stands for any number: which one depends on the prompt."""
+LONGEST_READ = 4_000
+"""Characters of a completion whose words are read, half from either end. Our choice."""
+MOST_WORDINGS = 60
+"""Wordings that are watched, those whose share differs most. Our choice."""
+LEAST_SHARE = 0.02
+"""Share of the rows of a watched form or wording. Our choice."""
+SHORTEST_COPIED = 12
+"""Characters of a prompt that no completion repeats by chance. Our choice."""
+REPEATS = 0.5
+"""Share of repeated words from which a completion repeats itself. Our choice."""
+MOST_ITEMS = 2
+"""Items of an answer from which it is several answers. Our choice."""
+LONG, SHORT = 0.9, 0.1
+"""Quantiles of the first lengths from which a completion is long or short."""
+LEAST_LONGER = 1.2
+"""Times the median length that a long completion has at least. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """Something that completions do.
+
+    `does` and `does_not` say it of completions ("are empty", "are not empty"); `rows`
+    are 1 where one does it, else 0, (rows,). `is_wording` marks texts of the policy.
+    """
+
+    does: str
+    does_not: str
+    rows: Floats
+    is_wording: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The completions that are read, (rows,) each, and what they state as answers.
+
+    `is_early` marks those of the first steps, which lengths are compared with.
+    """
+
+    prompts: Sequence[str]
+    completions: Sequence[str]
+    truths: Sequence[object]
+    groups: Codes
+    is_early: Sequence[bool]
+    is_cut: Sequence[bool]
+
+    def statements(self) -> list[Statement]:
+        """Return what each completion states as its answer."""
+        pairs = zip(self.completions, self.truths, strict=True)
+        return [read_statement(completion, truth) for completion, truth in pairs]
+
+
+def read_features(texts: Texts) -> list[Feature]:
+    """Return what the completions do, what a person can name best first."""
+    return [*_conduct(texts), *_lengths(texts), *_forms(texts), *_wordings(texts)]
+
+
+def _conduct(texts: Texts) -> Iterable[Feature]:
+    """Yield what is suspicious in itself: nothing written, no answer, several ..."""
+    statements = texts.statements()
+    is_marked = np.array([statement.is_marked for statement in statements])
+    rows: dict[tuple[str, str], Iterable[bool]] = {
+        ("are empty", "are not empty"): [not text.strip() for text in texts.completions]
+    }
+    if 2 * is_marked.sum() >= len(is_marked):
+        rows["mark no answer", "mark an answer"] = ~is_marked
+    rows["list several answers", "state one answer"] = [
+        len(re.findall(r"[,;|/]|\bor\b", statement.answer)) >= MOST_ITEMS
+        for statement in statements
+    ]
+    rows["mark an answer more than once", "mark one answer"] = [
+        _counts_twice(text) for text in texts.completions
+    ]
+    rows["copy their prompt", "do not copy their prompt"] = [
+        len(prompt) >= SHORTEST_COPIED and prompt in completion
+        for prompt, completion in zip(texts.prompts, texts.completions, strict=True)
+    ]
+    measure = repetition(ngram=4)
+    rows["repeat themselves", "do not repeat themselves"] = [
+        (measure(text[:LONGEST_READ]) or 0.0) >= REPEATS for text in texts.completions
+    ]
+    rows["have the text of a sibling", "differ from all siblings"] = _same_texts(texts)
+    rows["give the same answer whatever the prompt", "answer their prompt"] = (
+        _fixed_answers(texts, statements)
+    )
+    rows["are cut at the limit", "end by themselves"] = texts.is_cut
+    for (does, does_not), values in rows.items():
+        yield Feature(does, does_not, np.array(list(values), dtype=float))
+
+
+def _counts_twice(text: str) -> bool:
+    return len(re.findall(r"####|\\boxed|</answer>", text)) > 1
+
+
+def _same_texts(texts: Texts) -> list[bool]:
+    pairs = list(zip(texts.groups.tolist(), texts.completions, strict=True))
+    counts = Counter(pairs)
+    return [counts[pair] > 1 for pair in pairs]
+
+
+def _fixed_answers(texts: Texts, statements: Sequence[Statement]) -> list[bool]:
+    """Return which rows state the answer that is stated on most prompts."""
+    prompts: dict[str, set[int]] = {}
+    for group, statement in zip(texts.groups.tolist(), statements, strict=True):
+        if statement.answer:
+            prompts.setdefault(statement.answer, set()).add(group)
+    if not prompts:
+        return [False] * len(statements)
+    most = max(prompts, key=lambda answer: len(prompts[answer]))
+    return [statement.answer == most for statement in statements]
+
+
+def _lengths(texts: Texts) -> Iterable[Feature]:
+    """Yield what is long, and what is short, beside the completions of the start."""
+    lengths = np.array([len(text) for text in texts.completions], dtype=float)
+    early = lengths[np.asarray(texts.is_early, dtype=bool)]
+    if not len(early):
+        return
+    median = float(np.median(early))
+    long = max(float(np.quantile(early, LONG)), LEAST_LONGER * median)
+    short = min(float(np.quantile(early, SHORT)), median / LEAST_LONGER)
+    yield Feature(
+        f"have over {long:.0f} characters",
+        f"have at most {long:.0f} characters",
+        (lengths > long).astype(float),
+    )
+    yield Feature(
+        f"have under {short:.0f} characters",
+        f"have at least {short:.0f} characters",
+        (lengths < short).astype(float),
+    )
+
+
+def _forms(texts: Texts) -> Iterable[Feature]:
+    """Yield the marks that completions have, and forms made of several."""
+    least = max(1.0, LEAST_SHARE * len(texts.completions))
+    marks = [set(MARK.findall(text)) for text in texts.completions]
+    counts = Counter(mark for found in marks for mark in found)
+    for mark in [mark for mark, count in counts.items() if count >= least]:
+        rows = np.array([mark in found for found in marks], dtype=float)
+        yield Feature(f"have `{mark}`", f"lack `{mark}`", rows)
+    forms = list(map(form_of, texts.completions))
+    for form in [form for form, count in Counter(forms).items() if count >= least]:
+        if " " not in form:
+            continue
+        words = f"the marks {name_marks(form)}, in this order"
+        rows = np.array([other == form for other in forms], dtype=float)
+        yield Feature(f"have {words}", f"do not have {words}", rows)
+
+
+def _wordings(texts: Texts) -> Iterable[Feature]:
+    """Yield words, signs and pairs of them whose share differs most over the run."""
+    read = list(map(_wordings_of, texts.completions))
+    counts = Counter(wording for found in read for wording in found)
+    least = max(1.0, LEAST_SHARE * len(read))
+    is_early = np.asarray(texts.is_early, dtype=bool)
+    shares: dict[str, tuple[float, Floats]] = {}
+    for wording in [wording for wording, count in counts.items() if count >= least]:
+        rows = np.array([wording in found for found in read], dtype=float)
+        early, late = rows[is_early], rows[~is_early]
+        if len(early) and len(late):
+            shares[wording] = abs(float(late.mean() - early.mean())), rows
+    ranked = sorted(shares, key=lambda wording: -shares[wording][0])
+    for wording in ranked[:MOST_WORDINGS]:
+        rows = shares[wording][1]
+        yield Feature(f"have {wording}", f"lack {wording}", rows, is_wording=True)
+
+
+def _wordings_of(text: str) -> set[str]:
+    """Return the words, signs and pairs of a completion, as a person reads them."""
+    if len(text) > LONGEST_READ:
+        half = LONGEST_READ // 2
+        text = f"{text[:half]} {text[-half:]}"
+    tokens = []
+    for match in TOKEN.finditer(text):
+        tokens.append(NUMBER if match["number"] else match[0].lower())
+    wordings = {f"`{token}`" for token in tokens if token != NUMBER}
+    wordings.update(f"`{first} {second}`" for first, second in pairwise(tokens))
+    if tokens:
+        wordings.add(f"`{tokens[0]}` at the start")
+        wordings.add(f"`{tokens[-1]}` at the end")
+    return wordings

@@ -1,0 +1,372 @@
+"""monitor(): what a run over its steps has come to, since when, and who pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.parts import make_views, only_finite
+from rewardkit.analysis.totals import weigh_parts
+from rewardkit.errors import InputError, check_label, check_seed, preview
+from rewardkit.findings import Finding, counted, percent, run_rules, short_number
+from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.excerpts import UserText, one_line
+from rewardkit.html.pages import HasPage, More, Page, point_of
+from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.pressure import NewlyPaid
+from rewardkit.monitoring.rules import RULES, report_paid
+from rewardkit.monitoring.timeline import Timeline
+from rewardkit.monitoring.windows import MOST_WINDOWS
+from rewardkit.plain import to_plain
+from rewardkit.rewards.recorded import recorded
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores, is_scored, load_scores
+
+VERDICTS = {"high": "stop", "warn": "watch", "info": "healthy"}
+"""Worst severity of a finding -> verdict."""
+FEWEST_STEPS = 2
+SHOWN_WINDOWS = 6
+"""Windows of the table on the first page. Our choice."""
+MOST_SHOWN = 3
+"""Findings, newly paid features and examples on the first page."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitor(HasPage):
+    """A run over its steps: a verdict, findings with the step since when, who pays.
+
+    `timelines` hold the figures by window of steps, one a part of a route; `notes` say
+    what could not be told.
+    """
+
+    scores: Scores = field(repr=False)
+    timelines: tuple[Timeline, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Return "healthy", "watch" or "stop"."""
+        severities = [finding.severity for finding in self.findings]
+        for severity, verdict in VERDICTS.items():
+            if severity in severities:
+                return verdict
+        return "healthy"
+
+    @property
+    def since(self) -> float | None:
+        """Return the step since when the worst finding holds; None where none does."""
+        alarms = self.alarms
+        return alarms[0].evidence["since"] if alarms else None
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """Return the findings that call for something, worst first."""
+        return [finding for finding in self.findings if finding.severity != "info"]
+
+    @property
+    def newly_paid(self) -> Sequence[NewlyPaid]:
+        """Return the features that grew, are paid and do not go with the task."""
+        return [paid for timeline in self.timelines for paid in timeline.newly_paid]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return the figures: one row a part, window and figure.
+
+        Columns: first_step, last_step, figure, mean, error (standard error over
+        groups), groups.
+        """
+        rows = []
+        for timeline in self.timelines:
+            part = {"part": timeline.view.part} if timeline.view.part else {}
+            for name, figure in timeline.figures.items():
+                for window in range(len(figure)):
+                    row = {
+                        **part,
+                        "first_step": timeline.windows.first[window],
+                        "last_step": timeline.windows.last[window],
+                        "figure": name,
+                        "mean": figure.means[window],
+                        "error": figure.errors[window],
+                        "groups": int(figure.counts[window]),
+                    }
+                    rows.append(row)
+        return pd.DataFrame(rows)
+
+    @property
+    def weights(self) -> dict[str, dict[str, float]]:
+        """Return the weight of each component, and its share of the advantage.
+
+        ``weight`` as declared or read from the log; ``at_start`` and ``at_end`` are its
+        shares of the squared advantage in the first and the last window.
+        """
+        weights = {}
+        for timeline in self.timelines:
+            for name, figure in timeline.effective_weights.items():
+                means = figure.means
+                weights[name] = {
+                    "weight": float(timeline.view.components[name].weight),
+                    "at_start": float(means[0]),
+                    "at_end": float(means[-1]),
+                }
+        return weights
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        newly_paid = []
+        for timeline in self.timelines:
+            for paid in timeline.newly_paid:
+                newly_paid.append(dict(report_paid(timeline, paid).evidence))
+        plain: dict[str, Any] = to_plain(
+            {
+                "verdict": self.verdict,
+                "since": self.since,
+                "sentence": self.sentence,
+                "reward": self.scores.reward.name,
+                "rows": len(self.scores),
+                "steps": self._steps,
+                "findings": [finding.record() for finding in self.findings],
+                "newly_paid": newly_paid,
+                "weights": self.weights,
+                "notes": list(self.notes),
+            }
+        )
+        return plain
+
+    @property
+    def _steps(self) -> tuple[float, float]:
+        """Return the first and the last step."""
+        first = min(float(timeline.windows.first[0]) for timeline in self.timelines)
+        last = max(float(timeline.windows.last[-1]) for timeline in self.timelines)
+        return first, last
+
+    @property
+    def sentence(self) -> str:
+        """Say in one sentence what the run has come to."""
+        if self.alarms:
+            return self.alarms[0].statement
+        timeline = self.timelines[0]
+        first, last = map(short_number, self._steps)
+        steps = f"From step {first} to {last}"
+        figure = timeline.task_figure
+        if figure is None:
+            return (
+                f"{steps} nothing alarming was found; whether the task rises is not "
+                "known: name a label or the component that is the task"
+            )
+        way = "holds"
+        if timeline.task_change(1) is not None:
+            way = "rises"
+        start, end = _ends(figure.means)
+        return (
+            f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
+            f"{percent(end)}), and nothing that it does not need is newly paid"
+            if not timeline.newly_paid
+            else f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
+            f"{percent(end)})"
+        )
+
+    def page(self) -> Page:
+        """Return verdict, what changed, who pays, completions to read, what to do."""
+        name = one_line(self.scores.reward.name)
+        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
+        for timeline in self.timelines:
+            blocks.append(_figures(timeline))
+            blocks += _who_pays(timeline)
+        infos = [item for item in self.findings if item.severity == "info"]
+        others = [*self.alarms[MOST_SHOWN:], *infos]
+        folded = [point_of(item) for item in others]
+        blocks.append(More(counted(len(others), "further finding"), folded))
+        blocks += [f"Note: {note}." for note in self.notes]
+        blocks.append(f"Next: {self._next_step()}")
+        return Page(f"{name}: {self.verdict}", blocks, summary=UserText(self.sentence))
+
+    def _next_step(self) -> str:
+        if self.verdict == "healthy":
+            return "train on; `rewardkit monitor` again after more steps"
+        return self.alarms[0].advice
+
+
+def _ends(means: Any) -> tuple[float, float]:
+    """Return the first and the last mean that there is."""
+    there = means[~np.isnan(means)]
+    return float(there[0]), float(there[-1])
+
+
+def _figures(timeline: Timeline) -> Table:
+    """Return the table of what changed: a row a figure, a column a window."""
+    windows = timeline.windows
+    count = min(SHOWN_WINDOWS, len(windows))
+    places = np.unique(np.linspace(0, len(windows) - 1, count).astype(int))
+    header = ["mean of"]
+    for place in places:
+        first, last = windows.first[place], windows.last[place]
+        steps = f"{first:g}" if first == last else f"{first:g}-{last:g}"
+        header.append(f"step {steps}")
+    header.append("changes at")
+    rows = []
+    for name, figure in timeline.figures.items():
+        cells = [_cell(figure.means[place]) for place in places]
+        change = None
+        for way in (1, -1):
+            found = find_change(figure, windows, way)
+            if found is not None and (change is None or found.z > change.z):
+                change = found
+        since = "" if change is None else f"{change.since:g}"
+        rows.append([name, *cells, since])
+    of_part = f" of {timeline.view.part}" if timeline.view.part else ""
+    return Table(f"What changed{of_part}", header, rows, header[1:], True)
+
+
+def _cell(value: float) -> str:
+    return "-" if np.isnan(value) else short_number(round(float(value), 3))
+
+
+def _who_pays(timeline: Timeline) -> list[Block]:
+    """Return what is newly paid, each with a completion before and one after."""
+    blocks: list[Block] = []
+    for paid in timeline.newly_paid[:MOST_SHOWN]:
+        change = paid.change
+        text = (
+            f"Newly paid: completions that {paid.words}: {percent(change.before)} to "
+            f"{percent(change.after)} since step {change.since:g}"
+        )
+        if paid.component:
+            amount = paid.by_component[paid.component]
+            unit = "of the pressure"
+            if np.isnan(paid.pressure):
+                unit = "more a completion"
+            text += f", paid by {paid.component} ({amount:+.3g} {unit})"
+        hidden = "Newly paid: a wording" if paid.is_wording else text
+        blocks.append(UserText(text, hidden))
+        blocks += _pair(timeline, paid)
+    return blocks
+
+
+def _pair(timeline: Timeline, paid: NewlyPaid) -> list[Block]:
+    """Return a completion before without the feature, and one after with it.
+
+    On the same prompt where there is one.
+    """
+    rows, windows = timeline.read, timeline.windows.of_rows[timeline.read]
+    first, last = paid.change.reference
+    is_before = (windows >= first) & (windows < last) & (paid.rows == 0)
+    is_after = (windows >= paid.change.ending[0]) & (paid.rows == 1)
+    before, after = rows[is_before], rows[is_after]
+    if not len(before) or not len(after):
+        return []
+    view = timeline.view
+    prompts = view.bootstrap.prompts
+    rewards = np.nan_to_num(view.rewards, nan=-np.inf)
+    after = after[np.argsort(-rewards[after], kind="stable")]
+    same = after[np.isin(prompts[after], prompts[before])]
+    then = int(same[0] if len(same) else after[0])
+    on_prompt = before[prompts[before] == prompts[then]]
+    earlier = int(on_prompt[0] if len(on_prompt) else before[0])
+    quotes: list[Block] = []
+    for about, row in (("before", earlier), ("after", then)):
+        values = [("reward", float(view.rewards[row]))]
+        for name in view.paid_names:
+            values.append((name, float(view.scores[name][row])))
+        step = view.context.steps[row] if view.context.steps is not None else 0
+        quotes.append(
+            Quote(f"{about}, step {step:g}", str(view.completions[row]), values=values)
+        )
+    return quotes
+
+
+def read_scores(
+    source: Any, *, weights: Mapping[str, float] | None = None, **reading: Any
+) -> Scores:
+    """Return the scores of a run: scored ones, a folder of them, or those of a log.
+
+    Args:
+        source: Scores, a folder or file of `rewardkit score -o`, or what
+            `load_rollouts` takes.
+        weights: of the scores of a log, as `recorded` takes them.
+        **reading: options of `load_rollouts`.
+    """
+    if isinstance(source, Scores):
+        return source
+    if isinstance(source, str | Path) and Path(source).exists() and is_scored(source):
+        return load_scores(source)
+    log = source if isinstance(source, Rollouts) else load_rollouts(source, **reading)
+    return score(recorded(log, weights), log)
+
+
+def monitor(
+    source: Any,
+    *,
+    label: str | None = None,
+    primary: str | None = None,
+    training: Any = None,
+    weights: Mapping[str, float] | None = None,
+    windows: int = MOST_WINDOWS,
+    seed: int = 0,
+) -> Monitor:
+    """Say what a run over its steps has come to, since when, and who pays.
+
+    An alarm needs evidence that the task is lost, or that the reward rises by something
+    else: see `monitoring/README.md`.
+
+    Args:
+        source: Scores, a folder of them, or a log with steps.
+        label: A trusted column of two values that says which completions are right.
+        primary: The component that is the task, where nothing says it better.
+        training: Settings of the trainer, as `Training.of` takes them.
+        weights: Of the scores of a log, by name.
+        windows: Windows that the steps are cut into, at most.
+        seed: Of the bootstrap.
+
+    Raises:
+        InputError: The source has no steps, or one only; no such column or component.
+    """
+    check_label(label)
+    check_seed(seed)
+    if not isinstance(windows, int) or isinstance(windows, bool) or windows < 2:
+        raise InputError(f"windows={preview(windows)} is not a whole number from 2 on")
+    scores = weigh_parts(only_finite(read_scores(source, weights=weights)))
+    if primary is not None:
+        scores = replace(scores, reward=scores.reward.with_task(primary))
+    label = scores.rollouts.label_column(label)
+    views = make_views(scores, training=Training.of(training), label=label, seed=seed)
+    timelines = []
+    for view in views:
+        steps = view.context.steps
+        distinct = 0 if steps is None else len(np.unique(steps[~np.isnan(steps)]))
+        if distinct < FEWEST_STEPS:
+            raise InputError(
+                f"{scores.rollouts.source} has {counted(distinct, 'step')}; a run is "
+                "watched over the steps of its log, in a column of numbers named "
+                "'step': give a log of at least two steps"
+            )
+        timelines.append(Timeline.of(view, windows=windows))
+    findings: list[Finding] = []
+    notes: list[str] = []
+    for timeline in timelines:
+        findings += run_rules(RULES, timeline)
+        why = timeline.view.context.why_no_label
+        if why:
+            notes.append(f"the label is not used: {why}")
+        again = int((timeline.windows.of_rows < 0).sum())
+        if again:
+            notes.append(
+                f"{counted(again, 'row')} are left out: they have no step, or one that "
+                "a restarted run did again"
+            )
+        if timeline.task is None:
+            notes.append(
+                "nothing says which completions are right: no label, no truths that "
+                "answers can be compared with, no component that is known to be the "
+                "task (label=, primary=)"
+            )
+    findings.sort(key=lambda finding: finding.order)
+    return Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))

@@ -1,0 +1,236 @@
+"""What is newly paid: features that grew, are paid, and do not go with the task.
+
+One step of a policy gradient changes the mean of a feature in proportion to the
+covariance, within groups, of the advantage with it: the pressure on the feature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rewardkit.analysis.rehearsal.reach import HALF
+from rewardkit.analysis.statistics import Codes, Floats, group_stats, within
+from rewardkit.monitoring.changes import Change, find_change
+from rewardkit.monitoring.features import Feature
+from rewardkit.monitoring.windows import Figure, Windows
+
+LEAST_GROWTH = 0.1
+"""Share of the completions by which a feature has to grow. Our choice."""
+SURE = 3.0
+"""Standard errors from which a covariance counts. Our choice."""
+GOES_WITH = 2.0
+"""Standard errors from which a feature goes with the task. Our choice."""
+TWO_SIDED = 1.96
+"""Standard errors on either side of an interval of 95 %."""
+SAME_FEATURE = 0.7
+"""Correlation from which two features are one to a person. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewlyPaid:
+    """A feature that grew over the run, is paid, and does not go with the task.
+
+    `words` say it of completions. `change` is that of its share, `pressure` the mean
+    covariance of the advantage with it within groups until then, with `interval`
+    (95 %), `by_component` its parts. The pressure is NaN where the log has no steps in
+    which siblings differ in the feature; then `by_component` says how much more
+    components pay for completions with it at the end than for others before. `task` is
+    the correlation with the task among siblings, NaN where that is not known. `rows`
+    are 1 where a completion has it.
+    """
+
+    words: str
+    is_wording: bool
+    change: Change
+    pressure: float
+    interval: tuple[float, float]
+    by_component: Mapping[str, float]
+    task: float
+    rows: Floats
+
+    @property
+    def component(self) -> str | None:
+        """Return the component that pays most of it; None where that is not known."""
+        if not self.by_component:
+            return None
+        return max(self.by_component, key=lambda name: self.by_component[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Payment:
+    """What rows are paid: their advantages, and of a sum what each component adds.
+
+    `parts` are those of the advantages, `paid` those of the rewards; `task` is what was
+    done of the task, NaN where that is not known. All (rows,).
+    """
+
+    advantages: Floats
+    parts: Mapping[str, Floats]
+    paid: Mapping[str, Floats]
+    task: Floats
+
+    def beside_task(self, groups: Codes) -> Floats:
+        """Return the advantages less what siblings earn by the task, (rows,)."""
+        is_known = ~np.isnan(self.task)
+        task = within(np.where(is_known, self.task, 0.0), groups)
+        spread = float((task * task).sum())
+        if not spread:
+            return self.advantages
+        slope = float(np.nansum(self.advantages * task)) / spread
+        return self.advantages - slope * task
+
+
+def find_newly_paid(
+    features: Sequence[Feature], payment: Payment, windows: Windows
+) -> list[NewlyPaid]:
+    """Return what is newly paid, what grew most first; of features alike one.
+
+    Args:
+        features: of the rows.
+        payment: of the same rows.
+        windows: of the same rows.
+    """
+    found: list[NewlyPaid] = []
+    for feature in features:
+        for way in (1, -1):
+            change = _growth(feature, windows, way)
+            if change is None:
+                continue
+            rows = feature.rows if way > 0 else 1 - feature.rows
+            words = feature.does if way > 0 else feature.does_not
+            paid = _paid(words, feature.is_wording, rows, change, payment, windows)
+            if paid is not None:
+                found.append(paid)
+    found.sort(key=lambda paid: (paid.is_wording, -abs(paid.change.size)))
+    kept: list[NewlyPaid] = []
+    for paid in found:
+        if not any(_is_same(paid.rows, other.rows) for other in kept):
+            kept.append(paid)
+    return kept
+
+
+def _growth(feature: Feature, windows: Windows, way: int) -> Change | None:
+    """Return how the share of a feature grew, or of its absence with `way` -1."""
+    figure = windows.figure(feature.rows)
+    means = figure.means[figure.counts > 0]
+    if not len(means) or way * (means.max() - means.min()) == 0:
+        return None
+    if np.ptp(means) < LEAST_GROWTH:
+        return None
+    change = find_change(figure, windows, way, least=LEAST_GROWTH)
+    if change is None or way > 0:
+        return change
+    return Change(
+        1 - change.before,
+        1 - change.after,
+        change.reference,
+        change.ending,
+        change.z,
+        change.since,
+        change.interval,
+    )
+
+
+def _paid(
+    words: str,
+    is_wording: bool,
+    rows: Floats,
+    change: Change,
+    payment: Payment,
+    windows: Windows,
+) -> NewlyPaid | None:
+    """Return the feature where it was paid while it grew, and not with the task."""
+    until = slice(0, change.ending[0] + 1)
+    task, error = _mean_and_error(_covariance(payment.task, rows, windows), until)
+    if task > GOES_WITH * error:
+        return None
+    beside, error = _mean_and_error(
+        _covariance(payment.beside_task(windows.groups), rows, windows), until
+    )
+    pressure = math.nan
+    by_component = {}
+    if beside > SURE * error:
+        figure = _covariance(payment.advantages, rows, windows)
+        pressure, error = _mean_and_error(figure, until)
+        for name, values in payment.parts.items():
+            part, _ = _mean_and_error(_covariance(values, rows, windows), until)
+            by_component[name] = part
+    elif beside > -SURE * error:
+        by_component = _gains(rows, change, payment, windows)
+    if not by_component:
+        return None
+    is_until = windows.of_rows <= change.ending[0]
+    return NewlyPaid(
+        words,
+        is_wording,
+        change,
+        pressure,
+        (pressure - TWO_SIDED * error, pressure + TWO_SIDED * error),
+        by_component,
+        _correlation(payment.task[is_until], rows[is_until], windows.groups[is_until]),
+        rows,
+    )
+
+
+def _gains(
+    rows: Floats, change: Change, payment: Payment, windows: Windows
+) -> dict[str, float]:
+    """Return the components that pay more for what grew than for what was there.
+
+    Where the log holds no steps in which siblings differ in the feature, the
+    completions with it at the end are compared with those without it before: those
+    that are wrong, where that is known.
+    """
+    first, last = change.reference
+    is_wrong = np.isnan(payment.task) | (payment.task < HALF)
+    is_before = (windows.of_rows >= first) & (windows.of_rows < last)
+    is_before &= is_wrong & (rows == 0)
+    is_after = is_wrong & (windows.of_rows >= change.ending[0]) & (rows == 1)
+    gains = {}
+    for name, paid in payment.paid.items():
+        sides = []
+        for side in (is_before, is_after):
+            figure = windows.figure(np.where(side, paid, np.nan))
+            sides.append(_mean_and_error(figure, slice(None)))
+        (before, before_error), (after, after_error) = sides
+        if after - before > SURE * math.hypot(before_error, after_error):
+            gains[name] = after - before
+    return gains
+
+
+def _covariance(values: Floats, rows: Floats, windows: Windows) -> Figure:
+    """Return the covariance of two values within groups, by window."""
+    groups, total = windows.groups, len(windows.of_groups)
+    counts = np.where(np.isnan(values), np.nan, rows)
+    product = within(np.nan_to_num(values), groups) * within(rows, groups)
+    product = np.where(np.isnan(counts), np.nan, product)
+    stats = group_stats(product, groups, total)
+    return windows.figure_of_groups(np.where(stats.count > 1, stats.mean, np.nan))
+
+
+def _mean_and_error(figure: Figure, windows: slice) -> tuple[float, float]:
+    count, mean, squares = figure.over(windows)
+    if count < 2:
+        return math.nan, math.nan
+    return mean, math.sqrt(squares / (count - 1) / count)
+
+
+def _correlation(first: Floats, second: Floats, groups: Codes) -> float:
+    """Return the correlation among siblings, NaN without spread."""
+    known = ~np.isnan(first)
+    if not known.any():
+        return math.nan
+    a = within(first[known], groups[known])
+    b = within(second[known], groups[known])
+    size = math.sqrt(float((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / size if size else math.nan
+
+
+def _is_same(first: Floats, second: Floats) -> bool:
+    if first.std() == 0 or second.std() == 0:
+        return False
+    return bool(np.corrcoef(first, second)[0, 1] >= SAME_FEATURE)

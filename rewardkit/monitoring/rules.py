@@ -1,0 +1,260 @@
+"""Rules of a run over its steps. Every finding says since which step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings import finding
+from rewardkit.findings import Finding, Rule, rule
+from rewardkit.monitoring.changes import Change, find_change
+from rewardkit.monitoring.pressure import NewlyPaid
+from rewardkit.monitoring.timeline import Timeline
+
+Findings = Sequence[Finding]
+
+
+def report(
+    timeline: Timeline,
+    code: str,
+    component: str | None,
+    change: Change,
+    /,
+    *,
+    severity: str = "",
+    **evidence: Any,
+) -> Finding:
+    """Return the finding that a figure changed, with rows of the end to read."""
+    return finding(
+        timeline.view,
+        code,
+        component,
+        n=int((timeline.windows.of_rows >= 0).sum()),
+        severity=severity,
+        cost=1.0 if severity == "high" else min(abs(change.size), 0.99),
+        reading=timeline.windows.rows_in(range(*change.ending)),
+        value=change.size,
+        before=change.before,
+        after=change.after,
+        since=change.since,
+        since_interval=change.interval,
+        **evidence,
+    )
+
+
+@rule("task_falls")
+def task_falls(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    fall_high: float = 0.5,  # of what was there: our choice
+    fall_warn: float = 0.2,  # likewise
+) -> Iterator[Finding]:
+    """Find that less of the task is done than before."""
+    change = timeline.task_change(-1)
+    if change is None or timeline.task is None or change.fall < fall_warn:
+        return
+    before, after = slice(*change.reference), slice(*change.ending)
+    reward = timeline.figures["reward"]
+    yield report(
+        timeline,
+        "task_falls",
+        None,
+        change,
+        severity="high" if change.fall >= fall_high else "warn",
+        task=timeline.task.name,
+        reward_before=reward.mean(before),
+        reward_after=reward.mean(after),
+        pays=[paid.words for paid in timeline.newly_paid[:1]],
+    )
+
+
+@rule("reward_falls")
+def reward_falls(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    reward_fall: float = 0.5,  # of what was there: our choice
+) -> Iterator[Finding]:
+    """Find that the reward falls where nothing says what was done of the task."""
+    if timeline.task is not None:
+        return
+    change = find_change(timeline.figures["reward"], timeline.windows, -1)
+    if change is not None and change.fall >= reward_fall:
+        yield report(timeline, "reward_falls", None, change, severity="high")
+
+
+@rule("reward_without_task")
+def reward_without_task(timeline: Timeline, findings: Findings) -> Iterator[Finding]:
+    """Find that the reward rises, the task does not, and something else is newly paid.
+
+    Both are needed: a reward rises for form first in many sound runs.
+    """
+    if timeline.task_rises or not timeline.newly_paid:
+        return
+    change = find_change(timeline.figures["reward"], timeline.windows, 1)
+    if change is None:
+        return
+    parts = timeline.split(change)
+    before, after = slice(*change.reference), slice(*change.ending)
+    figure = timeline.task_figure
+    yield report(
+        timeline,
+        "reward_without_task",
+        None,
+        change,
+        severity="warn",
+        parts=parts,
+        task=timeline.task.name if timeline.task else "",
+        task_change=figure.mean(after) - figure.mean(before) if figure else math.nan,
+        pays=[paid.words for paid in timeline.newly_paid[:1]],
+    )
+
+
+@rule("newly_paid")
+def newly_paid(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    most_named: int = 3,
+) -> Iterator[Finding]:
+    """Report what is newly paid; an alarm is another rule's."""
+    for paid in timeline.newly_paid[:most_named]:
+        yield report_paid(timeline, paid)
+
+
+def report_paid(timeline: Timeline, paid: NewlyPaid) -> Finding:
+    """Return the finding that a feature is newly paid, with completions to read."""
+    rows = timeline.read[paid.rows == 1]
+    return finding(
+        timeline.view,
+        "newly_paid",
+        paid.component,
+        n=len(timeline.read),
+        reading=rows[np.argsort(-timeline.windows.of_rows[rows], kind="stable")][:50],
+        cost=abs(paid.change.size),
+        value=paid.change.size,
+        before=paid.change.before,
+        after=paid.change.after,
+        since=paid.change.since,
+        since_interval=paid.change.interval,
+        pressure=paid.pressure,
+        interval=paid.interval,
+        by_component=dict(paid.by_component),
+        task_correlation=paid.task,
+        words=paid.words,
+    )
+
+
+@rule("component_dies")
+def component_dies(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    component_fall: float = 0.75,  # of its way above the least score: our choice
+) -> Iterator[Finding]:
+    """Find components that are hardly earned any more."""
+    view = timeline.view
+    for name in view.paid_names:
+        if view.components[name].weight <= 0 or name in (timeline.task_name,):
+            continue
+        low, high = view.span(name)
+        if not high > low:
+            continue
+        figure = timeline.windows.figure((view.scores[name] - low) / (high - low))
+        change = find_change(figure, timeline.windows, -1, least=0.05)
+        if change is None or change.fall < component_fall:
+            continue
+        severity = "info" if timeline.task_rises else "warn"
+        yield report(timeline, "component_dies", name, change, severity=severity)
+
+
+@rule("signal_lost")
+def signal_lost(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    dead_at_end: float = 0.75,  # of the groups: our choice
+    learned: float = 0.7,  # share done of the task that explains ties: our choice
+) -> Iterator[Finding]:
+    """Find that most groups have no signal any more, without the task being done."""
+    change = find_change(timeline.dead_groups, timeline.windows, 1, least=0.2)
+    if change is None or change.after < dead_at_end:
+        return
+    figure = timeline.task_figure
+    done = math.nan if figure is None else figure.mean(slice(*change.ending))
+    severity = "info" if done >= learned else "warn"
+    yield report(timeline, "signal_lost", None, change, severity=severity, task=done)
+
+
+@rule("length_creep")
+def length_creep(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    length_change: float = 0.5,  # of the mean length before: our choice
+) -> Iterator[Finding]:
+    """Find that completions grow or shrink much."""
+    unit = timeline.view.context.length_unit
+    for way in (1, -1):
+        change = find_change(timeline.lengths, timeline.windows, way)
+        if change is None or abs(change.size) < length_change * change.before:
+            continue
+        severity = "info" if timeline.task_rises else "warn"
+        yield report(
+            timeline, "length_creep", None, change, severity=severity, unit=unit
+        )
+
+
+@rule("texts_repeat")
+def texts_repeat(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    repeats: float = 0.2,  # of the completions more than before: our choice
+) -> Iterator[Finding]:
+    """Find that more siblings have the same text."""
+    figure = timeline.figures["same text as a sibling"]
+    change = find_change(figure, timeline.windows, 1, least=repeats)
+    if change is not None:
+        severity = "info" if timeline.task_rises else "warn"
+        yield report(timeline, "texts_repeat", None, change, severity=severity)
+
+
+@rule("judging_fails")
+def judging_fails(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    unjudged: float = 0.05,  # of the rows more than before: our choice
+    unjudged_high: float = 0.5,  # of the rows at the end: our choice
+) -> Iterator[Finding]:
+    """Find that more rows, or scores of a component, are not judged."""
+    view = timeline.view
+    reported = False
+    for name in (*view.paid_names, None):
+        missing = np.isnan(view.rewards) if name is None else view.missing(name)
+        figure = timeline.windows.figure(missing.astype(float))
+        change = find_change(figure, timeline.windows, 1, least=unjudged)
+        if change is None or (reported and name is None):
+            continue
+        reported = True
+        severity = "high" if change.after >= unjudged_high else "warn"
+        yield report(timeline, "judging_fails", name, change, severity=severity)
+
+
+RULES: tuple[Rule, ...] = (
+    task_falls,
+    reward_falls,
+    reward_without_task,
+    judging_fails,
+    component_dies,
+    signal_lost,
+    length_creep,
+    texts_repeat,
+    newly_paid,
+)
+"""In their order: each rule gets the findings of those before it."""

@@ -1,0 +1,277 @@
+"""Timeline: one part of a run in windows of steps, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.rehearsal.reach import HALF
+from rewardkit.analysis.rehearsal.rows import scale_task
+from rewardkit.analysis.statistics import Codes, Floats, Mask, within
+from rewardkit.analysis.view import View
+from rewardkit.answers.stated import read_statement, states_truth
+from rewardkit.monitoring.changes import Change, find_change
+from rewardkit.monitoring.features import Texts, read_features
+from rewardkit.monitoring.pressure import NewlyPaid, Payment, find_newly_paid
+from rewardkit.monitoring.windows import Figure, Windows
+from rewardkit.rollouts.values import column_values
+
+MOST_READ_ROWS = 20_000
+"""Completions that are read, whole groups of every window. Our choice."""
+LEAST_JUDGED = 0.8
+"""Share of the completions read whose answers must be comparable. Our choice."""
+EARLY = 0.15
+"""Share of the run that is its start. Our choice."""
+LEAST_TASK_CHANGE = 0.02
+"""Share done of the task by which it has to change. Our choice."""
+STATED = "right answers"
+"""The task, where stated answers are compared with truths."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What was done of the task, (rows,) from 0 to 1, NaN where that is not known.
+
+    `name` is the label, the component or column that says it, or `STATED`.
+    """
+
+    name: str
+    done: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """One part of a run: its rows as a view, and the windows of its steps.
+
+    `read` are the rows whose texts are read: whole groups, spread over the run.
+    """
+
+    view: View
+    windows: Windows
+    read: Codes
+
+    @classmethod
+    def of(cls, view: View, *, windows: int) -> Timeline:
+        """Cut a view with steps into at most so many windows."""
+        steps = view.context.steps
+        assert steps is not None
+        cut = Windows.of(steps, view.groups, windows)
+        return cls(view, cut, _spread_rows(cut, MOST_READ_ROWS))
+
+    # --- the task
+
+    @cached_property
+    def task(self) -> Task | None:
+        """Return what was done of the task; None where nothing says it.
+
+        A label says it first, then the answers that completions state, which a policy
+        cannot teach to lie, then the component that is the task.
+        """
+        view = self.view
+        if view.context.label is not None:
+            return Task(view.context.label_name, view.context.label)
+        stated = self._stated_answers()
+        if stated is not None:
+            return Task(STATED, stated)
+        verdicts = view.verdicts
+        if verdicts is None or not verdicts.name:
+            return None
+        return Task(verdicts.name, scale_task(view, verdicts.scores))
+
+    @property
+    def task_name(self) -> str:
+        """Return what says how much of the task is done, "" where nothing does."""
+        return self.task.name if self.task else ""
+
+    def _stated_answers(self) -> Floats | None:
+        """Return 1 for rows that state their truth, 0 for others; None if unreadable.
+
+        A completion without an answer is not right, nor is one without a mark where
+        the run began with marked answers.
+        """
+        table = self.view.context.table.iloc[self.read]
+        if "ground_truth" not in table:
+            return None
+        completions = column_values(table["completion"])
+        truths = column_values(table["ground_truth"])
+        values = np.array(list(map(states_truth, completions, truths)), dtype=float)
+        statements = list(map(read_statement, completions, truths))
+        is_marked = np.array([statement.is_marked for statement in statements])
+        is_early = self.is_early(self.windows.of_rows[self.read])
+        marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
+        for place in np.flatnonzero(~is_marked):
+            if marks_are_usual or not statements[place].answer:
+                values[place] = 0.0
+        is_judged = ~np.isnan(values)
+        if is_judged.mean() < LEAST_JUDGED or len(np.unique(values[is_judged])) < 2:
+            return None
+        done = np.full(len(self.view), np.nan)
+        done[self.read] = values
+        return done
+
+    def is_early(self, windows: Codes) -> Mask:
+        """Return which of these windows are the start of the run."""
+        return windows <= EARLY * (len(self.windows) - 1)
+
+    @cached_property
+    def task_figure(self) -> Figure | None:
+        """Return the share done of the task by window."""
+        return self.windows.figure(self.task.done) if self.task else None
+
+    def task_change(self, way: int) -> Change | None:
+        """Return the rise (1) or fall (-1) of the task."""
+        if self.task_figure is None:
+            return None
+        return find_change(self.task_figure, self.windows, way, least=LEAST_TASK_CHANGE)
+
+    @cached_property
+    def task_rises(self) -> bool:
+        """Return whether the task rises, or is done nearly always at the end."""
+        if self.task_figure is None:
+            return False
+        means = self.task_figure.means[~np.isnan(self.task_figure.means)]
+        return self.task_change(1) is not None or bool(len(means) and means[-1] >= 0.9)
+
+    # --- figures
+
+    @cached_property
+    def figures(self) -> Mapping[str, Figure]:
+        """Return the figures that are shown, by name."""
+        view, windows = self.view, self.windows
+        figures = {"reward": windows.figure(view.rewards)}
+        if self.task and self.task_figure:
+            figures[f"task ({self.task.name})"] = self.task_figure
+        for name in view.names:
+            figures[name] = windows.figure(view.scores[name])
+        figures["groups without a signal"] = self.dead_groups
+        figures[f"length in {view.context.length_unit}"] = self.lengths
+        figures["same text as a sibling"] = windows.figure(self.same_text)
+        figures["rows without a reward"] = windows.figure(1.0 * np.isnan(view.rewards))
+        return figures
+
+    @cached_property
+    def lengths(self) -> Figure:
+        """Return the mean length of completions by window."""
+        return self.windows.figure(self.view.context.lengths)
+
+    @cached_property
+    def dead_groups(self) -> Figure:
+        """Return the share of groups without a signal by window."""
+        view = self.view
+        is_dead = np.where(view.stats.count > 1, view.dead, np.nan)
+        return self.windows.figure_of_groups(is_dead)
+
+    @cached_property
+    def same_text(self) -> Floats:
+        """Return 1 for rows with the text of a sibling, else 0, (rows,)."""
+        view = self.view
+        texts = np.unique(view.completions.astype(str), return_inverse=True)[1]
+        _, kinds, counts = np.unique(
+            np.column_stack([view.groups, texts]),
+            axis=0,
+            return_inverse=True,
+            return_counts=True,
+        )
+        return (counts[kinds.ravel()] > 1).astype(float)
+
+    # --- who pays
+
+    @cached_property
+    def paid(self) -> Mapping[str, Figure]:
+        """Return what each component adds to the reward by window; {} of no sum."""
+        if not self.view.additive:
+            return {}
+        paid = self.view.paid
+        return {name: self.windows.figure(paid[name]) for name in self.view.paid_names}
+
+    def split(self, change: Change) -> dict[str, float]:
+        """Return what each component adds to a change of the reward."""
+        before, after = slice(*change.reference), slice(*change.ending)
+        return {
+            name: figure.mean(after) - figure.mean(before)
+            for name, figure in self.paid.items()
+        }
+
+    @cached_property
+    def effective_weights(self) -> Mapping[str, Figure]:
+        """Return each component's share of the squared advantage by window."""
+        mass = self.view.group_mass
+        shares = {}
+        for name, share in self.view.group_shares.items():
+            values = np.where(mass > 0, share, np.nan)
+            shares[name] = self.windows.figure_of_groups(values)
+        return shares
+
+    @cached_property
+    def newly_paid(self) -> Sequence[NewlyPaid]:
+        """Return what is newly paid, of the rows that are read."""
+        view, rows = self.view, self.read
+        table = view.context.table.iloc[rows]
+        windows = Windows(
+            self.windows.first,
+            self.windows.last,
+            self.windows.of_rows[rows],
+            np.unique(view.groups[rows], return_inverse=True)[1],
+        )
+        is_early = self.is_early(windows.of_rows)
+        cut = view.context.truncated
+        texts = Texts(
+            _texts_of(table, "prompt"),
+            _texts_of(table, "completion"),
+            _column(table, "ground_truth"),
+            windows.groups,
+            is_early.tolist(),
+            [False] * len(rows) if cut is None else cut[rows].tolist(),
+        )
+        done = np.full(len(view), np.nan) if self.task is None else self.task.done
+        payment = Payment(
+            view.advantages[rows],
+            {name: values[rows] for name, values in self._advantage_parts.items()},
+            {name: view.paid[name][rows] for name in self.paid},
+            done[rows],
+        )
+        return find_newly_paid(read_features(texts), payment, windows)
+
+    @cached_property
+    def _advantage_parts(self) -> dict[str, Floats]:
+        """Return the parts of the advantages by component, (rows,) each, of a sum."""
+        view = self.view
+        parts = {}
+        scale = np.ones(len(view.owner))
+        if view.training.scales_groups:
+            scale = np.nan_to_num(view.stats.std) + view.training.eps
+        for name in self.paid:
+            parts[name] = within(view.pieces[name], view.groups) / scale[view.groups]
+        return parts
+
+
+def _column(table: pd.DataFrame, name: str) -> list[Any]:
+    """Return the values of a column, None each where it is not there."""
+    return column_values(table[name]) if name in table else [None] * len(table)
+
+
+def _texts_of(table: pd.DataFrame, name: str) -> list[str]:
+    """Return a column as texts, "" where there are none."""
+    return [text if isinstance(text, str) else "" for text in _column(table, name)]
+
+
+def _spread_rows(windows: Windows, most: int) -> Codes:
+    """Return rows of about so many, whole groups, as many of each window."""
+    rows = np.flatnonzero(windows.of_rows >= 0)
+    if len(rows) <= most:
+        return rows
+    per_window = most / max(len(windows), 1)
+    sizes = np.bincount(windows.of_rows[rows], minlength=len(windows))
+    is_read = np.zeros(len(windows.of_groups), dtype=bool)
+    for window in range(len(windows)):
+        groups = np.flatnonzero(windows.of_groups == window)
+        share = min(1.0, per_window / max(int(sizes[window]), 1))
+        count = max(1, round(share * len(groups)))
+        spread = np.linspace(0, len(groups) - 1, count).astype(int)
+        is_read[groups[spread]] = True
+    return np.flatnonzero(is_read[windows.groups] & (windows.of_rows >= 0))

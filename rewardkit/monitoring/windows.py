@@ -1,0 +1,141 @@
+"""Windows of steps, and figures of them: means over groups that can be compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats, number_of
+
+MOST_WINDOWS = 25
+"""Windows of a run. Our choice: a step is told to 4 % of the run."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """A run in windows of neighbouring steps, each of about as many steps.
+
+    `first` and `last` are the steps of each window, (windows,); `of_rows` is the window
+    of each row, -1 for rows without a step. `groups` are those of the rows.
+    """
+
+    first: Floats
+    last: Floats
+    of_rows: Codes
+    groups: Codes
+
+    @classmethod
+    def of(cls, steps: Floats, groups: Codes, most: int = MOST_WINDOWS) -> Windows:
+        """Cut a run into at most so many windows.
+
+        Args:
+            steps: of the rows in their order, (rows,), NaN where missing.
+            groups: codes of the rows, (rows,).
+            most: windows at most.
+        """
+        has_step = ~(np.isnan(steps) | was_done_again(steps))
+        distinct, places = np.unique(steps[has_step], return_inverse=True)
+        count = min(most, len(distinct))
+        window_of_step = np.arange(len(distinct)) * count // max(len(distinct), 1)
+        of_rows = np.full(len(steps), -1, dtype=np.intp)
+        of_rows[has_step] = window_of_step[places]
+        edges = np.searchsorted(window_of_step, np.arange(count + 1))
+        return cls(distinct[edges[:-1]], distinct[edges[1:] - 1], of_rows, groups)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def of_groups(self) -> Codes:
+        """Return the window of each group, (groups,)."""
+        windows = np.full(number_of(self.groups), -1, dtype=np.intp)
+        windows[self.groups] = self.of_rows
+        return windows
+
+    def rows_in(self, windows: Sequence[int] | range) -> Mask:
+        """Return which rows are in some windows, (rows,)."""
+        return np.isin(self.of_rows, np.asarray(windows, dtype=np.intp))
+
+    def figure(self, values: Floats) -> Figure:
+        """Return the means of values, (rows,); NaN is left out."""
+        stats = group_stats(values, self.groups, len(self.of_groups))
+        return self.figure_of_groups(np.where(stats.count > 0, stats.mean, np.nan))
+
+    def figure_of_groups(self, values: Floats) -> Figure:
+        """Return the means of values of groups, (groups,); NaN is left out."""
+        counts = ~np.isnan(values) & (self.of_groups >= 0)
+        places, kept = self.of_groups[counts], values[counts]
+
+        def add_up(amounts: Floats) -> Floats:
+            sums = np.bincount(places, amounts, minlength=len(self))
+            return np.asarray(sums, dtype=float)
+
+        return Figure(add_up(np.ones(len(kept))), add_up(kept), add_up(kept * kept))
+
+
+def was_done_again(steps: Floats) -> Mask:
+    """Return the rows of steps that a restarted run did again, (rows,).
+
+    Steps that fall to one that was there before show a restart; a log that is only in
+    another order has no step twice.
+
+    >>> was_done_again(np.array([1.0, 2, 3, 2, 3, 4])).tolist()
+    [False, True, True, False, False, False]
+    >>> was_done_again(np.array([1.0, 10, 11, 2, 3, 4])).any()
+    np.False_
+    """
+    again = np.zeros(len(steps), dtype=bool)
+    for fall in np.flatnonzero(np.diff(steps) < 0) + 1:
+        before = steps[:fall]
+        if (before == steps[fall]).any():
+            again[:fall] |= before >= steps[fall]
+    return again
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A mean over the groups of each window: count, sum and sum of squares, (windows,).
+
+    Groups are what is independent: siblings answer one prompt.
+    """
+
+    counts: Floats
+    sums: Floats
+    squares: Floats
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Return the mean of each window, NaN without groups."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.sums / self.counts
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Return the standard error of each mean, by the spread of all windows."""
+        within = self.squares.sum() - np.nansum(self.sums * self.means)
+        freedom = self.counts.sum() - (self.counts > 0).sum()
+        if freedom <= 0:
+            return np.full(len(self), np.nan)
+        with np.errstate(divide="ignore"):
+            variances = max(within, 0.0) / freedom / self.counts
+        return np.asarray(np.sqrt(variances), dtype=float)
+
+    def over(self, windows: slice) -> tuple[float, float, float]:
+        """Return count, mean and sum of squares about the mean of some windows."""
+        count = float(self.counts[windows].sum())
+        if not count:
+            return 0.0, math.nan, 0.0
+        mean = float(self.sums[windows].sum()) / count
+        spread = float(self.squares[windows].sum()) - count * mean * mean
+        return count, mean, max(spread, 0.0)
+
+    def mean(self, windows: slice) -> float:
+        """Return the mean of some windows, NaN without groups."""
+        return self.over(windows)[1]
