@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rewardkit.analysis.diagnosis import SCORED_RULES, VIEW_RULES
 from rewardkit.findings import read_codes
+from rewardkit.monitoring.rules import RULES as MONITOR_RULES
 from rewardkit.probes.probe import RULES as PROBE_RULES
 from rewardkit.strategies import STRATEGIES
 
@@ -14,9 +15,11 @@ PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
 def reporters(section):
     """Code -> the module that reports it, of all that can be reported."""
     found = {}
-    for item in {"diagnosis": (*SCORED_RULES, *VIEW_RULES), "probe": PROBE_RULES}[
-        section
-    ]:
+    rules = {
+        "diagnosis": (*SCORED_RULES, *VIEW_RULES, *MONITOR_RULES),
+        "probe": PROBE_RULES,
+    }
+    for item in rules[section]:
         place = item.find.__module__.removeprefix("rewardkit.").replace(".", "/")
         found |= dict.fromkeys(item.codes, f"{place}.py")
     return found

@@ -42,13 +42,25 @@ class View(RewardedRows):
             return frozenset()
         return find_totals({name: self.scores[name] for name in self.paid_names})
 
+    @property
+    def task_is_known(self) -> bool:
+        """Return whether a component is known to be the task.
+
+        The weights of a log say what was paid and not what is right: its heaviest score
+        may well be one for form.
+        """
+        if not is_recorded(self.reward):
+            return self.reward.task_is_known
+        names = {item.name for item in self.reward.components if item.primary}
+        return bool(names) or len(self.paid_names) == 1
+
     @cached_property
     def verdicts(self) -> Verdicts | None:
         """Return what says which rows did the task, or None.
 
         The primary component, where it is known and others are paid beside it.
         """
-        if self.reward.task_is_known and len(self.paid_names) > 1:
+        if self.task_is_known and len(self.paid_names) > 1:
             name, low = self.primary, self.span(self.primary)[0]
             return Verdicts(name, self.scores[name], low, is_component=True)
         return find_verdicts(self.scores, self.paid_names, self.context, self.groups)

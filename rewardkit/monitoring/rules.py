@@ -45,7 +45,7 @@ def report(
     )
 
 
-@rule("task_falls")
+@rule("task_falls", "other_prompts")
 def task_falls(
     timeline: Timeline,
     findings: Findings,
@@ -53,10 +53,17 @@ def task_falls(
     fall_high: float = 0.5,  # of what was there: our choice
     fall_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
-    """Find that less of the task is done than before."""
+    """Find that less of the task is done than before, on prompts of the same kinds."""
     change = timeline.task_change(-1)
     if change is None or timeline.task is None or change.fall < fall_warn:
         return
+    means = timeline.among_same_prompts(timeline.task.done, change)
+    if means is None or means[1] > (1 - fall_warn) * means[0]:
+        task = timeline.task.name
+        yield report(timeline, "other_prompts", None, change, task=task, same=means)
+        change = timeline.fall_of_last_prompts()
+        if change is None or change.fall < fall_warn:
+            return
     before, after = slice(*change.reference), slice(*change.ending)
     reward = timeline.figures["reward"]
     yield report(

@@ -15,7 +15,7 @@ from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.statistics import Codes, Floats, Mask, within
 from rewardkit.analysis.view import View
 from rewardkit.answers.stated import read_statement, states_truth
-from rewardkit.monitoring.changes import Change, find_change
+from rewardkit.monitoring.changes import FEWEST_GROUPS, Change, find_change
 from rewardkit.monitoring.features import Texts, read_features
 from rewardkit.monitoring.pressure import NewlyPaid, Payment, find_newly_paid
 from rewardkit.monitoring.windows import Figure, Windows
@@ -29,6 +29,18 @@ EARLY = 0.15
 """Share of the run that is its start. Our choice."""
 LEAST_TASK_CHANGE = 0.02
 """Share done of the task by which it has to change. Our choice."""
+KIND_COLUMNS = (
+    "data_source",
+    "dataset",
+    "task",
+    "domain",
+    "subject",
+    "category",
+    "level",
+    "difficulty",
+    "language",
+)
+"""Columns that say of which kind a prompt is: others may only follow the steps."""
 STATED = "right answers"
 """The task, where stated answers are compared with truths."""
 
@@ -136,6 +148,61 @@ class Timeline:
             return False
         means = self.task_figure.means[~np.isnan(self.task_figure.means)]
         return self.task_change(1) is not None or bool(len(means) and means[-1] >= 0.9)
+
+    @cached_property
+    def prompt_kinds(self) -> Codes:
+        """Return codes of kinds of prompts, (groups,): their source, level, length."""
+        view = self.view
+        table = view.context.table
+        names = [name for name in KIND_COLUMNS if name in table]
+        keys = [column_values(table[name]) for name in names]
+        lengths = np.array([len(text) for text in _texts_of(table, "prompt")])
+        edges = np.quantile(lengths, (1 / 3, 2 / 3))
+        keys.append(np.searchsorted(edges, lengths).tolist())
+        codes = np.zeros(len(table), dtype=np.intp)
+        for values in keys:
+            ids, kinds = pd.factorize(np.array(list(map(repr, values)), dtype=object))
+            codes = codes * (len(kinds) + 1) + ids
+        of_groups = np.zeros(len(view.owner), dtype=np.intp)
+        of_groups[view.groups] = codes
+        return of_groups
+
+    def fall_of_last_prompts(self) -> Change | None:
+        """Return the fall of the task on prompts of the kinds that end the run."""
+        if self.task is None:
+            return None
+        windows = self.windows.of_groups
+        is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
+        kinds = np.unique(self.prompt_kinds[is_last])
+        means = self.view.group_stats(self.task.done).mean
+        means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
+        figure = self.windows.figure_of_groups(means)
+        return find_change(figure, self.windows, -1, least=LEAST_TASK_CHANGE)
+
+    def among_same_prompts(
+        self, values: Floats, change: Change
+    ) -> tuple[float, float] | None:
+        """Return the means before and after a change, among prompts of the same kinds.
+
+        Kinds count as at the end of the run. None where no kind is in both stretches.
+        """
+        means = self.view.group_stats(values).mean
+        windows = self.windows.of_groups
+        stretches = []
+        for first, last in (change.reference, change.ending):
+            is_inside = (windows >= first) & (windows < last) & ~np.isnan(means)
+            rows = pd.DataFrame(
+                {"kind": self.prompt_kinds[is_inside], "mean": means[is_inside]}
+            )
+            stretches.append(rows.groupby("kind")["mean"].agg(["mean", "size"]))
+        before, after = stretches
+        both = before.index.intersection(after.index)
+        before, after = before.loc[both], after.loc[both]
+        if before["size"].sum() < FEWEST_GROUPS:
+            return None
+        shares = after["size"] / after["size"].sum()
+        means = [float((side["mean"] * shares).sum()) for side in (before, after)]
+        return means[0], means[1]
 
     # --- figures
 

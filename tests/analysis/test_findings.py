@@ -6,7 +6,6 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from planted import FAULTS
-from planted.faults import run
 from planted.tables import FAILS, GROUPS, PROMPTS, ROWS, SIBLINGS, outcomes, scores_of
 
 import rewardkit as rk
@@ -329,22 +328,6 @@ def test_a_label_that_the_reward_does_not_follow_is_found_also_as_text():
         found.evidence == as_text.evidence
         and found.severity == "warn"
         and "'ok'" in found.sentence
-    )
-
-
-def test_a_label_that_falls_while_the_reward_rises_has_the_slopes_of_least_squares():
-    scores = run(np.random.default_rng(0), label=-0.6)
-    (found,) = rk.diagnose(scores, by=[], label="is_good")["drift"]
-    assert found.severity == "high" and found.evidence["what"] == "is_good"
-    assert (
-        "the reward rises by 0." in found.sentence
-        and " while is_good falls" in found.sentence
-    )
-    rows = scores.rollouts.table
-    sides = rows["is_good"] * 1.0, scores.rewards
-    slopes = [np.polyfit(rows["step"] / 5, values, 1)[0] for values in sides]
-    assert (found.evidence["value"], found.evidence["reward_change"]) == pytest.approx(
-        slopes
     )
 
 

@@ -8,6 +8,7 @@ from planted import CONTROLS, FAULTS, false_findings, outcome
 from planted_report import main
 
 from rewardkit.findings import read_codes
+from rewardkit.monitoring.rules import RULES as MONITOR_RULES
 
 SEEDS = range(2)
 
@@ -33,17 +34,12 @@ MISSED: dict[tuple[str, str], tuple[int, str]] = {
         18,
         "means of eight siblings blur the gap between the kinds",
     ),
-    ("label falls", "hard"): (
-        19,
-        "a fall of .3 in 480 rows is within the noise of one seed",
-    ),
 }
 """What is not found in each of 20 seeds: in how many it is, and why not in the others."""
 
 BESIDE = {
     "clustered": {"zero_std_groups"},  # where it is not sure that it is clustered
     "collapsed outputs": {"amplified_noise"},
-    "answers repeat": {"collapsed_outputs"},
 }
 """Codes of further findings about the component of a fault, which share its cause."""
 
@@ -85,4 +81,6 @@ def test_the_report_says_of_each_size_what_is_found_and_which_controls_are_silen
 
 
 def test_every_finding_is_planted():
-    assert {fault.code for fault in FAULTS.values()} == set(read_codes()["diagnosis"])
+    of_runs = {code for rule in MONITOR_RULES for code in rule.codes}
+    planted = {fault.code for fault in FAULTS.values()}
+    assert planted == set(read_codes()["diagnosis"]) - of_runs

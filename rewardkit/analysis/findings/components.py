@@ -204,7 +204,7 @@ def dominant(
         if view.component_stats[name].live.any() and name not in view.totals:
             names.append(name)
     declared_weights = view.declared_among(names)
-    spared = view.task if view.reward.task_is_known else ()
+    spared = view.task if view.task_is_known else ()
     task_mass = view.group_mass * view.component_stats[view.primary].live
     for name in names:
         effective = view.effective_weights.get(name)

@@ -260,7 +260,7 @@ def zero_std_groups(
         severity="high" if value >= zero_std_high else "warn",
         reading=view.dead[view.groups] & ~np.isnan(view.rewards),
         cancelled=float(cancelled.sum() / view.several),
-        task_is_known=view.reward.task_is_known,
+        task_is_known=view.task_is_known,
         split=", ".join(split),
         dropped_by=view.training.filter_metric,
     )

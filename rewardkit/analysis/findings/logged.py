@@ -60,7 +60,7 @@ def _earned_by_task(view: View) -> Floats:
 
     Without a component that is known to be the task all that was paid counts.
     """
-    if len(view.paid_names) < 2 or not view.reward.task_is_known:
+    if len(view.paid_names) < 2 or not view.task_is_known:
         return view.rewards
     earned = np.zeros(len(view))
     for name in view.task:

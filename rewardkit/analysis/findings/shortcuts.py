@@ -243,7 +243,7 @@ def wrong_above_right(
     counts half. A label would say more, and is asked instead. The finding names the
     component without which the fewest such pairs are left.
     """
-    is_known = view.context.label is None and view.reward.task_is_known
+    is_known = view.context.label is None and view.task_is_known
     if not is_known or np.isnan(view.rewards).all():
         return
     task, ends, few = view.scores[view.primary], view.span(view.primary), view.few

@@ -277,7 +277,7 @@ def remove_component(
         fault = _find_fault(findings, codes, name)
         if not fault or name in view.task or item.weight <= 0 or paid == [name]:
             continue
-        if fault == "dominant" and not view.reward.task_is_known:
+        if fault == "dominant" and not view.task_is_known:
             continue  # it may be the task
         why = f"{name!r} is {fault}: record it instead of paying it"
         change = Change(weights={name: 0.0})

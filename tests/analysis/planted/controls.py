@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 import rewardkit as rk
-from planted.faults import cosine, flipped, instead, run
+from planted.faults import cosine, flipped, instead
 from planted.tables import (
     FAILS,
     GROUPS,
@@ -127,11 +127,6 @@ def routed(generator):
     return rk.score(
         rk.Route("data_source", dict.fromkeys(names, given.reward)), given.rollouts
     ), {}
-
-
-def better(**changes):
-    """A run that gets better, seen with its label."""
-    return lambda generator: (run(generator, **changes), {"label": "is_good"})
 
 
 def labelled_in_part(g, parts, _):
@@ -302,9 +297,6 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "sources that share prompt ids": several(*SOURCES, tidy=False),
     "two policies": several(*POLICIES, tidy=False),
     "a route": routed,
-    "a run that gets better": better(label=0.4),
-    "a run whose answers grow a little": better(label=0.4, growth=0.1),
-    "a run that stays": better(reward=0.0),
     "ten steps of a binary task": several(*STEPS),
     "a label that is followed": table(
         lambda g, parts, _: flipped(g, parts, 0.02), label="is_good"

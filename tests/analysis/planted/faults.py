@@ -269,51 +269,6 @@ def cut_and_paid(g, parts, strength):
     }
 
 
-# a run
-
-
-def run(
-    generator,
-    *,
-    reward=0.4,
-    label=0.0,
-    growth=0.0,
-    repeats=0.0,
-    steps=6,
-    prompts=20,
-    siblings=4,
-):
-    """A run whose reward rises by so much from the first to the last step, and what else changes.
-
-    Of two siblings of one step the good one always earns more, so that the label is followed within groups.
-    `label` is the change of the share that is good, `growth` of the length, as a share; `repeats` of the
-    share of answers that are the prompt's stock answer.
-    """
-    rows = steps * prompts * siblings
-    step = np.repeat(np.arange(steps), prompts * siblings)
-    time, prompt = step / (steps - 1), np.arange(rows) // siblings % prompts
-    good = generator.random(rows) < 0.5 + label * (time - 0.5)
-    paid = (
-        0.1
-        + (reward - 0.2 * label) * time
-        + 0.2 * good
-        + generator.normal(0, 0.03, rows).clip(-0.1, 0.1)
-    )
-    size = np.round(
-        100 * (1 + growth * time) * generator.uniform(0.5, 1.5, rows)
-    ).astype(int)
-    size = np.where(stock := generator.random(rows) < repeats * time, 100, size)
-    text = [
-        (f"p{prompt[row]}" if stock[row] else f"{row} ").ljust(size[row], "x")
-        for row in range(rows)
-    ]
-    return scored(
-        {"paid": paid},
-        prompt,
-        columns={"completion": text, "step": step, "is_good": good},
-    )
-
-
 # a log
 
 
@@ -578,18 +533,6 @@ FAULTS: dict[str, Fault] = {
     ),
     # A quarter of the answers cut, all of them paid for effort; a tenth, of which three in four are.
     "cut and paid": Fault(paid_though_cut, (0.25, 1.0), (0.1, 0.75), "truncated_paid"),
-    # While the reward rises by .4: the good ones fall from .8 to .2; from .65 to .35.
-    "label falls": Fault(
-        lambda g, change: (run(g, label=-change), LABEL), 0.6, 0.3, "drift"
-    ),
-    # Answers twice as long at the end; half as long again.
-    "answers grow": Fault(
-        lambda g, growth: (run(g, growth=growth), {}), 1.0, 0.5, "drift"
-    ),
-    # At the end nine answers in ten are the stock one; every second, a quarter of the pairs.
-    "answers repeat": Fault(
-        lambda g, share: (run(g, repeats=share), {}), 0.9, 0.5, "drift"
-    ),
     # The reward was changed since: for a third of the answers; for four of 800.
     "other log": Fault(table(other_log, total="score"), 1 / 3, 0.005, "log_mismatch"),
     "other score in the log": Fault(

@@ -1,0 +1,174 @@
+"""A run over its steps: planted faults are found with their step, sound runs and shuffled ones are silent."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from histories import FAULTS, GENERATIONS, PLAIN, SOUND, STEPS, History, ramp, write
+
+import rewardkit as rk
+from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.windows import Windows, was_done_again
+
+SEEDS = range(2)
+NEAR = 0.15 * STEPS
+"""Steps between the planted begin of a fault and the one that is told."""
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_planted_fault_is_found_with_its_step(make, seed):
+    history = make(seed)
+    monitor = history.monitor()
+    alarms = {alarm.code: alarm for alarm in monitor.alarms}
+    assert history.codes <= alarms.keys()
+    assert monitor.verdict in ("watch", "stop")
+    for code in history.codes:
+        assert abs(alarms[code].evidence["since"] - history.since) <= NEAR
+
+
+@pytest.mark.parametrize("make", SOUND, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sound_run_is_healthy(make, seed):
+    monitor = make(seed).monitor()
+    assert [alarm.sentence for alarm in monitor.alarms] == []
+    assert (monitor.verdict, monitor.since) == ("healthy", None)
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda make: make.__name__)
+def test_the_same_rows_with_their_steps_shuffled_say_nothing(make):
+    history = make(0)
+    steps = history.table["step"].to_numpy()[::GENERATIONS].copy()
+    np.random.default_rng(1).shuffle(steps)
+    table = history.table.assign(step=np.repeat(steps, GENERATIONS))
+    reward = PLAIN if make.__name__ == "judge_outage" else history.reward
+    assert History(table, reward).monitor().findings == ()
+
+
+def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read():
+    thanks = write(0, 0.3, polite=ramp(0.05, 0.9, 20, 60))
+    polite = rk.Component("polite", lambda completion: float("thanks" in completion))
+    history = History(thanks, rk.Reward("r", components=[polite]))
+    monitor = history.monitor()
+    first = monitor.newly_paid[0]
+    assert "thanks" in first.words and first.component == "polite"
+    assert first.interval[0] > 0 and abs(first.task) < 0.1
+    assert monitor.verdict == "watch"
+    assert [alarm.code for alarm in monitor.alarms] == ["reward_without_task"]
+    text = str(monitor)
+    assert "before, step" in text and "after, step" in text
+
+
+def test_the_rise_of_the_reward_is_split_into_components_exactly():
+    timeline = SOUND[0](0).monitor().timelines[0]
+    reward = timeline.figures["reward"]
+    change = find_change(reward, timeline.windows, 1)
+    assert change is not None
+    assert sum(timeline.split(change).values()) == pytest.approx(change.size)
+
+
+def test_pressure_is_the_covariance_of_the_advantage_within_groups():
+    history = FAULTS[0](0)
+    monitor = history.monitor()
+    paid = next(item for item in monitor.newly_paid if "thanks" in item.words)
+    view = monitor.timelines[0].view
+    rows = pd.DataFrame({"g": view.groups, "a": view.advantages, "f": paid.rows})
+    until = monitor.timelines[0].windows.of_rows <= paid.change.ending[0]
+    groups = rows[until].groupby("g")
+    by_hand = groups.apply(lambda g: np.cov(g["a"], g["f"], ddof=0)[0, 1]).mean()
+    assert paid.pressure == pytest.approx(by_hand)
+
+
+def test_a_label_says_what_right_is_before_anything_else():
+    table = write(0, 0.5)
+    wanted = (
+        np.random.default_rng(0).random(len(table))
+        < ramp(0.7, 0.2, 30, 60)[table["step"]]
+    )
+    monitor = History(table.assign(good=wanted), PLAIN).monitor(label="good")
+    assert monitor.verdict == "stop" and "good" in monitor.sentence
+
+
+def test_nothing_is_called_right_where_nothing_says_it():
+    table = write(0, 0.5).drop(columns="ground_truth")
+    lengths = table["completion"].str.len()
+    log = rk.load_rollouts(table.assign(even=lengths % 7 / 7, odd=lengths % 5 / 5))
+    weights = {"even": 1.0, "odd": 0.2}
+    monitor = rk.monitor(log, weights=weights)
+    assert monitor.timelines[0].task is None
+    assert "not known" in monitor.sentence and "nothing says" in monitor.notes[0]
+    told = rk.monitor(log, weights=weights, primary="logged_odd")
+    assert told.timelines[0].task.name == "logged_odd"
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    "change, options, message",
+    [
+        (lambda table: table.drop(columns="step"), {}, "has 0 steps"),
+        (lambda table: table.assign(step=3), {}, "has 1 step;"),
+        (lambda table: table, {"primary": "correct"}, "no component 'correct'"),
+        (lambda table: table, {"label": "nope"}, "nope"),
+        (lambda table: table, {"windows": 1}, "windows=1 is not"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused_in_a_sentence(change, options, message):
+    table = write(0, 0.5)
+    table = change(table[table["step"] < 20])
+    with pytest.raises((rk.InputError, rk.RewardError), match=message):
+        History(table, PLAIN).monitor(**options)
+
+
+def test_steps_that_a_restarted_run_did_again_count_once():
+    lost = write(0, ramp(0.4, 0.0, 60, 80))
+    table = pd.concat([lost, write(1, 0.5)[lambda rows: rows["step"] >= 50]])
+    monitor = History(table.reset_index(drop=True), PLAIN).monitor()
+    assert monitor.verdict == "healthy"
+    assert f"{50 * 64:,} rows are left out" in monitor.notes[0]
+
+
+@pytest.mark.parametrize(
+    "steps, again",
+    [
+        ([1, 2, 3], []),
+        ([1, 10, 11, 2, 3], []),
+        ([1, 2, 3, 2, 3, 4], [1, 2]),
+        ([1, 2, 3, 2, 3, 1, 2], [0, 1, 2, 3, 4]),
+    ],
+    ids=["in order", "files by name", "restarted", "restarted twice"],
+)
+def test_only_steps_that_stand_twice_were_done_again(steps, again):
+    assert np.flatnonzero(was_done_again(np.array(steps, float))).tolist() == again
+
+
+# --- statistics
+
+
+@pytest.mark.parametrize("first, last", [(40, 41), (20, 80), (5, 10), (85, 95)])
+def test_a_change_begins_where_the_level_is_left(first, last):
+    draw = np.random.default_rng(3)
+    values = ramp(0.2, 0.8, first, last).repeat(32) + draw.normal(0, 0.2, STEPS * 32)
+    windows = Windows.of(np.arange(STEPS).repeat(32) * 1.0, np.arange(STEPS * 32))
+    change = find_change(windows.figure(values), windows, 1)
+    assert change.before < 0.3 and change.after > 0.7
+    assert abs(change.since - first) <= 8
+    assert change.interval[0] <= first + 4 and first - 4 <= change.interval[1]
+
+
+def test_no_change_is_found_in_999_of_1000_runs_without_one():
+    draw = np.random.default_rng(4)
+    windows = Windows.of(np.arange(50).repeat(8) * 1.0, np.arange(400))
+    found = 0
+    for trial in range(300):
+        values = draw.normal(size=400) if trial % 2 else draw.random(400) < 0.15
+        found += find_change(windows.figure(values * 1.0), windows, 1) is not None
+    assert found <= 1
+
+
+def test_the_record_is_plain_and_has_what_machines_ask_for():
+    record = FAULTS[1](0).monitor().record()
+    assert record["verdict"] == "stop" and record["since"] == pytest.approx(55, abs=4)
+    assert {"findings", "newly_paid", "weights"} <= record.keys()
+    assert all("since" in finding["evidence"] for finding in record["findings"])
+    assert record["weights"]["exact"]["weight"] == 1.0
