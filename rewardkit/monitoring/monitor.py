@@ -14,6 +14,7 @@ from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.totals import weigh_parts
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import Finding, counted, percent, run_rules, short_number
+from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page, point_of
@@ -28,7 +29,7 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score
-from rewardkit.scoring.scores import Scores, is_scored, load_scores
+from rewardkit.scoring.scores import Scores
 
 VERDICTS = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""

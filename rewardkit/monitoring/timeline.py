@@ -201,8 +201,8 @@ class Timeline:
         if before["size"].sum() < FEWEST_GROUPS:
             return None
         shares = after["size"] / after["size"].sum()
-        means = [float((side["mean"] * shares).sum()) for side in (before, after)]
-        return means[0], means[1]
+        done = [float((side["mean"] * shares).sum()) for side in (before, after)]
+        return done[0], done[1]
 
     # --- figures
 
