@@ -12,7 +12,7 @@ from click.shell_completion import get_completion_class
 
 import rewardkit as rk
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command, main
-from rewardkit.cli.options import OptionTable
+from rewardkit.cli.options import Number, OptionTable
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.judges.spending import CACHE_FOLDER, Cache, cache_file
@@ -124,6 +124,11 @@ WRITABLE = [target.name for target in TARGETS if target.functions is not None]
             {"default": 0.0},
         ),
         "--separate": "Write one function for each component; the trainer weighs them.",
+        "--record FOLDER": "Folder into which it records what it scores in training.",
+        "--timeout SECONDS": (
+            "Limit for one call of your code in training.",
+            {"type": Number(min=0, min_open=True)},
+        ),
         "--name NAME=SOURCE...": "Name of a column in the training set: "
         "ground_truth=label.",
     },
@@ -145,7 +150,7 @@ def export(options: Options) -> CommandResult:
         to=options.to,
         path=options.output or Path(name),
         columns=options.name,
-        **options.select("missing separate"),
+        **options.select("missing separate record timeout"),
     )
     status, refusal = 0, ""
     if rollouts is not None:

@@ -89,7 +89,7 @@ class Recorder(Made):
     rk.Recorder('runs/train-1', redact=True)
     """
 
-    folder: str
+    folder: str | Path
     redact: bool = field(default=False, kw_only=True)
     sample: float = field(default=1.0, kw_only=True)
     max_bytes: int = field(default=LARGEST_FOLDER, kw_only=True)
@@ -149,7 +149,7 @@ def _receive(options: dict[str, Any], run: str) -> Recorder:
 
 def as_recorder(record: Recorder | str | Path) -> Recorder:
     """Return the recorder that an option `record` stands for: a folder, or itself."""
-    return record if isinstance(record, Recorder) else Recorder(record)  # type: ignore[arg-type]
+    return record if isinstance(record, Recorder) else Recorder(record)
 
 
 def record_batch(
@@ -378,7 +378,7 @@ class _Parts:
             has_groups=any(
                 batch.count > 1 or batch.steps is not None for batch in batches
             ),
-            source=self.recorder.folder,
+            source=str(self.recorder.folder),
             run=run,
         )
         if share < 1:

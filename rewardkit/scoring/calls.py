@@ -12,6 +12,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType
@@ -28,6 +29,26 @@ CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
     "rewardkit_called", default=None
 )
 """Called with what it noted when a call of an async function ends; a progress bar."""
+
+_is_scoring: ContextVar[bool] = ContextVar("rewardkit_is_scoring", default=False)
+
+
+@contextmanager
+def scoring() -> Iterator[None]:
+    """Mark what is called in the block as called by rewardkit, not by a trainer.
+
+    A reward that was written for a trainer, and is scored here, then records nothing.
+    """
+    token = _is_scoring.set(True)
+    try:
+        yield
+    finally:
+        _is_scoring.reset(token)
+
+
+def is_scoring() -> bool:
+    """Return whether rewardkit makes the call that is going on."""
+    return _is_scoring.get()
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.users_code import of_rewardkit, user_code
 from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
-from rewardkit.scoring.calls import Calls, concurrency, in_turn
+from rewardkit.scoring.calls import Calls, concurrency, in_turn, scoring
 from rewardkit.scoring.prints import Printed, caught_prints, print_here
 from rewardkit.workers.pool import (
     CannotSend,
@@ -88,12 +88,15 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     in turn, or some of an async function at a time, each of which may take so many
     `seconds`.
     """
-    if calls.is_async:
-        from rewardkit.scoring.awaiting import await_all  # asyncio is slow to import
+    with scoring():
+        if calls.is_async:
+            from rewardkit.scoring.awaiting import (
+                await_all,  # asyncio is slow to import
+            )
 
-        answers = await_all(calls, seconds)
-    else:
-        answers = in_turn(calls)
+            answers = await_all(calls, seconds)
+        else:
+            answers = in_turn(calls)
     if calls.settle is as_score:
         return answers
     if calls.settle is as_field and VALUES.issuperset(map(type, answers)):

@@ -7,6 +7,7 @@ rows. What a user's function does wrong becomes the status of its row.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,9 @@ class _Evaluation:
         verdicts = None
         if getattr(item.function, "asks_model", False):
             verdicts = outcome.verdicts
+        began = time.perf_counter()
         answers = self.caller.answers(item.call, rows, as_score, together, verdicts)
+        outcome.seconds += time.perf_counter() - began
         arguments = {}
         if not item.call.has_user_code:
             for name in item.call.asks_for:

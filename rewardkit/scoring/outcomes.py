@@ -25,13 +25,14 @@ class Outcome:
     """One component, or field, on each row: score (NaN unless scored), status, reasons.
 
     `verdicts` are what the model said that a component asked: the dict that it left as
-    its `VERDICT` note.
+    its `VERDICT` note. `seconds` are those that its calls took, all together.
     """
 
     scores: Floats
     status: NDArray[np.int8]
     reasons: dict[int, Reason] = field(default_factory=dict)
     verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    seconds: float = 0.0
 
     @classmethod
     def blank(cls, rows: int, status: int = SCORED) -> Outcome:
@@ -54,6 +55,7 @@ class Outcome:
     def put(self, rows: Rows, other: Outcome) -> None:
         """Write another outcome, which is of these rows alone, into this one."""
         self.scores[rows], self.status[rows] = other.scores, other.status
+        self.seconds += other.seconds
         places = rows.tolist()
         for row, reason in other.reasons.items():
             self.reasons[places[row]] = reason

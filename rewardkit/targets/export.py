@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import RewardError, preview
+from rewardkit.history.recorder import Recorder, as_recorder
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import Writer, write_module
 from rewardkit.rewards.source import names_bound
@@ -20,7 +21,7 @@ from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import versions
 from rewardkit.targets import find_target
-from rewardkit.targets.exported import identifier
+from rewardkit.targets.exported import check_timeout, identifier
 from rewardkit.targets.prove import Proof, run_proof
 from rewardkit.targets.target import Export, Target, TrainerCode
 from rewardkit.targets.writing import find_losses, render, write_code
@@ -77,6 +78,8 @@ def export(
     columns: Mapping[str, str] | None = None,
     missing: float = 0.0,
     separate: bool = False,
+    record: Recorder | str | Path | None = None,
+    timeout: float | None = None,
     verify: Rollouts | str | Path | Iterable[Mapping[str, Any]] | None = None,
 ) -> Exported:
     """Write a reward as a Python file that the trainer `to` loads unchanged.
@@ -93,6 +96,10 @@ def export(
         missing: What a completion without a reward gets where the trainer needs a
             number.
         separate: Write a function a component, for the trainer to weigh (TRL).
+        record: Folder into which the file records what it scores in training, below
+            the folder in which training runs; or a `Recorder` with its options.
+        timeout: Seconds that a call of a user's function may take there. One that takes
+            longer costs its row a reason, see `rk.score`.
         verify: Rollouts on which the trainer's own code runs the file, and its rewards
             are compared with rewardkit's (`Exported.proof`).
 
@@ -102,7 +109,15 @@ def export(
     """
     target, path = find_target(to), Path(path)
     _check_arguments(reward, target, path, missing, separate=separate)
-    plan = Export(reward, dict(columns or {}), float(missing), separate)
+    check_timeout(reward, timeout)
+    kept_in: Recorder | str | None = None
+    if record is not None:
+        recorder = as_recorder(record)
+        is_folder = recorder is not record
+        kept_in = str(recorder.folder) if is_folder else recorder
+    plan = Export(
+        reward, dict(columns or {}), float(missing), separate, kept_in, timeout
+    )
     losses = find_losses(plan, target)
     if target.abilities.siblings == "none":
         reward_alone = reward.map(lambda inner: replace(inner, transform=None))

@@ -24,6 +24,7 @@ from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns, map_columns
+from rewardkit.scoring.calls import is_scoring
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
@@ -42,11 +43,13 @@ class Rated:
         scores: Component -> a number for each; a gated one is 0.0, a missing one
             ``None``.
         notes: What components noted of each.
+        outcomes: What came of each component.
     """
 
     rewards: list[float | None]
     scores: dict[str, list[float | None]]
     notes: list[dict[str, Any]]
+    outcomes: Outcomes
 
     def numbers(self, missing: float) -> tuple[list[float], list[dict[str, float]]]:
         """Return the rewards and each completion's scores, `missing` for no number."""
@@ -87,13 +90,7 @@ class RewardHolder(Made):
             recorder = as_recorder(self.record)
             recorder.check(self.reward)
             object.__setattr__(self, "record", recorder)
-        if self.timeout is not None:
-            _limit(self.timeout)
-            if problem := cannot_limit(self.reward.functions):
-                raise RewardError(
-                    f"timeout={self.timeout:g}: {problem}; make what it holds open (a "
-                    "client, a lock, a file) inside the call, or leave timeout out"
-                )
+        check_timeout(self.reward, self.timeout)
 
     @property
     def __name__(self) -> str:
@@ -142,7 +139,8 @@ class RewardHolder(Made):
         outcomes = evaluate(plan, columns, groups=groups, notes=True, limit=limit)
         _log_errors(self.reward, outcomes)
         final = plan.transform(outcomes.rewards, groups)
-        if isinstance(self.record, Recorder) and self.is_first:
+        is_recorded = self.is_first and not is_scoring()
+        if isinstance(self.record, Recorder) and is_recorded:
             scored = Batch(columns, count, outcomes, final)
             record_batch(self.record, self.reward, scored, timeout=self.timeout)
         rewards: list[float | None] = final.tolist()
@@ -158,7 +156,7 @@ class RewardHolder(Made):
                 elif status != SCORED:
                     scores[place] = None
             score_lists[name] = scores
-        return Rated(rewards, score_lists, outcomes.notes or [])
+        return Rated(rewards, score_lists, outcomes.notes or [], outcomes)
 
     def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
         """Score completions as rows, which may have different columns."""
@@ -182,6 +180,47 @@ class RewardHolder(Made):
             first = {"score": reward, JUDGED: float(is_judged)}
             results.append(first | score_rows[place] | first)
         return results
+
+
+def component_metrics(reward: Reward, outcomes: Outcomes) -> dict[str, float]:
+    """Return figures of each component on a batch, for a trainer's curves.
+
+    They are called ``components/<name>/...``: ``mean`` of its scores, the share of them
+    ``at_minimum`` (of its range; without a range, of the batch), the share of rows
+    ``not_judged`` (abstained or an error; gated ones are judged), and the ``seconds``
+    that its calls took. Where no row has a score, mean and minimum are left out.
+    """
+    ranges = {}
+    for branch in reward.branches:
+        for item in branch.components:
+            ranges[item.name] = item.range
+    metrics = {}
+    for name, outcome in outcomes.components.items():
+        start = f"components/{name}"
+        scores = outcome.scores[outcome.status == SCORED]
+        if len(scores):
+            limits = ranges[name]
+            lowest = scores.min() if limits is None else limits[0]
+            metrics[f"{start}/mean"] = float(scores.mean())
+            metrics[f"{start}/at_minimum"] = float((scores <= lowest).mean())
+        if len(outcome.status):
+            is_missing = (outcome.status != SCORED) & (outcome.status != GATED)
+            metrics[f"{start}/not_judged"] = float(is_missing.mean())
+        metrics[f"{start}/seconds"] = outcome.seconds
+    return metrics
+
+
+def check_timeout(reward: Reward, timeout: float | None) -> None:
+    """Raise a RewardError where calls of the reward cannot have this time limit."""
+    if timeout is None:
+        return
+    with time_limit(timeout):
+        problem = cannot_limit(reward.functions)
+    if problem:
+        raise RewardError(
+            f"timeout={timeout:g}: {problem}; make what it holds open (a client, a "
+            "lock, a file) inside the call, or leave timeout out"
+        )
 
 
 @functools.cache

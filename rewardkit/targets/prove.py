@@ -16,6 +16,7 @@ from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.source import name_at_the_top
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.calls import scoring
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.adapter import Adapter
@@ -120,7 +121,8 @@ def run_proof(
     rows = list(rollouts)
     scores = score(export.reward, rollouts)
     try:
-        called = target.call(path, code, rows)
+        with scoring():  # what it calls is no training, and is not recorded
+            called = target.call(path, code, rows)
     except ImportError as error:
         raise RewardError(
             f"the proof runs {target.title}'s own code, which cannot be imported here "

@@ -8,6 +8,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import Any, Literal, Self
 
 from rewardkit.errors import RewardError
+from rewardkit.history.recorder import Recorder
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import Row
@@ -105,13 +107,15 @@ class Export:
 
     `columns` maps canonical columns to the data set's own names; `missing` is what a
     row gets that has no reward, where the trainer needs a number; `separate` asks for a
-    function a component.
+    function a component; `record` and `timeout` are those of `RewardHolder`.
     """
 
     reward: Reward
     columns: Mapping[str, str] = field(default_factory=dict)
     missing: float = 0.0
     separate: bool = False
+    record: Recorder | str | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,7 @@ def require_installed(distribution: str, *modules: str) -> str:
 def run_async(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine in a thread of its own, as a notebook's loop runs already."""
     with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
+        return pool.submit(copy_context().run, asyncio.run, coroutine).result()
 
 
 def import_file(path: Path) -> ModuleType:

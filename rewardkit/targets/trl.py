@@ -35,7 +35,7 @@ from rewardkit.targets.columns import (
     takes,
     takes_anything,
 )
-from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.exported import Rated, RewardHolder, component_metrics
 from rewardkit.targets.target import (
     Abilities,
     Called,
@@ -175,23 +175,42 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     return sorted(ways, key=lambda way: not way.fits_rows)  # as the trainer decides
 
 
+@dataclass(frozen=True, repr=False)
 class Combined(RewardHolder):
-    """The whole reward as one function: ``None`` where a completion has none."""
+    """The whole reward as one function: ``None`` where a completion has none.
+
+    With `metrics`, figures of each component go to the trainer's ``log_metric``, see
+    `component_metrics`; notes of components to its ``log_extra``.
+    """
+
+    metrics: bool = field(default=True, kw_only=True)
 
     def __call__(
         self, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
         """Return the rewards of a batch; siblings are the completions of one prompt."""
-        log_extra = columns.get("log_extra")
+        return self.rate_batch(prompts, completions, columns).rewards
+
+    def rate_batch(
+        self, prompts: Any, completions: Any, columns: Mapping[str, Any]
+    ) -> Rated:
+        """Score a batch, and log what the trainer has a place for, once a batch."""
         rated = self.rate(_columns(prompts, completions, columns), len(completions))
+        log_extra, log_metric = columns.get("log_extra"), columns.get("log_metric")
+        if not self.is_first:
+            return rated
         if callable(log_extra):
             for name, notes in lists_of_columns(rated.notes).items():
                 log_extra(name, notes)
-        return rated.rewards
+        if self.metrics and callable(log_metric):
+            metrics = component_metrics(self.reward, rated.outcomes)
+            for name, value in metrics.items():
+                log_metric(name, value)
+        return rated
 
 
 @dataclass(frozen=True, repr=False)
-class Separate(RewardHolder):
+class Separate(Combined):
     """One component as a function, before its weight: ``None`` where it is missing."""
 
     component: str = field(kw_only=True)
@@ -204,7 +223,7 @@ class Separate(RewardHolder):
         self, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
         """Return the scores of a batch."""
-        rated = self.rate(_columns(prompts, completions, columns), len(completions))
+        rated = self.rate_batch(prompts, completions, columns)
         return rated.scores[self.component]
 
 

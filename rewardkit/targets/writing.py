@@ -207,6 +207,10 @@ def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
         held += f", columns={dict(export.columns)!r}"
     if export.missing:
         held += f", missing={export.missing!r}"
+    if export.record is not None:
+        held += f", record={export.record!r}"
+    if export.timeout is not None:
+        held += f", timeout={export.timeout!r}"
     values: dict[str, Any] = {
         "trainer": sys.modules[target.readings.__module__],
         "name": name,

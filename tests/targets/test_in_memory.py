@@ -283,6 +283,30 @@ def test_the_module_of_a_target_offers_its_functions_by_name(target):
     assert getattr(rk.targets, stem).functions is target.functions
 
 
+@pytest.mark.parametrize(
+    ("target", "reward", "arguments", "keywords", "expected"), CALLED
+)
+def test_every_target_records_what_it_scores_under_the_step_that_it_is_told(
+    target, reward, arguments, keywords, expected, load, tmp_path
+):
+    record = rk.Recorder(tmp_path / "run")
+    options = {} if target == "inspect" else {"missing": -9.0}
+    reward = load(REWARDS, reward, rollouts=None)
+    made = find_target(target).functions(reward, record=record, **options)
+    function = made[0] if isinstance(made, list) else made
+    assert repr(function(*arguments, **keywords)) == repr(expected)
+    record.flush()
+    scores = rk.load_scores(tmp_path / "run")
+    is_told = "trainer_state" in keywords
+    assert set(scores.table["step"]) == ({7} if is_told else {1})
+    assert scores.record["recorder"]["steps"] == ["trainer" if is_told else "calls"]
+    paid = expected if isinstance(expected, list) else [expected]
+    assert len(scores) == len(paid)
+    if isinstance(paid[0], float):
+        missing = [-9.0 if math.isnan(value) else value for value in scores.rewards]
+        assert missing == paid
+
+
 def hangs(completion):
     if completion == "hang":
         time.sleep(60)
@@ -324,3 +348,71 @@ def test_a_time_limit_that_cannot_be_kept_is_refused_before_training(
     reward = rk.Reward("r", components=[rk.Component("c", function)])
     with pytest.raises(rk.RewardError, match=match):
         rk.targets.trl.functions(reward, timeout=timeout)
+
+
+def some(completion):
+    """Not judged, an error, the least, and more."""
+    if not completion:
+        return None
+    return 1 / (len(completion) - 2) if len(completion) < 4 else 0
+
+
+GATE = rk.gate("some", at_least=0.5)
+FIGURES = {"components/some/mean": 0.5, "components/some/at_minimum": 0.5, "components/some/not_judged": 0.5,
+           "components/late/mean": 1.0, "components/late/at_minimum": 0.0, "components/late/not_judged": 0.5,
+           "components/never/not_judged": 1.0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({}, FIGURES), ({"separate": True}, FIGURES), ({"metrics": False}, {})],
+)
+def test_trl_logs_figures_of_each_component_once_a_batch(options, expected):
+    """A gated row is judged; where nothing is judged, there is no mean."""
+    parts = [
+        rk.Component("some", some),
+        rk.Component("late", lambda completion: 1.0, gate=GATE),
+        rk.Component("never", lambda completion: None),
+    ]
+    functions = rk.targets.trl.functions(rk.Reward("r", components=parts), **options)
+    logged = []
+    for function in functions:
+        function(
+            ["p"] * 4,
+            ["", "ab", "abc", "abcd"],
+            log_metric=lambda name, value: logged.append((name, value)),
+        )
+    metrics = dict(logged)
+    assert len(metrics) == len(logged)
+    seconds = [metrics.pop(name) for name in list(metrics) if name.endswith("/seconds")]
+    assert metrics == expected
+    assert len(seconds) == (3 if expected else 0)
+    assert all(0 <= value < 1 for value in seconds)
+
+
+def test_seconds_are_those_that_the_calls_of_a_component_took():
+    parts = [
+        rk.Component("slow", lambda completion: time.sleep(0.05) or 1.0),
+        rk.Component("quick", lambda completion: 1.0),
+    ]
+    (function,) = rk.targets.trl.functions(rk.Reward("r", components=parts))
+    metrics = {}
+    function(["p"] * 4, ["a"] * 4, log_metric=metrics.__setitem__)
+    assert 0.2 <= metrics["components/slow/seconds"] < 0.5
+    assert metrics["components/quick/seconds"] < 0.05
+
+
+def test_a_proof_is_no_training_and_records_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reward = rk.Reward("r", components=[rk.Component("short", short)])
+    rows = [{"prompt": "p", "completion": text} for text in ("a", "bb")]
+    made = rk.export(
+        reward, to="easyr1", path=tmp_path / "out.py", record="run", verify=rows
+    )
+    assert made.proof.equal
+    rk.Recorder("run").flush()
+    assert not (tmp_path / "run").exists()
+    (function,) = (getattr(import_file(made.path), name) for name in made.functions)
+    function([{"response": "a", "response_length": 1, "ground_truth": "4"}])
+    rk.Recorder("run").flush()
+    assert len(rk.load_scores("run")) == 1

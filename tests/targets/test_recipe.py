@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import TARGETS, find_target
+from rewardkit.targets import TARGETS, exported, find_target
 from rewardkit.targets.export import export
 from rewardkit.targets.target import RewardPart, import_file, run_async
 
@@ -119,6 +119,28 @@ def test_a_transform_and_a_group_are_told_or_refused_where_siblings_are_not_seen
     )
     with refused if seen == "none" else nullcontext():
         assert export(grouped, to=target, path=tmp_path / "grouped.py").functions
+
+
+@pytest.mark.parametrize("target", WRITTEN)
+def test_a_file_that_records_does_so_in_training_and_not_where_it_is_looked_at(
+    target, load, rollouts, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    reward = load(GATED, "reward")
+    made = export(reward, to=target, path=tmp_path / "back.py", record="run", timeout=5)
+    assert "record='run', timeout=5" in made.path.read_text()
+    again = rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
+    with monkeypatch.context() as patch:
+        patch.setattr(exported, "is_scoring", lambda: False)
+        rk.score(again, rollouts)
+    rk.Recorder("run").flush()
+    scores = rk.load_scores("run")
+    ours = rk.score(reward, rollouts)
+    assert sorted(scores.table["completion"]) == sorted(ours.table["completion"])
+    np.testing.assert_allclose(np.sort(scores.rewards), np.sort(ours.rewards))
+    rk.score(again, rollouts)
+    rk.Recorder("run").flush()
+    assert len(rk.load_scores("run")) == len(rollouts)
 
 
 def alone(completion):
