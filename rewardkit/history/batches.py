@@ -35,8 +35,8 @@ HASH_DIGITS = 16
 class Batch:
     """Completions that a trainer had scored in one call, and what came of them.
 
-    `columns` are lists of `count` values by name, `rewards` those that the trainer got,
-    (count,), NaN where not judged.
+    `columns` are those to record (`recorded_columns`), lists of `count` values by name;
+    `rewards` those that the trainer got, (count,), NaN where not judged.
     """
 
     columns: Mapping[str, Sequence[Any]]
@@ -47,9 +47,10 @@ class Batch:
     @property
     def steps(self) -> Sequence[Any] | None:
         """Return the step of each row; None where not all are told."""
-        steps = self.columns.get("step")
-        if steps is None or any(type(step) is not int for step in steps):
-            return None
+        steps = self.columns.get("step", [None])
+        for step in steps:
+            if not isinstance(step, int | np.integer) or isinstance(step, bool):
+                return None
         return steps
 
     @property
@@ -133,7 +134,7 @@ def as_scores(
     from rewardkit.scoring.score import result_columns
     from rewardkit.scoring.scores import Scores
 
-    columns = _joined_columns(batches, reward)
+    columns = _joined_columns(batches)
     columns["rollout_id"], columns["step"] = list(ids), list(steps)
     order = dict.fromkeys([*(name for name in ALIASES if name in columns), *columns])
     plan = bind(reward, columns, len(ids))
@@ -155,12 +156,12 @@ def as_scores(
     return Scores(pd.concat([table, results], axis=1), reward, rollouts, run)
 
 
-def _joined_columns(batches: Sequence[Batch], reward: Reward) -> Columns:
+def _joined_columns(batches: Sequence[Batch]) -> Columns:
     """Join the columns of batches; ``None`` where a batch lacks one."""
     columns: Columns = {}
     rows = 0
     for batch in batches:
-        for name, values in recorded_columns(batch.columns, reward).items():
+        for name, values in batch.columns.items():
             columns.setdefault(name, [None] * rows).extend(values)
         rows += batch.count
         for values in columns.values():

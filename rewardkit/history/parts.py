@@ -260,20 +260,15 @@ def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
 
 
 def _join_recorders(parts: Sequence[Part]) -> dict[str, Any]:
-    """Return what the recorders of the parts did, as one record.
-
-    Rows left out are counted by each session on its own, up to its last part.
-    """
-    last: dict[str, Mapping[str, Any]] = {}
-    for part in parts:
-        last[part.recorder["session"]] = part.recorder
+    """Return what the recorders of the parts did, as one record."""
+    sessions = dict.fromkeys(part.recorder["session"] for part in parts)
     return {
         "parts": len(parts),
-        "sessions": list(last),
+        "sessions": list(sessions),
         "steps": sorted({part.recorder["steps"] for part in parts}),
         "redacted": any(part.recorder["redacted"] for part in parts),
         "sample": min(part.recorder["sample"] for part in parts),
-        "rows_left_out": sum(about["rows_left_out"] for about in last.values()),
+        "rows_left_out": sum(part.recorder["rows_left_out"] for part in parts),
     }
 
 

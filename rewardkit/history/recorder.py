@@ -43,8 +43,11 @@ PART_SECONDS = 5.0
 PART_SHARE = 0.01
 """Share of the time so far that a part may last, if that is longer.
 
-Our choice: a run of ten days has a thousand parts, not a hundred thousand.
+Our choice: a run of ten days has two thousand parts, not a hundred thousand.
 """
+
+LONGEST_PART = 600.0
+"""Seconds that a part may last at most. Our choice."""
 
 PART_ROWS = 4096
 """Rows after which a part is written at once. Our choice."""
@@ -236,7 +239,8 @@ class _Writer:
     def _run(self) -> None:
         self._parts.begin()
         while True:
-            seconds = max(PART_SECONDS, PART_SHARE * (time.monotonic() - self._began))
+            seconds = PART_SHARE * (time.monotonic() - self._began)
+            seconds = max(PART_SECONDS, min(seconds, LONGEST_PART))
             with self._changed:
                 self._changed.wait_for(
                     lambda: self._is_full or self._is_urgent, timeout=seconds
@@ -398,6 +402,7 @@ class _Parts:
 
         write_whole(self.folder / part_name(session.name, session.parts + 1), write)
         session.parts += 1
+        self.rows_left_out = 0
 
     def _steps(self, batches: Sequence[Batch], session: _Session) -> list[int]:
         """Return the step of each row; where none is told, the number of its call."""

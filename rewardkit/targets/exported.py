@@ -18,7 +18,7 @@ import cloudpickle
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.history.batches import Batch
+from rewardkit.history.batches import Batch, recorded_columns
 from rewardkit.history.recorder import Recorder, as_recorder, record_batch
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
@@ -141,7 +141,8 @@ class RewardHolder(Made):
         final = plan.transform(outcomes.rewards, groups)
         is_recorded = self.is_first and not is_scoring()
         if isinstance(self.record, Recorder) and is_recorded:
-            scored = Batch(columns, count, outcomes, final)
+            kept = recorded_columns(columns, self.reward)
+            scored = Batch(kept, count, outcomes, final)
             record_batch(self.record, self.reward, scored, timeout=self.timeout)
         rewards: list[float | None] = final.tolist()
         for place, reward in enumerate(rewards):

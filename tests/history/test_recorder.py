@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from killed import ROWS, functions, kill_after, score_step
 
 import rewardkit as rk
@@ -387,6 +388,7 @@ def record_here(function, step):
     score_step(function, step)
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_processes_record_side_by_side_into_one_folder(start, tmp_path, read):
     """As forked data loaders and trainers of several processes do: state is made anew in each."""
@@ -438,3 +440,44 @@ def test_a_process_that_is_killed_loses_the_open_part_alone(tmp_path):
         assert list(rows.index) == list(range(len(rows))) and set(rows) == {ROWS}
         assert 0 < len(rows) <= last + 2
         assert scores.rollouts.notes == ()
+
+
+def hangs(completion):
+    if completion == "hang":
+        time.sleep(60)
+    return 1.0
+
+
+def score_under_limit(function, folder, queue):
+    queue.put(function(["p"] * 2, ["a", "hang"]))
+    rk.Recorder(folder).flush()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_time_limit_holds_in_a_forked_data_loader(start, tmp_path):
+    """Which is a daemon, and may have been forked from a process whose workers run already."""
+    reward = rk.Reward("r", components=[rk.Component("c", hangs)])
+    (function,) = rk.targets.trl.functions(reward, record=tmp_path / "run", timeout=1.0)
+    assert function(["p"] * 2, ["a", "hang"]) == [1.0, None]
+    context = multiprocessing.get_context(start)
+    queue = context.Queue()
+    arguments = (pickle.loads(pickle.dumps(function)), tmp_path / "run", queue)
+    process = context.Process(target=score_under_limit, args=arguments, daemon=True)
+    process.start()
+    assert queue.get(timeout=60) == [1.0, None]
+    process.join(60)
+    rk.Recorder(tmp_path / "run").flush()
+    scores = rk.load_scores(tmp_path / "run")
+    assert scores.errors("c") == ["took longer than 1 s"] * 2
+
+
+def test_a_command_reads_a_folder_that_grows(tmp_path, read):
+    function = functions(tmp_path / "run")
+    for step in range(3):
+        score_step(function, step)
+    read()
+    (tmp_path / "run" / ".scores-x-000001.parquet.0a").write_bytes(b"being written")
+    for line in (f"diagnose {tmp_path / 'run'} --json", f"forecast {tmp_path / 'run'}"):
+        result = run(line)
+        assert result.exit_code == 0, result.output

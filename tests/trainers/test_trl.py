@@ -126,6 +126,38 @@ def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(
     )
 
 
+@pytest.mark.parametrize("separate", [False, True])
+def test_what_a_trainer_pays_is_recorded_by_its_steps_and_shown_by_component(
+    separate, tmp_path
+):
+    mine = waiting.tiny()
+    record = rk.Recorder(tmp_path / "run")
+    functions = trl.functions(mine, separate=separate, record=record, timeout=20.0)
+    table, _, trainer = trained(functions, tmp_path, chat=not separate)
+    record.flush()
+    scores = rk.load_scores(tmp_path / "run")
+    # TRL logs a batch of step 0 as step 1
+    recorded = scores.table.assign(step=scores.table["step"] + 1)
+    assert recorded["step"].tolist() == table["step"].tolist()
+    texts = table["completion"]
+    if not separate:
+        texts = texts.map(lambda turns: turns[0]["content"])
+        same(table["tiny"], recorded["reward"])
+    assert recorded["completion"].tolist() == texts.tolist()
+    assert scores.rollouts.group_key == ("prompt", "step")
+    assert scores.rollouts.group_sizes == {GENERATIONS: 2 * len(TRUTHS)}
+    logged = [entry for entry in trainer.state.log_history if "reward" in entry][-1]
+    last = recorded[recorded["step"] == 2]
+    for name in mine.names:
+        expected = last[f"score/{name}"].mean()
+        assert math.isclose(
+            logged[f"components/{name}/mean"], expected, rel_tol=1e-5
+        ), name
+        assert logged[f"components/{name}/seconds"] > 0
+    same_again = rk.score(mine, scores.rollouts)
+    np.testing.assert_allclose(same_again.rewards, scores.rewards)
+
+
 def test_a_trainer_waits_for_the_async_function_of_a_file(tmp_path):
     made = export(
         rk.load_reward(f"{waiting.__file__}:tiny"),
