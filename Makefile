@@ -46,6 +46,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench_probes.py
 	$(BIN)/python tests/bench_workbench.py
 	$(BIN)/python tests/bench_judges.py
+	$(BIN)/python tests/bench_recorder.py
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)

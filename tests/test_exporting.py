@@ -7,6 +7,7 @@ import sys
 
 import cloudpickle
 import pytest
+from commands import run
 
 import rewardkit as rk
 from rewardkit.targets import TARGETS, find_target, trl, verl
@@ -333,3 +334,37 @@ def test_what_is_lost_on_a_trainer_is_said(target, reward, separate, said, tmp_p
     made = export(reward, to=target, path=tmp_path / "out.py", separate=separate)
     kept = export(one_of(abstains), to="trl", path=tmp_path / "kept.py")
     assert said in " ".join(made.losses) and said not in " ".join(kept.losses)
+
+
+@pytest.mark.parametrize(
+    ("record", "written"),
+    [
+        ("runs/1", "record='runs/1'"),
+        (rk.Recorder("runs/1", redact=True, max_bytes=1_000_000), "record=rk.Recorder('runs/1', redact=True, max_bytes=1000000)"),
+    ],
+)  # fmt: skip
+def test_a_file_says_where_it_records_and_which_time_limit_it_keeps(
+    record, written, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    made = export(arithmetic(), to="trl", path="mine.py", record=record, timeout=5.0)
+    assert f"{written}, timeout=5.0" in made.path.read_text()
+    function = getattr(import_file(made.path.resolve()), made.functions[0])
+    function(["2+2?"], ["<answer>4</answer>"], ground_truth=["4"])
+    (rk.Recorder("runs/1") if isinstance(record, str) else record).flush()
+    assert rk.load_scores("runs/1").record["timeout"] == 5.0
+
+
+def test_the_command_records_and_keeps_a_time_limit_and_refuses_what_cannot_be(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    line = "export gallery:arithmetic --to verl -o mine.py --record runs/1 --timeout"
+    result = run(f"{line} 5")
+    assert result.exit_code == 0, result.output
+    assert "record='runs/1', timeout=5.0" in (tmp_path / "mine.py").read_text()
+    assert run(f"{line} 0").exit_code == 2
+    for options in ({"record": ""}, {"timeout": 0}):
+        with pytest.raises(rk.RewardError, match="give"):
+            export(arithmetic(), to="trl", path="other.py", **options)
+    assert not (tmp_path / "other.py").exists()
