@@ -151,6 +151,33 @@ def test_of_steps_that_a_resumed_run_records_anew_the_later_rows_count(
     assert len(scores.record["recorder"]["sessions"]) == 2
 
 
+def test_trainers_of_several_processes_record_side_by_side(tmp_path, read):
+    """Each makes its own recorder, as under torchrun: neither is a later run of the other."""
+    both = [functions(tmp_path / "run") for _ in range(2)]
+    for step in range(3):
+        for function in both:
+            score_step(function, step)
+            scores = read()
+    assert scores.table["step"].value_counts().to_dict() == dict.fromkeys(
+        range(3), 2 * ROWS
+    )
+    assert scores.rollouts.notes == ()
+
+
+def test_a_gate_that_no_row_of_a_part_met_was_open_there(tmp_path, read):
+    reward = rk.Reward(
+        "r",
+        components=[rk.Component("c", lambda completion: 1.0)],
+        gate=rk.gate("completion", equals="a"),
+    )
+    (function,) = rk.targets.trl.functions(reward, record=tmp_path / "run")
+    for texts in (["a", "a"], ["a", "b"]):
+        function(["p"] * 2, texts)
+        scores = read()
+    assert scores.rewards.tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert scores.reweigh({"c": 2.0}).rewards.tolist() == [2.0, 2.0, 2.0, 0.0]
+
+
 def test_steps_that_go_back_in_one_process_are_a_new_start_and_a_few_steps_are_not(
     tmp_path, read
 ):
@@ -258,6 +285,15 @@ def test_a_folder_does_not_outgrow_its_size_and_no_time_goes_without(
     assert set(scores.rollouts.group_sizes) == {4}
     said = [text for text in caplog.messages if "holds half of" in text]
     assert len(said) == 1
+
+
+def test_not_even_small_parts_outgrow_the_size(tmp_path, read):
+    options = {"max_bytes": 100_000}
+    function = functions(rk.Recorder(tmp_path / "run", **options))
+    for step in range(30):
+        score_step(function, step, 400)
+        read(**options)
+    assert sum(path.stat().st_size for path in (tmp_path / "run").iterdir()) <= 100_000
 
 
 def test_on_a_full_disk_training_goes_on_with_one_warning_and_the_loss_is_recorded(
