@@ -86,10 +86,13 @@ class Format:
     def neutralized(self) -> Format:
         """Return the format with neutral reasoning.
 
-        It stands in tags, before the last line, or before the last sentence.
+        It stands in tags, of which the prompt may have opened the first, before the
+        last line, or before the last sentence.
         """
-        within = rf"(?s)<({'|'.join(THINKING)})>(\s*)\S.*?(\s*)</\1>"
-        lead = re.sub(within, rf"<\1>\g<2>{REASONING}\g<3></\1>", self.lead)
+        names = "|".join(THINKING)
+        start = rf"<(?:{names})>|\A(?!.*<(?:{names})>)"
+        within = rf"(?s)({start})(\s*)\S.*?(\s*</(?:{names})>)"
+        lead = re.sub(within, rf"\1\2{REASONING}\3", self.lead)
         if lead == self.lead:
             joint = "\n" if "\n" in lead else ". "
             _, found, end = lead.rpartition(joint)

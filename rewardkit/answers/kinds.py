@@ -22,6 +22,8 @@ PROSE_WORDS = 8
 """Words from which on a text is compared by the words it shares. Our choice."""
 LISTED_SHARE = 0.8
 """Share of the answers that must have several items to be lists. Our choice."""
+ITEM_WORDS = 5
+"""Words of an item of a list, on average; a part of a sentence has more. Our choice."""
 
 OPTION = re.compile(r"(?:^|[\s(\[])([A-J])[).\]:](?=\s)", re.MULTILINE)
 CODE = re.compile(
@@ -145,9 +147,15 @@ def kind_of_stated(answers: Sequence[str], mark: str) -> str:
         if mark in ("line", "whole"):
             return "prose"
         kind = "text"
-    lists = sum(len(split_items(answer)[0]) > 1 for answer in answers)
+    lists = sum(map(_has_short_items, answers))
     is_list = lists >= LISTED_SHARE * len(answers)
     return "list" if is_list and kind in ("text", "number", "choice") else kind
+
+
+def _has_short_items(answer: str) -> bool:
+    """Return whether a text is a list, not a sentence with commas."""
+    items, _ = split_items(answer)
+    return len(items) > 1 and len(answer.split()) <= ITEM_WORDS * len(items)
 
 
 def split_items(answer: str) -> tuple[list[str], str]:

@@ -43,6 +43,7 @@ from rewardkit.probes.options import (
     choose_probes,
 )
 from rewardkit.probes.points import probe_point
+from rewardkit.probes.proof import find_doubts
 from rewardkit.probes.result import Inconclusive, ProbeResult, count_alarms
 from rewardkit.probes.runner import Tries, measure_subjects, runs_users_code
 from rewardkit.probes.search import exploits, find_why_unsearchable
@@ -262,8 +263,13 @@ def try_strategies(
         strategies.append(own.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded(trials, observed, is_graded=is_graded)
-    scales = observed.calibration.scales
-    tallies = tally_trials(trials, scales, graded=graded, noise=observed.noise)
+    tallies = tally_trials(
+        trials,
+        observed.calibration.scales,
+        graded=graded,
+        doubts=find_doubts(trials, observed),
+        noise=observed.noise,
+    )
     return replace(observed, trials=trials, tallies=tallies)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -27,7 +28,7 @@ there, and right answers in all notations. Our choice: a hole on a third of the 
 is met four times in five."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProbeTrial:
     """An attempt of a probe on a subject, and what its completions got.
 
@@ -225,6 +226,18 @@ RewardRange = tuple[float, float]
 """The lowest and the highest of the rewards that a completion should earn."""
 
 
+class Doubt(StrEnum):
+    """Why it is open whether what is paid is wrong."""
+
+    RARE = "rare"  # on few prompts: a guess is sometimes right
+    ONE_PROMPT = "one_prompt"  # of several prompts
+    ONE_ANSWER = "one_answer"  # where one answer is right, and there are others
+    NOISE = "noise"  # the same completion earns another time more or less
+    OWN_PROMPT = "own_prompt"  # on no other prompt: its answer may be right on its own
+    TOLERANCE = "tolerance"  # other numbers may be off by the same share
+    LISTED = "listed"  # the truth lists it beside the right answer
+
+
 @dataclass(frozen=True)
 class Fall:
     """A trial that went wrong.
@@ -234,6 +247,7 @@ class Fall:
 
     trial: ProbeTrial
     size: float
+    doubt: Doubt | None = None
 
 
 def wilson(count: int, n: int) -> tuple[float, float]:
@@ -344,14 +358,15 @@ def expected_rewards(probe: Strategy, scale: Scale) -> RewardRange:
 class Tally:
     """What a probe came to in a part of the log.
 
-    It was tried on `n` subjects, with so many different right `answers`; `falls` has
-    the clearest of each.
+    It was tried on `n` of all `prompts` of the part, with so many different right
+    `answers`; `falls` has the clearest of each.
     """
 
     probe: Strategy
     n: int
     falls: tuple[Fall, ...]
     answers: int
+    prompts: int
     part: str = ""
     noise: float = 0.0
 
@@ -366,14 +381,27 @@ class Tally:
         return fmean(fall.size for fall in self.falls) if self.falls else 0.0
 
     @property
-    def by_chance(self) -> bool:
-        """Whether its falls may be lucky: on few prompts, or with one answer."""
-        if not self.falls or self.rate < RARE:
-            return True
-        if self.noise > NOISY and self.rate < 1 - RARE:
-            return True
+    def doubt(self) -> Doubt | None:
+        """Why its falls may be right answers or luck; None where they are a fault.
+
+        A copy that is paid on its own prompt alone states the right answer by chance;
+        where copies are paid on nearly all prompts, that is a fault.
+        """
+        is_usual = self.rate >= 1 - RARE
+        if self.rate < RARE:
+            return Doubt.RARE
+        if self.noise > NOISY and not is_usual:
+            return Doubt.NOISE
+        if len(self.falls) < 2 and self.prompts >= PILOT_SUBJECTS:
+            return Doubt.ONE_PROMPT
         answers = {fall.trial.subject.answer for fall in self.falls}
-        return len(answers) < 2 <= self.answers and self.probe.knows == "blind"
+        if len(answers) < 2 <= self.answers:
+            return Doubt.ONE_ANSWER
+        doubts = [fall.doubt for fall in self.falls if fall.doubt]
+        is_open = len(self.falls) - len(doubts) < RARE * self.n
+        if is_usual and self.probe.source == "prompt":
+            is_open &= Doubt.OWN_PROMPT not in doubts
+        return doubts[0] if is_open else None
 
 
 def tally_trials(
@@ -381,6 +409,7 @@ def tally_trials(
     scales: Mapping[Any, Scale],
     *,
     graded: Mapping[Any, bool],
+    doubts: Mapping[ProbeTrial, Doubt],
     noise: float = 0.0,
 ) -> list[Tally]:
     """Count the falls of each probe in each part, in the order of the trials.
@@ -389,11 +418,14 @@ def tally_trials(
         trials: All trials.
         scales: Rollout id of a subject -> what completions earn there.
         graded: Rollout id -> whether partly right answers may earn a part there.
+        doubts: Trial -> why it is open whether its completion is wrong.
         noise: As in `find_fall`.
     """
     groups: dict[tuple[str, str], list[ProbeTrial]] = defaultdict(list)
+    prompts: dict[str, set[Any]] = defaultdict(set)
     for trial in trials:
         groups[trial.probe.name, trial.subject.part].append(trial)
+        prompts[trial.subject.part].add(trial.subject.rollout_id)
     tallies: list[Tally] = []
     for (_, part), group in groups.items():
         clearest: dict[Any, Fall] = {}
@@ -405,13 +437,26 @@ def tally_trials(
             fall = find_fall(
                 trial, scales[key], graded=graded.get(key, False), noise=noise
             )
-            if fall and (key not in clearest or fall.size > clearest[key].size):
-                clearest[key] = fall
+            if fall:
+                fall = replace(fall, doubt=doubts.get(trial))
+                clearest[key] = max(clearest.get(key, fall), fall, key=_clearness)
         falls, different = tuple(clearest.values()), len({*answers.values()})
         tallies.append(
-            Tally(group[0].probe, len(answers), falls, different, part, noise)
+            Tally(
+                group[0].probe,
+                len(answers),
+                falls,
+                different,
+                len(prompts[part]),
+                part,
+                noise,
+            )
         )
     return tallies
+
+
+def _clearness(fall: Fall) -> tuple[bool, float]:
+    return fall.doubt is None, fall.size
 
 
 def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:

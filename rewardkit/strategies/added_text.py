@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 from rewardkit.primitives.messages import as_list
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import (
     Attempt,
     Strategy,
@@ -228,24 +226,11 @@ DELIMITERS = (
 )
 
 
-def _states(text: str, right: str) -> bool:
-    """Return whether the right answer stands in a text as a word of its own."""
-    number = read_number(right)
-    if number is None:
-        alone = rf"(?i)(?<!\w){re.escape(right.strip())}(?!\w)"
-        return re.search(alone, text) is not None
-    numbers = map(Decimal, re.findall(r"\d+(?:\.\d+)?", text))
-    return as_decimal(number) in numbers
-
-
 def _address_judge(subject: Subject, text: str) -> Iterator[str]:
-    """Write the wrong answer with this text before and behind it.
-
-    Nothing where the text states the right answer.
-    """
+    """Write the wrong answer with this text before and behind it."""
     if subject.answer is None:
         yield f"{subject.baseline}\n{text}"
-    elif not _states(text, subject.right) and not _is_marked(text, subject):
+    elif not _is_marked(text, subject):
         yield f"{subject.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
@@ -255,16 +240,15 @@ def _is_marked(text: str, subject: Subject) -> bool:
     return opening != "" and opening in text.casefold()
 
 
-_judge = strategies_of_texts("judge", _address_judge, needs="nothing")
+_judge = strategies_of_texts("judge", _address_judge, needs="nothing", source="list")
 
 
 def _begin_with(subject: Subject, text: str) -> Iterator[str]:
     """Write the wrong answer with this text before it in its mark."""
-    if not _states(text, subject.right):
-        yield subject.write(f"{text} {subject.wrong[0]}")
+    yield subject.write(f"{text} {subject.wrong[0]}")
 
 
-_inside = strategies_of_texts("judge", _begin_with, knows="near")
+_inside = strategies_of_texts("judge", _begin_with, knows="near", source="list")
 
 
 def fake_verdicts(*verdicts: str) -> tuple[Strategy, Strategy]:
@@ -290,12 +274,15 @@ TO_JUDGES = (
 )
 
 
-@strategy("judge", "a wrong answer behind a delimiter closed early", needs="nothing")
+@strategy(
+    "judge",
+    "a wrong answer behind a delimiter closed early",
+    needs="nothing",
+    source="list",
+)
 def closed_early(subject: Subject) -> Iterator[str]:
-    verdict = FAKE_VERDICTS[0]
-    if subject.answer is None or not _states(verdict, subject.right):
-        for delimiter in DELIMITERS:
-            yield f"{subject.baseline}\n{delimiter}\n{verdict}"
+    for delimiter in DELIMITERS:
+        yield f"{subject.baseline}\n{delimiter}\n{FAKE_VERDICTS[0]}"
 
 
 # --- texts without an end

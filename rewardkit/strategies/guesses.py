@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
-from rewardkit.answers.stated import read_only_truth, read_statement
+from rewardkit.answers.stated import read_statement
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import distance, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
@@ -24,11 +23,6 @@ STOCK_VALUES = "null NaN Infinity 1e999".split()  # numbers: see `special_values
 NUMERIC_KINDS = ("number", "mathematics", "list")
 MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-LABELLED_LINE = re.compile(
-    r"(?m)^[*_> ]*[^\W\d_][^:\n]{0,40}[^\W\d_]{2}[*_ ]*:[*_ ]*"
-    r"(\S[^\n]{0,200}?)[*_. \r]*$"
-)
-"""Expression for what stands behind a label of words, such as "Heading: 190"."""
 
 
 def is_right(text: str, subject: Subject) -> bool:
@@ -42,26 +36,6 @@ def is_right(text: str, subject: Subject) -> bool:
     if number is not None and right_number is not None:
         return not distance(number, right_number)
     return normal_text(text) == normal_text(subject.right)
-
-
-def states_right(text: str, subject: Subject) -> bool:
-    """Return whether a text states the right answer: on a line, or in the usual mark.
-
-    A line of options, "B: 5" or "Option 2: 5", states none. The right answer may be a
-    whole completion, or not be known: what the truth of the row states is right, too.
-    """
-    truth = read_only_truth(subject.columns.get("ground_truth"))
-    of_truth = replace(subject, answer=truth)
-    if is_right(text, subject) or is_right(text, of_truth):
-        return True
-    stated = LABELLED_LINE.findall(text)
-    opening = re.escape(subject.format.opening.strip())
-    if opening:
-        closing = re.escape(subject.format.closing.strip()) or "$"
-        stated += re.findall(rf"(?m){opening}\s*([^\n]{{1,200}}?)\s*{closing}", text)
-    return any(
-        is_right(answer, one) for answer in stated for one in (subject, of_truth)
-    )
 
 
 def _fixed_texts(
@@ -128,16 +102,20 @@ def empty_tags(subject: Subject) -> Iterator[str]:
         yield subject.empty_tags
 
 
-@strategy("nothing_there", "the prompt repeated", needs="nothing")
+@strategy("nothing_there", "the prompt repeated", needs="nothing", source="prompt")
 def prompt_echo(subject: Subject) -> Iterator[str]:
-    # where it holds the right answer, copying it is right
-    if subject.prompt.strip() and not states_right(subject.prompt, subject):
+    if subject.prompt.strip():
         yield subject.prompt
         if subject.answer is None or subject.kind not in ("json", "code"):
             yield subject.write(subject.prompt)
 
 
-@strategy("nothing_there", "the prompt's worked example repeated", needs="mark")
+@strategy(
+    "nothing_there",
+    "the prompt's worked example repeated",
+    needs="mark",
+    source="prompt",
+)
 def example_echo(subject: Subject) -> Iterator[str]:
     opening = re.escape(subject.format.opening.strip())
     closing = re.escape(subject.format.closing.strip()) or "$"
@@ -149,12 +127,11 @@ def example_echo(subject: Subject) -> Iterator[str]:
         is_answer = is_right(example, subject)
         if re.search(r"\w", example) and "..." not in example and not is_answer:
             yield subject.write(example)
-            if not states_right(subject.prompt[: match.end()], subject):
-                yield subject.prompt[: match.end()]
+            yield subject.prompt[: match.end()]
             return
 
 
-@strategy("nothing_there", "a copied part of the prompt", needs="mark")
+@strategy("nothing_there", "a copied part of the prompt", needs="mark", source="prompt")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
     """Write copies in the usual format, and behind reasoning that is paid less."""
     parts = [
@@ -189,6 +166,7 @@ def _find_parts(subject: Subject) -> Iterator[str]:
     knows="copy",
     kinds=("text", "list", "json"),
     needs="mark",
+    source="prompt",
 )
 def copied_block(subject: Subject) -> Iterator[str]:
     """Copy what is to be worked on: several lines, or what stands behind a colon."""
@@ -198,7 +176,7 @@ def copied_block(subject: Subject) -> Iterator[str]:
         if colon:
             blocks.append(behind)
     for text in sorted(blocks, key=len, reverse=True)[:2]:
-        if len(text.strip()) > 8 and not states_right(text, subject):
+        if len(text.strip()) > 8:
             yield subject.write(text.strip())
 
 
@@ -210,15 +188,19 @@ def another_prompts(subject: Subject) -> Iterator[Attempt]:
         yield subject.attempt(others)
 
 
-@strategy("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
+@strategy(
+    "nothing_there",
+    'a stock answer such as "0" or "yes"',
+    needs="mark",
+    source="list",
+)
 def usual_answer(subject: Subject) -> Iterator[str]:
     answers = list(STOCK_ANSWERS)
     if subject.kind not in NUMERIC_KINDS:
         answers += STOCK_VALUES
     answers += _find_zeros(subject)
-    for text in answers:
-        if not is_right(text, subject):
-            yield subject.write(text)
+    for text in answers:  # each has its place on all prompts
+        yield subject.write(subject.wrong[0] if is_right(text, subject) else text)
 
 
 def _find_zeros(subject: Subject) -> Iterator[str]:

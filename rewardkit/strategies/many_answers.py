@@ -41,8 +41,9 @@ def _as_json(values: list[Any]) -> list[str]:
 def every_sibling(subject: Subject) -> Iterator[Attempt]:
     """Put wrong answers at both ends, so that no right one is the first or the last."""
     wrong = [text for text in subject.unpaid_answers if not is_right(text, subject)]
-    right_items = {normal_text(item) for item in split_items(subject.answer or "")[0]}
-    if right_items.issuperset(map(normal_text, _items_in(wrong))):
+    right = normal_text(subject.answer or "")
+    items = map(re.escape, map(normal_text, _items_in(wrong)))
+    if all(re.search(rf"(?<!\w){item}(?!\w)", right) for item in items):
         return  # together they are no more than the right answer
     end = MOST_SAMPLED - 1
     sampled = [*wrong[:end], *subject.paid_answers, *wrong[end:]][:MOST_SAMPLED]

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import wraps
 from operator import add, lt
 
+from rewardkit.answers.dates import read_date
 from rewardkit.answers.stated import NUMBER
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
@@ -209,10 +210,17 @@ def whole_table(text: str) -> Iterator[str]:
         yield f"SELECT * FROM {match[1]}"
 
 
-@near_miss("the answer with other numbers in it", kinds=("text", "mathematics"))
+@near_miss(
+    "the answer with other numbers in it", kinds=("text", "mathematics", "prose")
+)
 def other_number(subject: Subject) -> Iterator[str]:
-    """Change one number, make all of them 0, and give the other half of the day."""
+    """Change one number, make all of them 0, and give the other half of the day.
+
+    In a sentence other words may count for more.
+    """
     right = subject.right
+    if subject.kind == "prose" and len(right.split()) > NAME_WORDS:
+        return
     if re.search("[1-9]", right):
         yield subject.write(re.sub(r"\d+", "0", right))
     terms = BETWEEN_TERMS.split(right)
@@ -222,9 +230,11 @@ def other_number(subject: Subject) -> Iterator[str]:
     time = re.fullmatch(r"(\d{1,2}):(\d\d)", right)
     if time:
         yield subject.write(f"{(int(time[1]) + 12) % 24:02}:{time[2]}")
-    for digits in dict.fromkeys(re.findall(r"\d+", right)):
-        other = str(int(digits) + 4).zfill(len(digits))
-        yield subject.write(right.replace(digits, other, 1))
+    is_date = read_date(right) is not None  # what is none may have a tolerance
+    for digits in dict.fromkeys(re.findall(r"\d+(?:\.\d+)?", right)):
+        number = Decimal(digits)
+        other = _in_digits(number + 4 if is_date else 2 * number + 4)
+        yield subject.write(right.replace(digits, other.zfill(len(digits)), 1))
 
 
 @near_miss(

@@ -97,7 +97,8 @@ def space_in_the_mark(subject: Subject) -> Iterator[str]:
     form = subject.format
     is_mark = form.opening.endswith("{") or form.opening.startswith("```")
     is_alone = not form.opening and not (form.lead + form.tail).strip("\n")
-    if form.tag or is_mark or is_alone:
+    is_line = "\n" not in subject.right  # else a first line may begin with a space
+    if is_line and (form.tag or is_mark or is_alone):
         yield form.write(f" {subject.right} ")
 
 

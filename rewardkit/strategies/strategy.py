@@ -161,6 +161,8 @@ class Strategy:
         needs: Whether the subject must have a right answer, or at least a mark where
             one could stand, or nothing.
         tag: Whether the answer must be marked by a tag.
+        source: Where an answer that may be right by chance is from: a fixed list of
+            texts, or the prompt; "" where it is certainly wrong.
     """
 
     name: str
@@ -172,6 +174,7 @@ class Strategy:
     kinds: tuple[str, ...] = ()
     needs: Literal["answer", "mark", "nothing"] = "answer"
     tag: bool = False
+    source: Literal["", "list", "prompt"] = ""
 
     def fits(self, subject: Subject) -> bool:
         """Return whether it can be run on this subject."""
@@ -239,8 +242,10 @@ def strategies_of_texts(
 # --- wrong answers of a subject
 
 MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
+STAND_IN = "none of these"
+"""An answer that is right nowhere."""
 STAND_INS = {"mathematics": "-917", "code": "pass"}
-"""Kind -> an answer that is right nowhere; "none of these" for other kinds."""
+"""Kind -> such an answer; for other kinds that is `STAND_IN`."""
 
 
 def wrong_answers(
@@ -276,7 +281,7 @@ def wrong_answers(
         if not _overlap(answer, text) and kind_of(text) in alike
     ]
     unlike.sort(key=lambda text: (fuzz.ratio(answer, text), text))
-    return (*unlike[:MOST_FROM_PROMPTS], STAND_INS.get(kind, "none of these"))
+    return (*unlike[:MOST_FROM_PROMPTS], STAND_INS.get(kind, STAND_IN))
 
 
 def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:
@@ -288,7 +293,7 @@ def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:
     right = read_number(answer)
     assert right is not None
     before, behind = "", ""
-    units = re.fullmatch(r"([$€£]?)[-+−]?[\d.,]*\d(\s?%?)", answer.strip())
+    units = re.fullmatch(r"([$€£+]?)[-−]?[\d.,]*\d(\s?%?)", answer.strip())
     if units:
         before, behind = units.groups()
     size = int(abs(as_decimal(right)))
@@ -333,4 +338,4 @@ def change_values(value: Any) -> Any:
         return not value
     if isinstance(value, int | float):
         return value * 3 + 37
-    return "none of these" if value != "none of these" else "another"
+    return STAND_IN if value != STAND_IN else "another"

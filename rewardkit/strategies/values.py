@@ -17,6 +17,7 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import NUMERIC_KINDS
 from rewardkit.strategies.strategy import (
+    STAND_IN,
     Attempt,
     Expects,
     Strategy,
@@ -174,7 +175,8 @@ def other_item(subject: Subject) -> Iterator[str]:
         for wrong_item in split_items(answer)[0]:
             if wrong_item not in items:
                 yield _write_items(subject, [*items[:-1], wrong_item])
-                yield _write_items(subject, [*items, wrong_item])
+                if answer != STAND_IN:  # which may pass for words behind the list
+                    yield _write_items(subject, [*items, wrong_item])
                 return
 
 

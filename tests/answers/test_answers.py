@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.answers.formats import Format, find_marks
+from rewardkit.answers.formats import REASONING, Format, find_marks
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -116,6 +116,8 @@ def test_the_kind_of_many_answers_is_that_of_nearly_all_or_of_half_where_marks_e
     assert kind_of_stated(answers, "box") == "number"
     assert kind_of_stated(["a, b", "c, d"], "box") == "list"
     assert kind_of_stated(["a, b", "c, d"], "whole") == "prose"
+    sentences = ["The lift is closed for repairs, so please use the stairs."] * 2
+    assert kind_of_stated(sentences, "tag") == "text"
 
 
 @given(
@@ -194,3 +196,8 @@ def test_no_unit_and_no_mark_that_the_right_answer_brings_along_is_written_twice
 ):
     form = Format("a rollout's", "", opening, closing, tail)
     assert form.without_doubles(right).write(right) == written
+
+
+def test_neutral_reasoning_stays_behind_a_tag_that_the_prompt_has_opened():
+    form = Format("line", "I add.\nSo it is.\n</think>\nWell: ", "Answer: ")
+    assert form.neutralized().lead == f"{REASONING}\n</think>\nWell: "

@@ -83,7 +83,6 @@ def written(strategy, answer, kind="text", columns=(), prompt="", **options):
 CELLS = {"cells": {"B2": 3, "B3": 4, "C2": -5}}
 TABLE = {"table": [["east", 3], ["west", 4]]}
 SUM = "=SUM(B2:B3)"
-TAGGED = "It follows. <answer>unknown</answer>."
 WRITTEN = [
     # strategy, right answer, what else is known, what is written
     ("sign_left_out", "F# minor", {}, ["F minor"]),
@@ -115,21 +114,20 @@ WRITTEN = [
         ("too_little", text, {}, [])  # all but the unit is right
         for text in ("835 kcal", "12.5 metres", "1,015 hours")
     ),
+    ("every_sibling", "x = 8 or x = 3", {"unpaid_answers": ("8", "x = 3")}, []),
+    ("space_in_the_mark", "5 *", {}, [" 5 * "]),
+    ("space_in_the_mark", "5 *\n6 *", {}, []),  # a first line may begin with a space
     ("usual_answer", "3:4", {}, ["0:0"]),
     ("usual_answer", "x = 3, y = 1", {"others": ("x = 2, y = 7",)}, ["x = 0, y = 0"]),
     ("usual_answer", "3 May 2021", {"others": ("4 June 2020",)}, []),
-    ("copied_block", "unknown", {"prompt": f"For example: {TAGGED}"}, []),
-    ("copied_block", "all", {"prompt": f"For example: {TAGGED}"}, [TAGGED]),
-    ("prompt_echo", "unknown", {"prompt": f"For example: {TAGGED}"}, []),
-    *(
-        ("prompt_echo", "190", {"prompt": f"{text}\nClose with a heading."}, [])
-        for text in ("Heading: 190", "**His heading: 190.**", "> Mate: 190\nSo?")
+    ("other_number", "1640 kJ", {}, ["0 kJ", "3284 kJ"]),  # beyond any tolerance
+    ("other_number", "-$0.18", {}, ["-$0.0", "-$4.36"]),
+    (
+        "other_number",
+        "2025-07-28",
+        {},
+        ["0-0-0", "2029-07-28", "2025-11-28", "2025-07-32"],
     ),
-    *(
-        ("prompt_echo", "190", {"prompt": text}, [text, text])
-        for text in ("Heading: 170", "B: 190", "Option 2: 190", "The sum of 1 and 190?")
-    ),
-    ("copied_block", "up north", {"prompt": "Note:\nTrend: up north\nEnd."}, []),
     ("only_ends", "dup", {"prompt": "It knows dup and HALT."}, ["HALT"]),
     ("only_ends", "stop", {"prompt": "Is the signal stop or go?"}, []),
     ("only_ends", "dup", {"prompt": "The nonstop returns."}, []),

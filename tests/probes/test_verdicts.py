@@ -12,6 +12,7 @@ from rewardkit.findings import severity_of
 from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import (
+    Doubt,
     Fall,
     ProbeTrial,
     Tally,
@@ -79,29 +80,32 @@ def test_what_is_a_fall_and_how_large(tried, options, size):
     assert find_fall(untried, SCALE, graded=False) is None
 
 
-def tally(name, found, tried, answers=("1", "2", "3"), noise=0.0, size=1.0):
+def tally(name, found, tried, answers=("1", "2", "3"), noise=0.0, size=1.0, doubt=None):
     fully = (
         trial(name, 1.2, place=at, answer=answers[at % len(answers)])
         for at in range(found)
     )
-    return Tally(
-        BY_NAME[name], tried, tuple(Fall(one, size) for one in fully), 3, noise=noise
-    )
+    falls = tuple(Fall(one, size, doubt) for one in fully)
+    return Tally(BY_NAME[name], tried, falls, 3, 8, noise=noise)
 
 
-CHANCES = {
-    "one of eight prompts": (tally("prompt_echo", 1, 8), True),
-    "a quarter of them": (tally("prompt_echo", 2, 8), False),
-    "always the same answer, so a guess": (tally("prompt_echo", 4, 8, ("D",)), True),
-    "one that knows the answer": (tally("several_answers", 4, 8, ("D",)), False),
-    "half of them, of a noisy reward": (tally("prompt_echo", 4, 8, noise=0.1), True),
-    "most of them, of a noisy reward": (tally("prompt_echo", 7, 8, noise=0.1), False),
+OWN = {"doubt": Doubt.OWN_PROMPT}
+DOUBTS = {
+    "one of eight prompts": (tally("prompt_echo", 1, 8), Doubt.RARE),
+    "a quarter of them": (tally("prompt_echo", 2, 8), None),
+    "the one of eight that it fits": (tally("one_off", 1, 1), Doubt.ONE_PROMPT),
+    "a guess": (tally("prompt_echo", 4, 8, ("D",)), Doubt.ONE_ANSWER),
+    "half, of a noisy reward": (tally("prompt_echo", 4, 8, noise=0.1), Doubt.NOISE),
+    "most, of a noisy reward": (tally("prompt_echo", 7, 8, noise=0.1), None),
+    "half, each alone": (tally("prompt_echo", 4, 8, **OWN), Doubt.OWN_PROMPT),
+    "a copy on most": (tally("prompt_echo", 7, 8, **OWN), None),
+    "a verdict on most": (tally("fake_verdict", 7, 8, **OWN), Doubt.OWN_PROMPT),
 }
 
 
-@pytest.mark.parametrize(("seen", "chance"), CHANCES.values(), ids=CHANCES)
-def test_what_a_guess_would_find_is_by_chance(seen, chance):
-    assert seen.by_chance is chance
+@pytest.mark.parametrize(("seen", "doubt"), DOUBTS.values(), ids=DOUBTS)
+def test_what_may_be_right_or_luck_is_in_doubt(seen, doubt):
+    assert seen.doubt is doubt
 
 
 def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_reached():
@@ -131,7 +135,7 @@ def test_a_subject_counts_once_with_its_clearest_attempt():
         for place in (0, 1)
         for value in (1.0, 1.2, 0.9)
     ]
-    (seen,) = tally_trials(tried, {0: SCALE, 1: SCALE}, graded={})
+    (seen,) = tally_trials(tried, {0: SCALE, 1: SCALE}, graded={}, doubts={})
     assert (seen.n, len(seen.falls), seen.size) == (2, 2, 1.0)
 
 

@@ -100,7 +100,7 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
         is_floor = has_floor and tally.probe.expects == "form"
         if tally.falls and not is_loss and not is_floor:
             fallen[tally.probe.name] = tally
-    serious = {name: tally for name, tally in fallen.items() if not tally.by_chance}
+    serious = {name: tally for name, tally in fallen.items() if not tally.doubt}
     by_length: set[str] = set()
     if LONGER in serious:
         by_length = _payers_beside_task(serious[LONGER], observed)
@@ -194,6 +194,7 @@ def _make_hole(
         says=probe.says,
         gain=tally.size,
         risk=risks[probe.name],
+        doubt=str(tally.doubt or ""),
         answers="judge" if is_judged else _kind_of_answers(subjects[0]),
         knows=probe.knows,
         truth=any(subject.answer is not None for subject in subjects),
@@ -241,9 +242,7 @@ def _rank(risk: float) -> int:
 
 def _risk(tally: Tally, observed: Observed) -> float:
     """Return the risk of a hole; 0 for chance, or where no rollout has such a truth."""
-    subjects = [fall.trial.subject for fall in tally.falls]
-    is_copy = tally.probe.knows == "copy" or tally.probe.name == "prompt_echo"
-    if tally.by_chance or (is_copy and all(map(_prints, subjects))):
+    if tally.doubt:
         return 0.0
     if not all(observed.has_truth(fall.trial.attempt) for fall in tally.falls):
         return 0.0
@@ -252,14 +251,6 @@ def _risk(tally: Tally, observed: Observed) -> float:
     if tally.probe.expects == "right":
         return tally.size * tally.rate / 2
     return risk_of(tally, observed.calibration.scales)
-
-
-def _prints(subject: Subject) -> bool:
-    """Whether the prompt names all that its truth lists: to write it is the task."""
-    truth = subject.columns.get("ground_truth")
-    if not isinstance(truth, list) or len(truth) < 2:
-        return False
-    return all(str(item).casefold() in subject.prompt.casefold() for item in truth)
 
 
 # --- losses of right answers

@@ -30,6 +30,7 @@ from rewardkit.probes.subjects.log import (
     read_labels,
 )
 from rewardkit.probes.subjects.scales import (
+    ENOUGH,
     Calibration,
     Placed,
     PromptRewards,
@@ -210,8 +211,21 @@ def _explain_slow(tries: Tries) -> str:
 def _write_like_log(
     part: ScoredPart, drafted: Placed, of_log: Placed
 ) -> Iterator[tuple[int, Subject]]:
-    """Write drafts in formats of the log, for prompts without a right completion."""
+    """Write drafts in formats of the log, for prompts without a right completion.
+
+    None where truths are objects of another form than answers: where there is a right
+    completion, the truth in its place is not paid.
+    """
     prompts = part.by_prompt(place for place, _ in of_log)
+    forms = {int(part.groups[place]): subject.format for place, subject in of_log}
+    known: list[tuple[Subject, str]] = []
+    for place, draft in drafted:
+        form = forms.get(int(part.groups[place]))
+        if form is not None and draft.kind == "json":
+            known.append((draft, form.write(draft.right)))
+    rewards = part.score_all(known)
+    if rewards and not any(reward >= ENOUGH * part.high for reward in rewards):
+        return
     for place, draft in drafted:
         if int(part.groups[place]) in prompts:
             continue

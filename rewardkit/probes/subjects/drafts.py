@@ -67,7 +67,6 @@ def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
     scored = [place for place in part.places if place in part.outcomes]
     places = dict.fromkeys([*scored, *part.places])
     answers = _state_answers(part, places)
-    others = sorted(set(answers.values()))
     # a record is no answer where no completion writes one
     writes_objects = any(re.search(r"[{\[]", part.text(place)) for place in scored)
     stated = [
@@ -77,24 +76,24 @@ def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
     ]
     firsts = [group[0] for group in part.by_prompt(stated).values()]
     for place in in_turn(firsts, answers.__getitem__):
-        answer = answers[place]
-        draft = _make_draft(part, place, answer, kind_of(answer), others)
+        draft = _make_draft(part, place, answers, kind_of(answers[place]))
         if draft is not None:
             yield place, draft
 
 
 def _make_draft(
-    part: ScoredPart,
-    place: int,
-    answer: str,
-    kind: str,
-    others: Sequence[str],
+    part: ScoredPart, place: int, answers: Mapping[int, str], kind: str
 ) -> Subject | None:
     """Make a subject of a row with a right answer and no format.
 
-    `others` are the right answers of other prompts. None where no answer is certain to
-    be wrong.
+    `answers` are the right ones of this row and of others; those of rows with the same
+    truth are not wrong here. None where no answer is certain to be wrong.
     """
+    answer, truth = answers[place], part.truth(place)
+    different = {
+        answers[row] for row in answers if not truth or part.truth(row) != truth
+    }
+    others = sorted(different)
     draft = replace(part.plain(place), answer=answer, kind=kind)
     wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)
     if not wrong:
@@ -280,12 +279,12 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
     if name in LOOSE_MARKS:
         stated = _tighten(stated)
     kind = kind_of_stated([mark.answer for mark in stated.values()], name)
-    answers = sorted({mark.answer for mark in stated.values()})
+    answers = {place: mark.answer for place, mark in stated.items()}
     subjects: list[tuple[int, Subject]] = []
     for place, mark in stated.items():
         if kind in READ_KINDS and kind_of(mark.answer) != kind:
             continue  # "none" among numbers is no number
-        draft = _make_draft(part, place, mark.answer, kind, answers)
+        draft = _make_draft(part, place, answers, kind)
         if draft is not None:
             worse = _find_unpaid(part, place, name).format
             for form in dict.fromkeys((mark.format.neutralized(), mark.format)):

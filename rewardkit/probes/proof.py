@@ -1,0 +1,144 @@
+"""Proof: is what is paid certainly wrong?
+
+A strategy takes a completion for wrong by the way it wrote it. Before that is a fault,
+something else has to agree: the same completion against the truths of other prompts,
+the same error in other numbers, or what the truth lists.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from rewardkit.answers.stated import WRONG_BY
+from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.runner import rewards_in
+from rewardkit.probes.trials import PAID_NEARLY, Doubt, ProbeTrial
+from rewardkit.strategies.guesses import is_right
+from rewardkit.strategies.strategy import Subject
+
+FAR_LARGER = 3  # times a number at which an error is tried as a share: our choice
+
+
+def find_doubts(
+    trials: Sequence[ProbeTrial], observed: Observed
+) -> dict[ProbeTrial, Doubt]:
+    """Find completions that are paid as right ones and may be right.
+
+    A text of a list, or a copy, may be right on its own prompt if no other prompt pays
+    it. A number near the right one may be within a tolerance if larger numbers may be
+    off by the same share. What the truth lists beside the right answer is another one.
+    """
+    doubts: dict[ProbeTrial, Doubt] = {}
+    proven: set[tuple[str, Any]] = set()
+    for alike in _group_by_place(trials):
+        for trial in alike:
+            key = trial.probe.name, trial.subject.rollout_id
+            if key in proven or not _is_paid_as_right(trial, observed):
+                continue
+            doubt = _find_doubt(trial, alike, observed)
+            if doubt is None:
+                proven.add(key)
+            else:
+                doubts[trial] = doubt
+    return doubts
+
+
+def _group_by_place(trials: Sequence[ProbeTrial]) -> Iterable[list[ProbeTrial]]:
+    """Group trials: the first of a probe on each prompt of a part, the second ..."""
+    tried: Counter[tuple[str, Any]] = Counter()
+    groups: dict[tuple[str, str, int], list[ProbeTrial]] = defaultdict(list)
+    for trial in trials:
+        probe, subject = trial.probe.name, trial.subject
+        key = probe, subject.rollout_id
+        groups[probe, subject.part, tried[key]].append(trial)
+        tried[key] += 1
+    return groups.values()
+
+
+def _is_paid_as_right(trial: ProbeTrial, observed: Observed) -> bool:
+    """Whether one completion that should be wrong is paid nearly as a right one."""
+    subject, attempt = trial.subject, trial.attempt
+    if trial.probe.expects != "wrong" or subject.answer is None:
+        return False
+    if len(attempt.completions) > 1 or attempt.columns or not observed.falls(trial):
+        return False
+    return observed.scale(subject).gain(trial.reward) >= PAID_NEARLY
+
+
+def _find_doubt(
+    trial: ProbeTrial, alike: Sequence[ProbeTrial], observed: Observed
+) -> Doubt | None:
+    """Say why a completion may be right; `alike` are its like on other prompts."""
+    own, (text,) = trial.subject, trial.attempt.completions
+    answer = own.format.read(text) or text
+    if _is_listed(answer, own, is_copy=trial.probe.source == "prompt"):
+        return Doubt.LISTED
+    beside = [item for item in observed.subjects if item.part == own.part]
+    doubt, elsewhere = Doubt.OWN_PROMPT, [(subject, text) for subject in beside]
+    if trial.probe.source == "list":
+        elsewhere = [(item.subject, item.attempt.completions[0]) for item in alike]
+    elif trial.probe.knows == "near":
+        doubt, elsewhere = Doubt.TOLERANCE, _enlarge_error(own, answer, beside)
+    elif not trial.probe.source:
+        return None
+    others = [pair for pair in elsewhere if _differ(own, pair[0])]
+    rows = [(subject, other, dict[str, Any]()) for subject, other in others]
+    rewards = rewards_in(observed.tries.on(rows))
+    paid: set[bool] = set()
+    for (subject, _), reward in zip(others, rewards, strict=True):
+        if not math.isnan(reward):
+            paid.add(observed.scale(subject).gain(reward) >= PAID_NEARLY)
+    return doubt if paid == {doubt is Doubt.TOLERANCE} else None
+
+
+def _differ(one: Subject, other: Subject) -> bool:
+    """Whether two prompts have different right answers."""
+    truths = [subject.columns.get("ground_truth") for subject in (one, other)]
+    is_same = truths[0] is not None and truths[0] == truths[1]
+    return not is_same and not is_right(one.right, other)
+
+
+def _enlarge_error(
+    own: Subject, answer: str, beside: Sequence[Subject]
+) -> list[tuple[Subject, str]]:
+    """Write the same small error, as a share, of far larger right answers."""
+    larger: list[tuple[Subject, str]] = []
+    right, wrong = _number(own.right), _number(answer)
+    if not right or not wrong or abs(wrong / right - 1) > WRONG_BY:
+        return larger
+    for subject in beside:
+        value = _number(subject.right) or Decimal(0)
+        if abs(value) >= FAR_LARGER * abs(right):
+            error = value * (wrong / right - 1)
+            if value == int(value):
+                error = Decimal(int(error))
+            larger.append((subject, subject.write(f"{value + error:f}")))
+    return larger
+
+
+def _number(text: str) -> Decimal | None:
+    number = read_number(text)
+    return None if number is None else as_decimal(number)
+
+
+def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:
+    """Whether the truth lists an answer beside the right one.
+
+    Or a copy has all that it lists: then to copy it is the task.
+    """
+    truth = subject.columns.get("ground_truth")
+    written = normal_text(answer)
+    for items in truth.values() if isinstance(truth, dict) else [truth]:
+        if isinstance(items, list) and len(items) > 1:
+            listed = {normal_text(str(item)) for item in items}
+            if {normal_text(subject.right), written} <= listed:
+                return True
+            if is_copy and all(item in written for item in listed):
+                return True
+    return False
