@@ -12,6 +12,7 @@ import pytest
 import trainer_logs as made
 
 import rewardkit as rk
+from rewardkit.analysis.statistics.advantages import compute
 
 
 def values(rollouts, name):
@@ -165,7 +166,7 @@ AREAL = {
 }  # fmt: skip
 LOGS = {
     "ms-swift completions": (
-        [swift(5), swift(10, Right=[0.0] * 4)],
+        [swift(5), swift(10, Right=[0.0] * 4, advantages=[0.0, 0.0, -0.7, 0.7])],
         {"step": [5] * 4 + [10] * 4, "completion": ["4", "5", "10", "9"] * 2,
          "ground_truth": ["4", "4", "10", "10"] * 2, "logged/Right": [1.0, 0.0, 1.0, 0.0] + [0.0] * 4},
         {"Right": 1.0, "Brief": 1.0},
@@ -599,12 +600,72 @@ def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extra
 
 
 def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
-    rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
+    rows = trl_log(**EXTRAS)
+    draw = np.random.default_rng(1)
+    for row in rows:
+        row["advantage"] = float(np.float32(draw.normal()))
+    rollouts = rk.load_rollouts(rows)
     assert set(rollouts.logged.weights.values()) == {1.0}
     (said,) = [
         text for text in rollouts.warnings if text.startswith("Cannot tell which of ")
     ]
     assert "'num_tokens'" in said
+
+
+WEIGHTED = [(1.0, 0.2, 0.5), (0.3, 1.0, -0.5), (2.0, 1.0, 0.0), (1.0, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("scaling", ["dr_grpo", "batch", "grpo", "gdpo"])
+@pytest.mark.parametrize("weights", WEIGHTED, ids=str)
+def test_the_weights_of_a_trl_run_are_read_from_its_advantages(scaling, weights):
+    draw = np.random.default_rng(2)
+    groups, count = np.arange(24).repeat(8), 192
+    table = np.column_stack(
+        [draw.random(count) < 0.3, draw.random(count), draw.random(count) < 0.6]
+    ).astype(np.float32)
+    steps = groups // 8
+    advantages = compute(
+        scaling,
+        table.astype(float) @ np.array(weights),
+        groups,
+        steps,
+        eps=1e-4,
+        columns=table.astype(float),
+        weights=np.array(weights),
+    )
+    columns = dict(zip(("right", "brief", "tidy"), table.T, strict=True))
+    log = pd.DataFrame(
+        {
+            "step": steps,
+            "prompt": [f"p{group}" for group in groups],
+            "completion": [f"c{place}" for place in range(count)],
+            **{name: values.astype(float) for name, values in columns.items()},
+            "advantage": advantages.astype(np.float32).astype(float),
+        }
+    )
+    rollouts = rk.load_rollouts(log)
+    found = np.array([rollouts.logged.weights[name] for name in columns])
+    if scaling == "dr_grpo" or weights == (1.0, 1.0, 1.0):
+        assert found == pytest.approx(weights, rel=1e-3)
+    else:  # ratios alone can be told
+        assert found == pytest.approx(
+            np.array(weights) / np.abs(weights).max(), rel=1e-3
+        )
+    (note,) = [note for note in rollouts.notes if note.startswith("the advantages fit")]
+    words = {"dr_grpo": "nothing", "batch": "batch", "grpo": "group", "gdpo": "GDPO"}
+    assert words[scaling] in note
+
+
+def test_two_functions_that_siblings_cannot_tell_apart_are_said_to_be_so():
+    rows = trl_log(weights=(1.0, 0.2))
+    for row in rows:
+        row["style"] = row["accuracy_reward"] * 0.5
+    table = pd.DataFrame(rows).rename(columns={"style": "style_reward"})
+    centred = table.groupby("prompt")["accuracy_reward"].transform("mean")
+    table["advantage"] = (table["accuracy_reward"] - centred) * 1.1
+    rollouts = rk.load_rollouts(table)
+    assert rollouts.logged.weights["style_reward"] == 1.0
+    assert any("'style_reward' cannot be told" in note for note in rollouts.notes)
 
 
 # Folders and data sets

@@ -41,7 +41,7 @@ from rewardkit.analysis.summary import (
     over_steps,
     signal_of,
 )
-from rewardkit.analysis.totals import weigh_parts
+from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import (
     Cancelled,
@@ -302,7 +302,7 @@ def diagnose(
         "seed": seed,
         "thresholds": limits,
     }
-    finite = weigh_parts(only_finite(scores))
+    finite = weigh_as_trained(only_finite(scores), options["training"])
     views = make_views(finite, **options)
     names = choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]

@@ -22,6 +22,7 @@ from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_te
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.pairs import first_siblings
+from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import short_number
@@ -369,7 +370,7 @@ def forecast(
     check_label(label)
     check_seed(seed)
     label = scores.rollouts.label_column(label)
-    views = make_views(
-        only_finite(scores), training=Training.of(training), label=label, seed=seed
-    )
+    settings = Training.of(training)
+    scores = weigh_as_trained(only_finite(scores), settings)
+    views = make_views(scores, training=settings, label=label, seed=seed)
     return Forecast(scores, views, seed)

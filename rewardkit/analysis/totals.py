@@ -7,13 +7,41 @@ from collections.abc import Mapping
 import numpy as np
 
 from rewardkit.analysis.statistics import Floats
+from rewardkit.errors import InputError
 from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
 SAME_SUM = 1e-5
 """Share of its size by which a sum of float32 numbers may be off. Our choice."""
 ROWS_A_PART = 4
 """Rows a part under which weights would fit by chance. Our choice."""
+
+
+def weigh_as_trained(scores: Scores, training: Training) -> Scores:
+    """Return the scores with the weights that the trainer gave them.
+
+    Those of the settings (`reward_weights`, one a component or a reward function of the
+    log), else those that the parts of a log have in its total.
+
+    Raises:
+        InputError: the settings have weights for another number of functions.
+    """
+    weights = training.reward_weights
+    if weights is None or len(weights) == 1:  # the same factor for all
+        return weigh_parts(scores)
+    names = list(scores.reward.names)
+    if is_recorded(scores.reward):
+        logged = scores.rollouts.logged.weights
+        paid = [name for name in names if logged.get(name)]
+        names = paid if len(paid) == len(weights) else names[: len(weights)]
+    if len(names) != len(weights):
+        raise InputError(
+            f"the settings have {len(weights)} reward_weights, and the reward "
+            f"{scores.reward.name!r} has the components {names}; give one weight each"
+        )
+    others = dict.fromkeys(scores.reward.names, 0.0)
+    return scores.reweigh({**others, **dict(zip(names, weights, strict=True))})
 
 
 def weigh_parts(scores: Scores) -> Scores:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.parts import make_views, only_finite
-from rewardkit.analysis.totals import weigh_parts
+from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import Finding, counted, percent, run_rules, short_number
 from rewardkit.history.parts import is_scored, load_scores
@@ -334,11 +334,13 @@ def monitor(
     check_seed(seed)
     if not isinstance(windows, int) or isinstance(windows, bool) or windows < 2:
         raise InputError(f"windows={preview(windows)} is not a whole number from 2 on")
-    scores = weigh_parts(only_finite(read_scores(source, weights=weights)))
+    settings = Training.of(training)
+    scores = only_finite(read_scores(source, weights=weights))
+    scores = weigh_as_trained(scores, settings)
     if primary is not None:
         scores = replace(scores, reward=scores.reward.with_task(primary))
     label = scores.rollouts.label_column(label)
-    views = make_views(scores, training=Training.of(training), label=label, seed=seed)
+    views = make_views(scores, training=settings, label=label, seed=seed)
     timelines = []
     for view in views:
         steps = view.context.steps

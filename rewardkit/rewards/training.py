@@ -56,7 +56,8 @@ class Training(PlainRecord):
     of these. `num_generations` (the size of a group) and `prompts_per_batch` are
     ``None`` where the rollouts say it: a batch is then one step, or all. Groups whose
     `filter_metric` does not vary, a component or "reward", are dropped and sampled anew
-    (DAPO); ``None``: none are. `beta` is the weight of the KL penalty, `loss_type` how
+    (DAPO); ``None``: none are. `reward_weights` are those of the reward functions in
+    their order; ``None`` where the reward says them. `beta` is the weight of the KL penalty, `loss_type` how
     tokens are weighed, which no figure here depends on. InputError: a value that is
     none of these.
 
@@ -71,6 +72,7 @@ class Training(PlainRecord):
     multi_objective_aggregation: Aggregation = "sum_then_normalize"
     estimator: Estimator | None = None
     filter_metric: str | None = None
+    reward_weights: tuple[float, ...] | None = None
     loss_type: str | None = None
     beta: float = 0.0
 
@@ -110,8 +112,22 @@ class Training(PlainRecord):
                 raise InputError(
                     f"{name}={count!r} is not a whole number of at least {least}"
                 )
+        if self.reward_weights is not None:
+            object.__setattr__(self, "reward_weights", self._read_weights())
         if not (type(self.beta) in (int, float) and 0 <= self.beta < math.inf):
             raise InputError(f"beta={self.beta!r} is not a number of at least 0")
+
+    def _read_weights(self) -> tuple[float, ...]:
+        """Return the weights as numbers; InputError where they are none."""
+        weights = self.reward_weights
+        if isinstance(weights, list | tuple) and weights:
+            numbers = [_parse_number(weight) for weight in weights]
+            if all(type(number) in (int, float) for number in numbers):
+                return tuple(map(float, numbers))
+        raise InputError(
+            f"reward_weights={weights!r} is not a list of numbers, one a reward "
+            "function, such as [1.0, 0.2]"
+        )
 
     @property
     def name(self) -> str:
@@ -140,6 +156,9 @@ class Training(PlainRecord):
             parts.append(f"groups of {self.num_generations}")
         if self.prompts_per_batch:
             parts.append(f"{self.prompts_per_batch} prompts a batch")
+        if self.reward_weights and len(self.reward_weights) > 1:
+            listed = ", ".join(f"{weight:g}" for weight in self.reward_weights)
+            parts.append(f"functions weighed {listed}")
         if self.filter_metric:
             parts.append(f"groups without spread in {self.filter_metric!r} dropped")
         if self.beta:

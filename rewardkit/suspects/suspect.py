@@ -19,6 +19,7 @@ from rewardkit.analysis.parts import (
 )
 from rewardkit.analysis.statistics import Floats, Mask, within
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
 from rewardkit.rewards.reward import Reward
@@ -124,7 +125,8 @@ def suspect(
         )
     check_label(label)
     check_seed(seed)
-    settings, scores = Training.of(training), only_finite(scores)
+    settings = Training.of(training)
+    scores = weigh_as_trained(only_finite(scores), settings)
     label = scores.rollouts.label_column(label)
     columns = _choose_columns(scores, by, label)
     views = make_views(scores, training=settings, label=label, seed=seed)

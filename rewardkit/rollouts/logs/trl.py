@@ -12,7 +12,7 @@ a row a completion.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -30,10 +30,8 @@ from rewardkit.rollouts.logs.log import (
     split_scores,
     unrolled,
 )
+from rewardkit.rollouts.logs.weights import EXACT, FittedWeights, fit_weights
 from rewardkit.rollouts.values import SourceRows
-
-NOISE = 1e-3
-"""Rounding, of differences of advantages and scaled rewards. Our choice."""
 
 
 def _is_trl(columns: Columns) -> bool:
@@ -62,17 +60,18 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         if name in reserved or not _is_float32(columns[name]):
             break
         candidates.append(name)
-    count = _count_rewards(columns, candidates)
-    rewards = candidates[:count]
-    weights = dict.fromkeys(rewards, 1.0)
+    fitted = _fit_rewards(columns, candidates)
+    weights = _weights_of(candidates, fitted, has_extras=True)
+    rewards = [name for name in candidates if weights[name]]
     extra = []
     for name in between:
         is_extra = name not in reserved and name not in rewards
         if is_extra and numeric(columns[name]):
             extra.append(name)
     scores, data_notes = split_scores(columns, [*rewards, *extra])
+    weights = {name: weights[name] for name in rewards}
     weights |= dict.fromkeys([name for name in extra if name in scores], 0.0)
-    if len(rewards) > 1 and count is None:
+    if len(rewards) > 1 and fitted is None:
         warnings.append(
             f"Cannot tell which of {listed(rewards)} are reward functions; counting "
             "all with weight 1. Set them with --log-weight."
@@ -82,7 +81,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         weights,
         total=rewards[0] if len(rewards) == 1 else None,
         on_missing="skip",  # nansum: a missing score is left out of the sum
-        notes=(*_note_on_weights("TRL", rewards), *data_notes),
+        notes=(*_note_on_weights("TRL", weights, fitted), *data_notes),
         warnings=tuple(warnings),
     )
 
@@ -96,36 +95,39 @@ def _is_float32(cells: Sequence[Any]) -> bool:
         return np.array_equal(values.astype(np.float32), values, equal_nan=True)
 
 
-def _count_rewards(
+def _fit_rewards(
     columns: Columns, names: Sequence[str], advantage: str = "advantage"
-) -> int | None:
-    """Count the reward functions: the columns whose sum the advantages follow.
+) -> FittedWeights | None:
+    """Return the weights of columns that the advantages follow; None where none do.
 
-    Whatever advantages are divided by, within a group they differ as the rewards do. Of
-    the last columns those that never differ within a group could be anything: they
-    count where they are called a reward. ``None`` where no sum fits, as with weights.
+    A missing score adds nothing, as in TRL's nansum.
     """
     steps = columns.get("step", columns["prompt"])
     pairs = list(map(repr, zip(steps, columns["prompt"], strict=True)))
     groups = pd.factorize(np.array(pairs, dtype=object))[0]
-    scores = {name: columns[name] for name in [*names, advantage]}
-    table = pd.DataFrame(scores, dtype=float).fillna(0.0)
-    centred = table - table.groupby(groups).transform("mean")
-    sums = centred.assign(**centred[names].cumsum(axis=1))
-    largest = sums.abs().groupby(groups).transform("max")
-    # NaN: a sum that is the same in a whole group
-    scaled = (sums / largest)[largest[advantage] > NOISE]
-    off = scaled[names].sub(scaled[advantage], axis=0).abs().max(skipna=False)
-    fitting = np.flatnonzero(off < NOISE) + 1
-    if not len(fitting):
-        return None
-    count = int(fitting[-1])
-    while count > fitting[0]:
-        name = names[count - 1]
-        if "reward" in name.lower() or centred[name].abs().max() > NOISE:
-            break
-        count -= 1
-    return count
+    batches = pd.factorize(np.array(list(map(repr, steps)), dtype=object))[0]
+    table = pd.DataFrame({name: columns[name] for name in [*names, advantage]})
+    table = table.astype(float).fillna(0.0)
+    scores = {name: table[name].to_numpy() for name in names}
+    return fit_weights(scores, table[advantage].to_numpy(), groups, batches)
+
+
+def _weights_of(
+    names: Sequence[str], fitted: FittedWeights | None, *, has_extras: bool
+) -> dict[str, float]:
+    """Return the weight of each column: that of the fit, else TRL's default of 1.
+
+    A column that the advantages say nothing of may be one of TRL's log_extra: it counts
+    where it is called a reward.
+    """
+    if fitted is None or len(names) == 1:
+        return dict.fromkeys(names, 1.0)
+    weights = {}
+    for name in names:
+        is_paid = not has_extras or "reward" in name.lower()
+        weight = fitted.weights.get(name, float(is_paid))
+        weights[name] = float(f"{weight:.4g}")
+    return weights
 
 
 def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
@@ -178,21 +180,19 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rewards, data_notes = split_scores(columns, rewards)
     advantages = columns.get("advantages", ())
     has_signal = numeric(advantages) and any(advantages)
-    if (
-        len(rewards) > 1
-        and has_signal
-        and not _count_rewards(columns, rewards, "advantages")
-    ):
+    fitted = _fit_rewards(columns, rewards, "advantages") if has_signal else None
+    if len(rewards) > 1 and has_signal and fitted is None:
         warnings.append(
-            f"The advantages do not follow the plain sum of {listed(rewards)}: set the "
-            "reward_weights of the run with --log-weight."
+            f"The advantages do not follow a weighted sum of {listed(rewards)}: set "
+            "the reward_weights of the run with --log-weight."
         )
+    weights = _weights_of(rewards, fitted, has_extras=False)
     return ParsedLog(
         rows,
-        dict.fromkeys(rewards, 1.0),
+        weights,
         total=rewards[0] if len(rewards) == 1 else None,
         on_missing="skip",  # nansum, as TRL
-        notes=(*_note_on_weights("ms-swift", rewards), *data_notes),
+        notes=(*_note_on_weights("ms-swift", weights, fitted), *data_notes),
         warnings=(*warnings, *repeats),
     )
 
@@ -203,13 +203,41 @@ def _step(cell: Any) -> Any:
     return int(cell) if is_digits else cell
 
 
-def _note_on_weights(trainer: str, rewards: Sequence[str]) -> tuple[str, ...]:
-    if len(rewards) < 2:
+SCALINGS = {
+    "none": "divided by nothing",
+    "batch": "divided by the deviation of the batch",
+    "group": "divided by the deviation of each group",
+    "gdpo": "each function divided by its deviation in the group (GDPO)",
+}
+"""What advantages are divided by -> in words."""
+
+
+def _note_on_weights(
+    trainer: str, weights: Mapping[str, float], fitted: FittedWeights | None
+) -> tuple[str, ...]:
+    """Say which weights the rewards have, and how that is known."""
+    paid = {name: weight for name, weight in weights.items() if weight}
+    if len(paid) < 2:
         return ()
-    return (
-        f"{trainer} logs no reward_weights: each has weight 1 until you pass "
-        "--log-weight",
-    )
+    if fitted is None:
+        return (
+            f"{trainer} logs no reward_weights: each has weight 1 until you pass "
+            "--log-weight",
+        )
+    told = ", ".join(f"{name} {weight:g}" for name, weight in paid.items())
+    note = f"the advantages fit the weights {told}, {SCALINGS[fitted.scaling]}"
+    if fitted.scaling != "none":
+        note += "; only their ratios can be told"
+    if fitted.left > EXACT:
+        note += f"; {100 * fitted.left:.2g} % of their squares are left"
+    guessed = [name for name in paid if name in fitted.not_told]
+    if guessed:
+        verb = "differs" if len(guessed) == 1 else "differ"
+        note += (
+            f"; the weight of {listed(guessed)} cannot be told, as it never {verb} "
+            "within groups or only as others do: 1, TRL's default"
+        )
+    return (note,)
 
 
 TRL_LOG = Form("TRL completions", _parse_trl, _is_trl)

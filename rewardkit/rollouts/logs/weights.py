@@ -1,0 +1,212 @@
+"""Weights of reward functions, read from the advantages that a trainer logged.
+
+Within a group advantages differ as the weighted sum of the functions does, whatever
+they are divided by. So the weights are those for which, block by block, the centred sum
+is a multiple of the centred advantages: of all blocks together (nothing is divided), of
+each step (the deviation of the batch), or of each group. GDPO brings each function to
+one scale within its group first.
+
+Source: `GRPOTrainer._generate_and_score_completions` of TRL 1.16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+EXACT = 1e-6
+"""Share of the squares that may be left of an exact fit: float32 leaves 1e-13."""
+FITS = 0.01
+"""Share of the squares that may be left of a fit at all. Our choice."""
+UNIQUE = 30.0
+"""Times the squares left that the next best weights have to leave. Our choice."""
+DEPENDENT = 1e-8
+"""Share of a column's squares under which others say it within groups. Our choice."""
+LEAST_WEIGHT = 1e-3
+"""Share of the most that a column adds under which another is not paid. Our choice."""
+EPSILON = 1e-4
+"""What TRL adds to a standard deviation."""
+SMALLEST_SQUARES = 1e-20
+"""Squares up to this are rounding errors."""
+CONSTANT = 1e-10
+"""Differences within groups up to this are rounding errors."""
+ROWS_A_COLUMN = 4
+"""Rows beyond groups and divisors that a column needs. Our choice."""
+
+
+@dataclass(frozen=True)
+class FittedWeights:
+    """Weights that explain the advantages of a log, the largest 1.
+
+    `scaling` is what advantages are divided by: "none", "batch", "group", or "gdpo".
+    Only ratios can be told, but with "none", where the weights are as they are. `left`
+    is the share of the squares that they do not explain. `not_told` are the columns
+    that never differ within groups, or only as others do.
+    """
+
+    weights: Mapping[str, float]
+    scaling: str
+    left: float
+    not_told: tuple[str, ...] = ()
+
+
+def fit_weights(
+    columns: Mapping[str, Floats], advantages: Floats, groups: Codes, steps: Codes
+) -> FittedWeights | None:
+    """Return the weights with which columns give the advantages; None where none fit.
+
+    Of scalings that fit exactly the simplest is taken, else the one that fits best.
+
+    Args:
+        columns: scores by name, (rows,) each, without NaN.
+        advantages: (rows,).
+        groups: codes of the rows, (rows,).
+        steps: likewise.
+
+    >>> draw, groups = np.random.default_rng(0), np.arange(32) // 8
+    >>> right, brief = draw.random(32), draw.random(32)
+    >>> total = within_groups((right + 0.3 * brief)[:, None], groups)[:, 0]
+    >>> fitted = fit_weights({"a": right, "b": brief}, total, groups, groups * 0)
+    >>> fitted.scaling, {name: round(x, 4) for name, x in fitted.weights.items()}
+    ('none', {'a': 1.0, 'b': 0.3})
+    """
+    centred = {
+        name: within_groups(values[:, None], groups)[:, 0]
+        for name, values in columns.items()
+    }
+    target = within_groups(advantages[:, None], groups)[:, 0]
+    if not (target @ target > SMALLEST_SQUARES):
+        return None
+    names = _independent(centred)
+    if not names:
+        return None
+    blocks = {"none": np.zeros_like(groups), "batch": steps, "group": groups}
+    plain = _fit_plain_sum(centred, names, target, blocks)
+    if plain is not None:
+        return plain
+    not_told = tuple(name for name in columns if name not in names)
+    table = np.column_stack([centred[name] for name in names])
+    scaled = table / (_deviation(table, groups) + EPSILON)
+    freedom = len(target) - len(np.unique(groups))
+    fits = []
+    for scaling in (*blocks, "gdpo"):
+        block = blocks.get(scaling, steps)
+        if freedom - len(np.unique(block)) < ROWS_A_COLUMN * len(names):
+            continue
+        of_scaling = scaled if scaling == "gdpo" else table
+        weights, left = _fit(of_scaling, target, block)
+        if left > FITS:
+            continue
+        weights /= np.abs(weights).max()
+        if scaling == "none":
+            total = table @ weights
+            weights *= float(target @ total) / float(total @ total)
+        paid = np.abs(weights) * np.sqrt((of_scaling**2).sum(axis=0))
+        weights[paid < LEAST_WEIGHT * paid.max()] = 0.0
+        by_name = dict(zip(names, weights.tolist(), strict=True))
+        fits.append(FittedWeights(by_name, scaling, left, not_told))
+    exact = [fit for fit in fits if fit.left <= EXACT]
+    return exact[0] if exact else min(fits, key=lambda fit: fit.left, default=None)
+
+
+def _fit_plain_sum(
+    centred: Mapping[str, Floats],
+    names: Sequence[str],
+    target: Floats,
+    blocks: Mapping[str, Codes],
+) -> FittedWeights | None:
+    """Return weights of 1 for as many first columns as give an exact fit, or None.
+
+    It is TRL's default, and a few rows decide it. Columns behind them are not paid;
+    `names` are those that say something of their own.
+    """
+    varying = [name for name in centred if np.abs(centred[name]).max() > CONSTANT]
+    sums = np.cumsum(np.column_stack([centred[name] for name in varying]), axis=1)
+    for count in range(len(varying), 0, -1):
+        for scaling, block in blocks.items():
+            left = _left_of(sums[:, count - 1], target, block)
+            if left <= EXACT:
+                weights = dict.fromkeys(varying[:count], 1.0)
+                weights |= dict.fromkeys(varying[count:], 0.0)
+                not_told = tuple(name for name in centred if name not in names)
+                return FittedWeights(weights, scaling, left, not_told)
+    return None
+
+
+def _left_of(total: Floats, target: Floats, blocks: Codes) -> float:
+    """Return the share of the squares of a sum that is no multiple of the target."""
+    products = np.bincount(blocks, total * target)
+    squares = np.bincount(blocks, target * target)
+    has_target = squares > SMALLEST_SQUARES
+    explained = float((products[has_target] ** 2 / squares[has_target]).sum())
+    size = float(total @ total)
+    if not size or (products[has_target] < 0).any():
+        return 1.0
+    return max(1 - explained / size, 0.0)
+
+
+def within_groups(table: Floats, groups: Codes) -> Floats:
+    """Return the columns of a table, (rows, columns), less the means of groups."""
+    counts = np.maximum(np.bincount(groups), 1)
+    centred = np.empty_like(table)
+    for place, values in enumerate(table.T):
+        means = np.bincount(groups, values) / counts
+        centred[:, place] = values - means[groups]
+    return centred
+
+
+def _deviation(centred: Floats, groups: Codes) -> Floats:
+    """Return the standard deviation (ddof 1) of each row's group, (rows, columns)."""
+    freedom = np.maximum(np.bincount(groups) - 1, 1)
+    deviations = np.empty_like(centred)
+    for place, values in enumerate(centred.T):
+        squares = np.bincount(groups, values * values)
+        deviations[:, place] = np.sqrt(squares / freedom)[groups]
+    return deviations
+
+
+def _independent(centred: Mapping[str, Floats]) -> list[str]:
+    """Return the columns, in their order, that those before do not say in groups."""
+    names: list[str] = []
+    basis: list[Floats] = []
+    for name, values in centred.items():
+        left = values.copy()
+        for direction in basis:
+            left -= (direction @ left) * direction
+        size = float(left @ left)
+        if size > max(DEPENDENT * float(values @ values), SMALLEST_SQUARES):
+            names.append(name)
+            basis.append(left / math.sqrt(size))
+    return names
+
+
+def _fit(table: Floats, target: Floats, blocks: Codes) -> tuple[Floats, float]:
+    """Return weights that make the table a multiple of the target in each block.
+
+    And the share of its squares that is left. Where other weights do nearly as well
+    the share is 1.
+    """
+    moments = table.T @ table
+    products = np.zeros((int(blocks.max()) + 1, table.shape[1]))
+    np.add.at(products, blocks, table * target[:, None])
+    squares = np.bincount(blocks, target * target)
+    has_target = squares > SMALLEST_SQUARES
+    products = products[has_target] / np.sqrt(squares[has_target])[:, None]
+    unexplained = moments - products.T @ products
+    size = np.sqrt(np.diag(moments))
+    values, vectors = np.linalg.eigh(moments / np.outer(size, size))
+    whiten = vectors / np.sqrt(np.maximum(values, 1e-12))
+    inner = whiten.T @ (unexplained / np.outer(size, size)) @ whiten
+    shares, weights = np.linalg.eigh((inner + inner.T) / 2)
+    if len(shares) > 1 and shares[1] < UNIQUE * max(shares[0], EXACT):
+        return np.zeros(table.shape[1]), 1.0
+    best = (whiten @ weights[:, 0]) / size
+    sign = math.copysign(1.0, float(target @ (table @ best)))
+    return sign * best, max(float(shares[0]), 0.0)
