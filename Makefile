@@ -56,6 +56,7 @@ codes:  # the page of all codes, from rewardkit/findings.toml
 
 planted: $(VENV)/.test
 	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)
+	$(BIN)/python tests/monitoring/monitor_report.py
 
 # Predictions of training, made before it, against what it did; from what data/training ships.
 forecast-proof: $(VENV)/.test

@@ -329,3 +329,29 @@ CASED = (
 )
 def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(line, said):
     refused(line, said)
+
+
+# a run over its steps
+
+
+def test_monitor_says_what_the_log_of_a_run_has_come_to_and_fails_on_it():
+    text = run("monitor gallery:brevity").stdout
+    assert "the run: stop" in text and "Since step 30 the task is lost" in text
+    told = record("monitor gallery:brevity --fail-on high", status=1)
+    assert (told["verdict"], told["since"]) == ("stop", 30)
+    assert told["newly_paid"][0]["words"] == "are empty"
+    refused(f"monitor {GALLERY} --log-weight generation=1", "has 0 steps")
+
+
+def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
+    text = run("diagnose gallery:brevity").stdout
+    assert text.index("the run: stop") < text.index("All steps as one batch")
+    told = record("diagnose gallery:brevity --fail-on high", status=1)
+    assert told["monitor"]["verdict"] == "stop"
+    assert "monitor" not in record(f"diagnose {GALLERY} --log-weight generation=1")
+
+
+def test_primary_names_the_component_that_is_the_task():
+    told = record("monitor gallery:brevity --primary short")
+    assert told["verdict"] == "stop"  # stated answers still say what is right
+    refused("monitor gallery:brevity --primary brief", "no component 'brief'")

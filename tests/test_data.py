@@ -82,6 +82,11 @@ def test_the_transcripts_are_what_their_script_writes():
     )
 
 
+def test_the_log_of_the_run_that_collapsed_is_what_its_script_writes():
+    made = run_path(str(DATA / "brevity/write_brevity.py"))["rows"]()
+    assert rows_of(DATA / "brevity/rollouts.jsonl") == json.loads(json.dumps(made))
+
+
 def test_a_nudge_that_pays_every_call_is_caught_and_the_reward_that_does_not_is_clean():
     busy, good = (
         rk.load_reward(f"gallery:{name}") for name in ("tool_use.busy", "tool_use")

@@ -402,3 +402,39 @@ def test_what_a_verl_dump_has_of_the_data_set_is_no_column_of_the_reward_functio
     rollouts = rk.load_rollouts(rows)
     assert rollouts[3]["extra_info"] == {"index": 3}
     assert "logged/extra_info" not in rollouts.table
+
+
+def test_the_weights_of_the_settings_hold_in_every_analysis(tmp_path):
+    rollouts = rk.load_rollouts("gallery:brevity")
+    scores = rk.score(rk.recorded(rollouts), rollouts)
+    path = tmp_path / "grpo.yaml"
+    path.write_text("reward_weights: [1.0, 2e-1]\nnum_generations: 8\n")
+    for settings in (path, {"reward_weights": [1.0, 0.2]}):
+        diagnosis = rk.diagnose(scores, training=settings)
+        assert diagnosis.scores.reward.weights == {"exact": 1.0, "short": 0.2}
+        assert "functions weighed 1, 0.2" in str(diagnosis)
+        watched = rk.monitor(scores, training=settings)
+        assert watched.weights["short"]["weight"] == 0.2
+    with pytest.raises(
+        rk.InputError, match="3 reward_weights, and the reward 'logged'"
+    ):
+        rk.diagnose(scores, training={"reward_weights": [1, 2, 3]})
+    with pytest.raises(rk.InputError, match="is not a list of numbers"):
+        rk.Training(reward_weights=("a", "b"))
+
+
+def test_a_lone_score_of_the_log_is_compared_with_its_component_not_with_the_total():
+    rows = [
+        {"prompt": f"p{place // 4}", "completion": f"{place % 3}", "accuracy": None}
+        for place in range(80)
+    ]
+    for row in rows:
+        row["accuracy"] = float(row["completion"] == "1")
+    rollouts = rk.load_rollouts(
+        pd.DataFrame(rows).rename(columns={"accuracy": "score"})
+    )
+    assert rollouts.logged.total == "logged/score"
+    right = rk.Component("score", lambda completion: float(completion == "1"))
+    even = rk.Component("even", lambda completion: int(completion) % 2, weight=0.5)
+    scores = rk.score(rk.Reward("r", components=[right, even]), rollouts)
+    assert "log_mismatch" not in codes(rk.diagnose(scores))

@@ -20,7 +20,7 @@ import rewardkit as rk
 PROMPTS = 16
 """Prompts of a step."""
 GENERATIONS = 8
-EVERY = 20
+EVERY = 10
 """Steps between two whose completions are kept."""
 
 

@@ -186,9 +186,9 @@ def read_only_truth(truth: Any) -> str | None:
 def states_truth(completion: str, truth: Any) -> float:
     r"""Return 1.0 where a completion states the truth as its answer, else 0.0.
 
-    NaN where that is not certain: the truth cannot be read or has several answers; the
-    answer differs from an expression, a list or code, to which it may be equal all the
-    same; or words state it that nothing marks.
+    An empty completion states nothing. NaN where that is not certain: the truth cannot
+    be read or has several answers; the answer differs from an expression, a list or
+    code, to which it may be equal all the same; or words state it that nothing marks.
 
     >>> states_truth("The answer is 12.", "12"), states_truth("It is Oslo.", "Oslo")
     (1.0, nan)
@@ -200,6 +200,8 @@ def states_truth(completion: str, truth: Any) -> float:
     right = read_only_truth(truth)
     if right is None:
         return math.nan
+    if not completion.strip():
+        return 0.0
     statement = read_statement(completion, truth)
     if statement.answer and answers_truth(statement.answer, right):
         return 1.0

@@ -17,7 +17,7 @@ from rewardkit.findings import SEVERITIES
 from rewardkit.history.parts import is_scored
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 from rewardkit.suspects.suspect import suspect as find_suspects
 
 # --- scores
@@ -43,8 +43,17 @@ def scored_or_logged(options: Options) -> LoadedScores:
     InputError: options for reading a log where it is scored already, or what neither of
     them is.
     """
+    source = _read_source(options)
+    task = getattr(options, "primary", None)
+    if task is None:
+        return source
+    scores = source.scores
+    return source._replace(scores=replace(scores, reward=scores.reward.with_task(task)))
+
+
+def _read_source(options: Options) -> LoadedScores:
     path = options.scores
-    if is_scored(path):
+    if is_scored(path) and not path.startswith(GALLERY_PREFIX):
         if options.typed.keys() & {"log_weights", *options.reading}:
             raise rk.InputError(
                 f"{path!r} is scored already; options for reading a log are for the "
@@ -85,30 +94,44 @@ def fail_status(worst: str | None, fail_on: str | None) -> int:
 
 
 @command(
-    "SCORES --training --label --by --seed --fail-on --verbose READING --log-weight "
-    "--json"
+    "SCORES --training --label --primary --by --seed --fail-on --verbose READING "
+    "--log-weight --json"
 )
 def diagnose(options: Options) -> CommandResult:
     """Say what SCORES would do to training, and what to change.
+
+    Of a run with several steps it says first what the run has come to, as `monitor`.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
       rewardkit diagnose run1
     """
     source = scored_or_logged(options)
+    settings = options.select("training label seed")
+    watched = None
+    if source.scores.has_steps:
+        watched = rk.monitor(source.scores, **settings)
     with options.progress("diagnosing") as progress:
         diagnosis = rk.diagnose(
-            source.scores, progress=progress, **options.select("training label by seed")
+            source.scores, progress=progress, by=options.by, **settings
         )
     suggestions = rk.suggest(diagnosis)
-    pages = (diagnosis.page(), suggestions.page(path=options.scores))
-    text = "\n\n".join(page.text(verbose=options.verbose) for page in pages)
+    page = diagnosis.page()
+    pages = [page, suggestions.page(path=options.scores)]
     record = {
         **diagnosis.record(),
         "suggestions": suggestions.record(),
         "notes": suggestions.notes,
     }
-    return source.result(record, text, fail_status(diagnosis.worst, options.fail_on))
+    severities = [diagnosis.worst]
+    if watched is not None:
+        as_one = replace(page, title=f"All steps as one batch: {page.title}")
+        pages[:1] = [watched.first_page(options.scores), as_one]
+        record["monitor"] = watched.record()
+        severities.append(watched.worst)
+    text = "\n\n".join(page.text(verbose=options.verbose) for page in pages)
+    status = max(fail_status(worst, options.fail_on) for worst in severities)
+    return source.result(record, text, status)
 
 
 # --- whatif

@@ -48,6 +48,7 @@ JOBS = {
     "Analyse": (
         "score",
         "diagnose",
+        "monitor",
         "whatif",
         "forecast",
         "compare",

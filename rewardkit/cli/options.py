@@ -155,6 +155,8 @@ SHARED: OptionTable = {
     "--training FILE|NAME=VALUE...": "The trainer's settings: verl's YAML, a "
     "GRPOConfig, or one such as scale_rewards=none.  [default: TRL's]",
     "--label COLUMN": "A trusted column that says which completions are good.",
+    "--primary NAME": "The component that is the task.  [default: what reads the "
+    "truth]",
     "--by COLUMN...": "Also look at each value of this column.  [default: those that "
     "siblings share]",
     "--seed SEED": "Seed of what is drawn.",

@@ -119,7 +119,8 @@ def _find_onset(
 ) -> tuple[float, tuple[float, float]]:
     """Return the step at which a figure leaves its level, and the steps around it.
 
-    Least squares of a level, a straight way and another level, from window `first` on.
+    Least squares of a level, a straight way and another level, from window `first` on:
+    the step half way between the last one at the level and the next one in the log.
     """
     means, counts = figure.means[first:], figure.counts[first:]
     places = np.flatnonzero(counts > 0)
@@ -139,11 +140,14 @@ def _find_onset(
         if misfits[leave] <= misfits[best] + WITHIN_TWO_ERRORS * scale
     ]
 
-    def step_after(leave: int) -> float:
+    def last_step(leave: int) -> float:
+        return float(windows.last[first + places[leave]])
+
+    def next_step(leave: int) -> float:
         return float(windows.first[first + places[leave + 1]])
 
-    low = float(windows.last[first + places[min(near)]])
-    return step_after(best), (low, step_after(max(near)))
+    between = math.floor((last_step(best) + next_step(best)) / 2)
+    return float(between), (last_step(min(near)), next_step(max(near)))
 
 
 def _misfit(means: Floats, counts: Floats, rise: Floats) -> float:

@@ -13,7 +13,14 @@ import pandas as pd
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.errors import InputError, check_label, check_seed, preview
-from rewardkit.findings import Finding, counted, percent, run_rules, short_number
+from rewardkit.findings import (
+    SEVERITIES,
+    Finding,
+    counted,
+    percent,
+    run_rules,
+    short_number,
+)
 from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText, one_line
@@ -56,11 +63,13 @@ class Monitor(HasPage):
     @property
     def verdict(self) -> str:
         """Return "healthy", "watch" or "stop"."""
+        return VERDICTS[self.worst or "info"]
+
+    @property
+    def worst(self) -> str | None:
+        """Return the highest severity of a finding."""
         severities = [finding.severity for finding in self.findings]
-        for severity, verdict in VERDICTS.items():
-            if severity in severities:
-                return verdict
-        return "healthy"
+        return min(severities, key=SEVERITIES.index, default=None)
 
     @property
     def since(self) -> float | None:
@@ -175,6 +184,18 @@ class Monitor(HasPage):
             f"{percent(end)})"
         )
 
+    def first_page(self, source: str) -> Page:
+        """Return the verdict and the worst alarms, and how to see the rest."""
+        name = one_line(self.scores.reward.name)
+        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
+        blocks.append(f"What changed, and who pays: rewardkit monitor {source}")
+        return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
+
+    @property
+    def _summary(self) -> UserText | str:
+        """Return the sentence where no alarm below says it."""
+        return "" if self.alarms else UserText(self.sentence)
+
     def page(self) -> Page:
         """Return verdict, what changed, who pays, completions to read, what to do."""
         name = one_line(self.scores.reward.name)
@@ -188,7 +209,7 @@ class Monitor(HasPage):
         blocks.append(More(counted(len(others), "further finding"), folded))
         blocks += [f"Note: {note}." for note in self.notes]
         blocks.append(f"Next: {self._next_step()}")
-        return Page(f"{name}: {self.verdict}", blocks, summary=UserText(self.sentence))
+        return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
 
     def _next_step(self) -> str:
         if self.verdict == "healthy":

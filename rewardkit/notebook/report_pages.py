@@ -22,6 +22,7 @@ from rewardkit.notebook.tiles import (
     CASES,
     CONTRACT,
     HOLES,
+    RUN,
     SIGNAL,
     TRAINED,
     Tile,
@@ -228,7 +229,7 @@ class Summary:
             tiles[CASES] = cases_tile(None, recorded=True)
         if CONTRACT in tiles:
             tiles[CONTRACT] = contract_on_log(tiles[CONTRACT], points)
-        in_order = []
+        in_order = [tiles[RUN]] if RUN in tiles else []
         for question in QUESTIONS:
             in_order.append(tiles.get(question) or unknown(question, nothing))
         failed = tuple(page.title for page in self.pages if page.error)

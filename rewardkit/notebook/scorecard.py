@@ -17,6 +17,7 @@ from rewardkit.html import markup
 from rewardkit.html.blocks import Quote
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Point, point_of
+from rewardkit.monitoring.monitor import Monitor
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, HOLES, SIGNAL, Tile
@@ -147,7 +148,13 @@ def _read_point(record: Mapping[str, Any]) -> Point:
 
 
 Summarized = (
-    CheckResult | MutantResult | ProbeResult | Diagnosis | Forecast | Suggestions
+    CheckResult
+    | MutantResult
+    | ProbeResult
+    | Diagnosis
+    | Forecast
+    | Suggestions
+    | Monitor
 )
 
 
@@ -156,8 +163,8 @@ def summarize(*records: Summarized | None) -> Short:
 
     Args:
         *records: Either a ProbeResult, with a CheckResult and a MutantResult where
-            there are cases; or a Diagnosis, its Forecast and its Suggestions. In any
-            order; None is left out.
+            there are cases; or a Diagnosis, its Forecast and its Suggestions, with a
+            Monitor where there are steps. In any order; None is left out.
 
     Returns:
         A record that shows itself, and that a report reads back for its first page.
@@ -174,7 +181,8 @@ def summarize(*records: Summarized | None) -> Short:
     if {Diagnosis, Forecast, Suggestions} <= by_type.keys():
         expected = by_type[Forecast]
         advice = by_type[Suggestions]
-        return _sum_up_analysis(by_type[Diagnosis], expected, advice)
+        watched = by_type.get(Monitor)
+        return _sum_up_analysis(by_type[Diagnosis], expected, advice, watched)
     names = [type(record).__name__ for record in records]
     raise InputError(
         "summarize takes a ProbeResult, or a Diagnosis with its Forecast and "
@@ -199,13 +207,21 @@ def _sum_up_checks(
 
 
 def _sum_up_analysis(
-    diagnosis: Diagnosis, expected: Forecast, advice: Suggestions
+    diagnosis: Diagnosis,
+    expected: Forecast,
+    advice: Suggestions,
+    watched: Monitor | None,
 ) -> Short:
-    summaries = (
+    summaries = [
         tiles.signal_tile(diagnosis),
         tiles.forecast_tile(expected, diagnosis),
-    )
+    ]
+    alarms: list[Finding] = []
+    if watched is not None:
+        summaries.insert(0, tiles.run_tile(watched))
+        alarms = watched.alarms
     warnings = [item for item in diagnosis.findings if item.severity != "info"]
+    warnings = [*alarms, *warnings]
     steps = [item.advice for item in warnings if item.advice]
     for change in advice.changes:
         if change.verdict != "harms":
@@ -213,7 +229,10 @@ def _sum_up_analysis(
     points = [_warning_point(item, diagnosis.scores).freeze() for item in warnings]
     next_step = steps[0] if steps else "Nothing."
     facts = _list_facts(diagnosis)
-    return Short(expected.verdict, summaries, next_step, tuple(points), facts)
+    line = expected.verdict
+    if watched is not None and alarms:
+        line = watched.sentence
+    return Short(line, tuple(summaries), next_step, tuple(points), facts)
 
 
 def _list_facts(diagnosis: Diagnosis) -> dict[str, str]:

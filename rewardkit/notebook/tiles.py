@@ -14,6 +14,7 @@ from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.rehearsal.outlook import share_text
 from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
 from rewardkit.html.excerpts import one_line
+from rewardkit.monitoring.monitor import Monitor
 from rewardkit.mutation.results import MutantResult
 from rewardkit.probes.result import (
     JUDGES_NOTHING,
@@ -39,6 +40,7 @@ NOTICED = 0.5
 """Share of mutants that the cases should notice. Our choice."""
 BROKEN = "broken contract"
 CASES, SIGNAL, HOLES = "Right on cases", "Learnable signal", "Holes and losses"
+RUN = "The run"
 CONTRACT, TRAINED = "Contract", "Trained on it"
 
 
@@ -174,6 +176,16 @@ def _why_undecided(result: ProbeResult) -> str:
 
 
 # --- signal, selection and changes
+
+
+def run_tile(watched: Monitor) -> Tile:
+    """Say what a run over its steps has come to, and since when."""
+    grade = {"healthy": "good", "watch": "warn", "stop": "high"}[watched.verdict]
+    if not watched.alarms:
+        return Tile(RUN, grade, watched.verdict, "over its steps")
+    words = f"since step {watched.since:g}: {_count_codes(watched.alarms)}"
+    reason = f"the run, since step {watched.since:g}"
+    return Tile(RUN, grade, watched.verdict, words, reason)
 
 
 def signal_tile(diagnosis: Diagnosis) -> Tile:

@@ -57,9 +57,9 @@ class Training(PlainRecord):
     ``None`` where the rollouts say it: a batch is then one step, or all. Groups whose
     `filter_metric` does not vary, a component or "reward", are dropped and sampled anew
     (DAPO); ``None``: none are. `reward_weights` are those of the reward functions in
-    their order; ``None`` where the reward says them. `beta` is the weight of the KL penalty, `loss_type` how
-    tokens are weighed, which no figure here depends on. InputError: a value that is
-    none of these.
+    their order; ``None`` where the reward says them. `beta` is the weight of the KL
+    penalty, `loss_type` how tokens are weighed, which no figure here depends on.
+    InputError: a value that is none of these.
 
     >>> Training(scale_rewards="none").name
     'dr_grpo'

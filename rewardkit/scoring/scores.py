@@ -196,6 +196,11 @@ class Scores(HasPage):
         return self.under(self.reward.reweigh(weights))
 
     @property
+    def has_steps(self) -> bool:
+        """Return whether these are the scores of a run: rows of two steps or more."""
+        return "step" in self.table and self.table["step"].nunique() > 1
+
+    @property
     def parts(self) -> list[Part]:
         """Return the rows by the reward that each got; without a route, one part."""
         return self.parts_of(self.reward)

@@ -146,20 +146,24 @@ def without_reward(
 def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Find where the log's reward and scores are not what was computed here.
 
-    Nothing where they agree, where the log has none, and for a reward that is read from
-    the log itself.
+    Like with like: a score of the log with the component of its name, its total with
+    the reward. A lone score of a component's name is no total where the reward has
+    other components. Nothing where they agree, where the log has none, and for a reward
+    that is read from the log itself.
     """
     scores = scored.scores
     logged = scores.rollouts.logged
     if not logged or is_recorded(scores.reward):
         return
     rewards = scores.table["reward_raw"].to_numpy(dtype=float)
+    names = [name for name in scores.reward.names if name in logged.components]
+    scored_by_name = [logged.components[name] for name in names]
+    is_part = logged.total in scored_by_name and len(scores.reward.names) > 1
     of_total = None
-    if logged.total is not None:
-        of_total = _mismatch(scored, None, str(logged.total), rewards)
+    if logged.total is not None and not is_part:
+        of_total = _mismatch(scored, None, logged.total, rewards)
         if of_total:
             yield of_total
-    names = [name for name in scores.reward.names if name in logged.components]
     for name in names:
         column, values = logged.components[name], scores.score(name)
         is_total = column == logged.total

@@ -57,10 +57,14 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     reserved = ALL_ALIASES.union(keep)
     candidates = between[:1]
     for name in between[1:]:
-        if name in reserved or not _is_float32(columns[name]):
+        if name in reserved or not _are_floats(columns[name]):
             break
         candidates.append(name)
     fitted = _fit_rewards(columns, candidates)
+    if fitted is None:  # TRL's own files hold rewards as float32, log_extra as it came
+        behind = [name for name in candidates[1:] if not _is_float32(columns[name])]
+        if behind:
+            candidates = candidates[: candidates.index(behind[0])]
     weights = _weights_of(candidates, fitted, has_extras=True)
     rewards = [name for name in candidates if weights[name]]
     extra = []
@@ -71,10 +75,10 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     scores, data_notes = split_scores(columns, [*rewards, *extra])
     weights = {name: weights[name] for name in rewards}
     weights |= dict.fromkeys([name for name in extra if name in scores], 0.0)
-    if len(rewards) > 1 and fitted is None:
+    if fitted is None and len(between) > 1 and any(columns["advantage"]):
         warnings.append(
-            f"Cannot tell which of {listed(rewards)} are reward functions; counting "
-            "all with weight 1. Set them with --log-weight."
+            f"Cannot tell which of {listed(between)} are reward functions; counting "
+            f"{listed(rewards)} with weight 1. Set them with --log-weight."
         )
     return ParsedLog(
         rows,
@@ -86,10 +90,12 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
+def _are_floats(cells: Sequence[Any]) -> bool:
+    return set(map(type, cells)) <= {float, type(None)}
+
+
 def _is_float32(cells: Sequence[Any]) -> bool:
     """Return whether a column can be a reward, which TRL writes as float32."""
-    if not set(map(type, cells)) <= {float, type(None)}:
-        return False
     values = np.array(cells, dtype=float)
     with np.errstate(over="ignore"):
         return np.array_equal(values.astype(np.float32), values, equal_nan=True)
