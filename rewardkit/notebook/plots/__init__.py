@@ -11,6 +11,7 @@ from rewardkit.notebook.plots.curves import (
     judge_calibration,
     over_steps,
 )
+from rewardkit.notebook.plots.runs import monitor
 from rewardkit.notebook.plots.scores import (
     all_effective_weights,
     all_group_pictures,
@@ -31,6 +32,7 @@ __all__ = [
     "forecast_curves",
     "group_picture",
     "judge_calibration",
+    "monitor",
     "over_steps",
     "reward_histogram",
     "without_a_screen",

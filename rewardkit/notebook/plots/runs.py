@@ -1,0 +1,73 @@
+"""Plots of runs: what a monitor's figures do over the steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from rewardkit.findings import short_number
+from rewardkit.monitoring.monitor import Monitor
+from rewardkit.monitoring.timeline import Timeline
+from rewardkit.monitoring.windows import Figure
+from rewardkit.notebook.plots import canvas
+
+ERRORS = 2
+"""Standard errors on each side of a mean, about 95 %."""
+
+
+def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
+    """Draw a small plot a figure: its mean by window of steps, with bands.
+
+    The reward, the task, each paid component, groups without a signal and the length.
+    Bands are 2 standard errors over groups on each side; a dotted line stands at each
+    step since when an alarm holds. Windows without a value are gaps.
+    """
+    panels = []
+    for timeline in monitor.timelines:
+        for name, figure in _list_figures(timeline).items():
+            panels.append((timeline, name, figure))
+    steps = sorted({alarm.evidence["since"] for alarm in monitor.alarms})
+    plots = canvas.grid_for(axes, len(panels), columns=3, size=(4.0, 2.9))
+    for ax, (timeline, name, figure) in zip(plots, panels, strict=True):
+        _draw_figure(canvas.axes_for(ax), timeline, name, figure)
+        for step in steps:
+            ax.axvline(step, color=canvas.RED, linestyle=":", linewidth=1.6)
+    words = f"bands: {ERRORS} standard errors on each side"
+    if steps:
+        numbers = ", ".join(map(short_number, steps))
+        words += f"; dotted: since when an alarm holds (step {numbers})"
+    style: dict[str, Any] = {"fontsize": canvas.SMALL, "color": canvas.MUTED}
+    plots[0].figure.supxlabel(words, x=0.01, ha="left", parse_math=False, **style)
+    return plots
+
+
+def _list_figures(timeline: Timeline) -> dict[str, Figure]:
+    """Return the figures that are drawn, by what a title calls them."""
+    figures = {"the reward": timeline.figures["reward"]}
+    if timeline.task_figure is not None:
+        figures[f"the task ({timeline.task_name})"] = timeline.task_figure
+    for name in timeline.view.paid_names:
+        figures[f"'{name}'"] = timeline.figures[name]
+    figures["groups without a signal"] = timeline.dead_groups
+    unit = timeline.view.context.length_unit
+    figures[f"the length in {unit}"] = timeline.lengths
+    return figures
+
+
+def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: Figure) -> None:
+    subject = canvas.of_part(timeline.view.part, name)
+    means = figure.means
+    there = means[~np.isnan(means)]
+    if not len(there):
+        canvas.put_words(ax, "no value at any step", subject)
+        return
+    steps = (timeline.windows.first + timeline.windows.last) / 2
+    room = ERRORS * np.where(np.isnan(means), np.nan, figure.errors)
+    canvas.curve(ax, steps, means, name, (means - room, means + room))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    start, end = short_number(float(there[0])), short_number(float(there[-1]))
+    title = f"{subject}: {start} to {end}"
+    canvas.finished(ax, title, x="step", y="mean")
