@@ -221,6 +221,8 @@ def redact_finding(finding: Finding) -> Finding:
     for name, value in finding.evidence.items():
         if name == "truths" or (name == "says" and finding.code == "exploit"):
             value = HIDDEN
+        elif name in ("words", "pays") and "`" in str(value):  # marks and wordings
+            value = HIDDEN if name == "words" else [HIDDEN]
         elif isinstance(value, Reason):
             value = value.redacted()
         evidence[name] = value

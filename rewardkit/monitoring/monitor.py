@@ -22,10 +22,16 @@ from rewardkit.findings import (
     short_number,
 )
 from rewardkit.history.parts import is_scored, load_scores
-from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page, point_of
-from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.page import (
+    ends,
+    figures_table,
+    gate_to_try,
+    highest_at_end,
+    who_pays,
+)
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.rules import RULES, report_paid
 from rewardkit.monitoring.timeline import Timeline
@@ -41,10 +47,8 @@ from rewardkit.scoring.scores import Scores
 VERDICTS = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""
 FEWEST_STEPS = 2
-SHOWN_WINDOWS = 6
-"""Windows of the table on the first page. Our choice."""
 MOST_SHOWN = 3
-"""Findings, newly paid features and examples on the first page."""
+"""Alarms on the first page. Our choice."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,17 +176,15 @@ class Monitor(HasPage):
                 f"{steps} nothing alarming was found; whether the task rises is not "
                 "known: name a label or the component that is the task"
             )
-        way = "holds"
-        if timeline.task_change(1) is not None:
-            way = "rises"
-        start, end = _ends(figure.means)
-        return (
+        way = "rises" if timeline.task_change(1) is not None else "holds"
+        start, end = ends(figure)
+        sentence = (
             f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
-            f"{percent(end)}), and nothing that it does not need is newly paid"
-            if not timeline.newly_paid
-            else f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
             f"{percent(end)})"
         )
+        if not timeline.newly_paid:
+            sentence += ", and nothing that it does not need is newly paid"
+        return sentence
 
     def first_page(self, source: str) -> Page:
         """Return the verdict and the worst alarms, and how to see the rest."""
@@ -201,8 +203,9 @@ class Monitor(HasPage):
         name = one_line(self.scores.reward.name)
         blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
         for timeline in self.timelines:
-            blocks.append(_figures(timeline))
-            blocks += _who_pays(timeline)
+            blocks.append(figures_table(timeline))
+            blocks += who_pays(timeline)
+            blocks.append(More("Paid most at the end", highest_at_end(timeline)))
         infos = [item for item in self.findings if item.severity == "info"]
         others = [*self.alarms[MOST_SHOWN:], *infos]
         folded = [point_of(item) for item in others]
@@ -213,96 +216,9 @@ class Monitor(HasPage):
 
     def _next_step(self) -> str:
         if self.verdict == "healthy":
-            return "train on; `rewardkit monitor` again after more steps"
-        return self.alarms[0].advice
-
-
-def _ends(means: Any) -> tuple[float, float]:
-    """Return the first and the last mean that there is."""
-    there = means[~np.isnan(means)]
-    return float(there[0]), float(there[-1])
-
-
-def _figures(timeline: Timeline) -> Table:
-    """Return the table of what changed: a row a figure, a column a window."""
-    windows = timeline.windows
-    count = min(SHOWN_WINDOWS, len(windows))
-    places = np.unique(np.linspace(0, len(windows) - 1, count).astype(int))
-    header = ["mean of"]
-    for place in places:
-        first, last = windows.first[place], windows.last[place]
-        steps = f"{first:g}" if first == last else f"{first:g}-{last:g}"
-        header.append(f"step {steps}")
-    header.append("changes at")
-    rows = []
-    for name, figure in timeline.figures.items():
-        cells = [_cell(figure.means[place]) for place in places]
-        change = None
-        for way in (1, -1):
-            found = find_change(figure, windows, way)
-            if found is not None and (change is None or found.z > change.z):
-                change = found
-        since = "" if change is None else f"{change.since:g}"
-        rows.append([name, *cells, since])
-    of_part = f" of {timeline.view.part}" if timeline.view.part else ""
-    return Table(f"What changed{of_part}", header, rows, header[1:], True)
-
-
-def _cell(value: float) -> str:
-    return "-" if np.isnan(value) else short_number(round(float(value), 3))
-
-
-def _who_pays(timeline: Timeline) -> list[Block]:
-    """Return what is newly paid, each with a completion before and one after."""
-    blocks: list[Block] = []
-    for paid in timeline.newly_paid[:MOST_SHOWN]:
-        change = paid.change
-        text = (
-            f"Newly paid: completions that {paid.words}: {percent(change.before)} to "
-            f"{percent(change.after)} since step {change.since:g}"
-        )
-        if paid.component:
-            amount = paid.by_component[paid.component]
-            unit = "of the pressure"
-            if np.isnan(paid.pressure):
-                unit = "more a completion"
-            text += f", paid by {paid.component} ({amount:+.3g} {unit})"
-        hidden = "Newly paid: a wording" if paid.is_wording else text
-        blocks.append(UserText(text, hidden))
-        blocks += _pair(timeline, paid)
-    return blocks
-
-
-def _pair(timeline: Timeline, paid: NewlyPaid) -> list[Block]:
-    """Return a completion before without the feature, and one after with it.
-
-    On the same prompt where there is one.
-    """
-    rows, windows = timeline.read, timeline.windows.of_rows[timeline.read]
-    first, last = paid.change.reference
-    is_before = (windows >= first) & (windows < last) & (paid.rows == 0)
-    is_after = (windows >= paid.change.ending[0]) & (paid.rows == 1)
-    before, after = rows[is_before], rows[is_after]
-    if not len(before) or not len(after):
-        return []
-    view = timeline.view
-    prompts = view.bootstrap.prompts
-    rewards = np.nan_to_num(view.rewards, nan=-np.inf)
-    after = after[np.argsort(-rewards[after], kind="stable")]
-    same = after[np.isin(prompts[after], prompts[before])]
-    then = int(same[0] if len(same) else after[0])
-    on_prompt = before[prompts[before] == prompts[then]]
-    earlier = int(on_prompt[0] if len(on_prompt) else before[0])
-    quotes: list[Block] = []
-    for about, row in (("before", earlier), ("after", then)):
-        values = [("reward", float(view.rewards[row]))]
-        for name in view.paid_names:
-            values.append((name, float(view.scores[name][row])))
-        step = view.context.steps[row] if view.context.steps is not None else 0
-        quotes.append(
-            Quote(f"{about}, step {step:g}", str(view.completions[row]), values=values)
-        )
-    return quotes
+            return "train on; look again after more steps"
+        changes = filter(None, map(gate_to_try, self.timelines))
+        return " ".join([self.alarms[0].advice, *changes])
 
 
 def read_scores(

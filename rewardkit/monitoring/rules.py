@@ -95,14 +95,21 @@ def reward_falls(
 
 
 @rule("reward_without_task")
-def reward_without_task(timeline: Timeline, findings: Findings) -> Iterator[Finding]:
+def reward_without_task(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    reward_rise: float = 0.2,  # of the rewards' standard deviation: our choice
+) -> Iterator[Finding]:
     """Find that the reward rises, the task does not, and something else is newly paid.
 
     Both are needed: a reward rises for form first in many sound runs.
     """
     if timeline.task_rises or not timeline.newly_paid:
         return
-    change = find_change(timeline.figures["reward"], timeline.windows, 1)
+    least = reward_rise * float(np.nanstd(timeline.view.rewards))
+    reward = timeline.figures["reward"]
+    change = find_change(reward, timeline.windows, 1, least=least)
     if change is None:
         return
     parts = timeline.split(change)
@@ -166,7 +173,8 @@ def component_dies(
     """Find components that are hardly earned any more."""
     view = timeline.view
     for name in view.paid_names:
-        if view.components[name].weight <= 0 or name in (timeline.task_name,):
+        is_task = name in (timeline.task_name, timeline.right_component)
+        if view.components[name].weight <= 0 or is_task:
             continue
         low, high = view.span(name)
         if not high > low:
@@ -224,8 +232,7 @@ def texts_repeat(
     repeats: float = 0.2,  # of the completions more than before: our choice
 ) -> Iterator[Finding]:
     """Find that more siblings have the same text."""
-    figure = timeline.figures["same text as a sibling"]
-    change = find_change(figure, timeline.windows, 1, least=repeats)
+    change = find_change(timeline.repeats, timeline.windows, 1, least=repeats)
     if change is not None:
         severity = "info" if timeline.task_rises else "warn"
         yield report(timeline, "texts_repeat", None, change, severity=severity)

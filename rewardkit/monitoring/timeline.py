@@ -41,6 +41,8 @@ KIND_COLUMNS = (
     "language",
 )
 """Columns that say of which kind a prompt is: others may only follow the steps."""
+SAYS_RIGHT = 0.98
+"""Share of the rows on which a component has to say what is right. Our choice."""
 STATED = "right answers"
 """The task, where stated answers are compared with truths."""
 
@@ -99,6 +101,22 @@ class Timeline:
     def task_name(self) -> str:
         """Return what says how much of the task is done, "" where nothing does."""
         return self.task.name if self.task else ""
+
+    @cached_property
+    def right_component(self) -> str:
+        """Return the paid component that is full where the task is done, "" if none."""
+        if self.task is None:
+            return ""
+        is_done = self.task.done >= HALF
+        for name in self.view.paid_names:
+            low, high = self.view.span(name)
+            scores = self.view.scores[name]
+            known = ~(np.isnan(self.task.done) | np.isnan(scores))
+            if not high > low or not known.any():
+                continue
+            if ((scores >= high) == is_done)[known].mean() >= SAYS_RIGHT:
+                return name
+        return ""
 
     def _stated_answers(self) -> Floats | None:
         """Return 1 for rows that state their truth, 0 for others; None if unreadable.
@@ -217,7 +235,7 @@ class Timeline:
             figures[name] = windows.figure(view.scores[name])
         figures["groups without a signal"] = self.dead_groups
         figures[f"length in {view.context.length_unit}"] = self.lengths
-        figures["same text as a sibling"] = windows.figure(self.same_text)
+        figures["same text as a sibling"] = self.repeats
         figures["rows without a reward"] = windows.figure(1.0 * np.isnan(view.rewards))
         return figures
 
@@ -234,8 +252,8 @@ class Timeline:
         return self.windows.figure_of_groups(is_dead)
 
     @cached_property
-    def same_text(self) -> Floats:
-        """Return 1 for rows with the text of a sibling, else 0, (rows,)."""
+    def repeats(self) -> Figure:
+        """Return the share of rows with the text of a sibling by window."""
         view = self.view
         texts = np.unique(view.completions.astype(str), return_inverse=True)[1]
         _, kinds, counts = np.unique(
@@ -244,7 +262,7 @@ class Timeline:
             return_inverse=True,
             return_counts=True,
         )
-        return (counts[kinds.ravel()] > 1).astype(float)
+        return self.windows.figure((counts[kinds.ravel()] > 1).astype(float))
 
     # --- who pays
 

@@ -6,6 +6,7 @@ import pytest
 from histories import FAULTS, GENERATIONS, PLAIN, SOUND, STEPS, History, ramp, write
 
 import rewardkit as rk
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.monitoring.changes import find_change
 from rewardkit.monitoring.windows import Windows, was_done_again
 
@@ -94,6 +95,17 @@ def test_nothing_is_called_right_where_nothing_says_it():
     assert "not known" in monitor.sentence and "nothing says" in monitor.notes[0]
     told = rk.monitor(log, weights=weights, primary="logged_odd")
     assert told.timelines[0].task.name == "logged_odd"
+
+
+def test_the_page_says_what_to_try_and_hides_what_completions_say():
+    monitor = rk.monitor("gallery:brevity")
+    assert "--gate 'short=exact>=1'" in str(monitor)
+    changed = "changes by -0.0468: exact -0.145, short +0.0977"
+    assert changed in " ".join(str(monitor).split())
+    assert "<think>" in monitor.text(verbose=True)
+    with hidden_user_texts():
+        hidden = f"{monitor.text(verbose=True)}{monitor.page().html}"
+    assert "think" not in hidden and "task_falls" in hidden
 
 
 # --- bad input

@@ -1,0 +1,151 @@
+"""The page of a monitor: figures by window, who pays, completions to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from rewardkit.analysis.summary import different
+from rewardkit.findings import percent, short_number
+from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.excerpts import UserText
+from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.pressure import NewlyPaid
+from rewardkit.monitoring.timeline import Timeline
+from rewardkit.monitoring.windows import Figure
+
+SHOWN_WINDOWS = 6
+"""Windows of the table on the first page. Our choice."""
+MOST_SHOWN = 3
+"""Newly paid features, and completions of highest reward. Our choice."""
+
+
+def ends(figure: Figure) -> tuple[float, float]:
+    """Return the first and the last mean that there is."""
+    there = figure.means[~np.isnan(figure.means)]
+    return float(there[0]), float(there[-1])
+
+
+def figures_table(timeline: Timeline) -> Table:
+    """Return the table of what changed: a row a figure, a column a window."""
+    windows = timeline.windows
+    count = min(SHOWN_WINDOWS, len(windows))
+    places = np.unique(np.linspace(0, len(windows) - 1, count).astype(int))
+    header = ["mean of"]
+    for place in places:
+        first, last = windows.first[place], windows.last[place]
+        steps = f"{first:g}" if first == last else f"{first:g}-{last:g}"
+        header.append(f"step {steps}")
+    header.append("changes at")
+    rows = []
+    for name, figure in timeline.figures.items():
+        cells = [_cell(figure.means[place]) for place in places]
+        change = None
+        for way in (1, -1):
+            found = find_change(figure, windows, way)
+            if found is not None and (change is None or found.z > change.z):
+                change = found
+        since = "" if change is None else f"{change.since:g}"
+        rows.append([name, *cells, since])
+    of_part = f" of {timeline.view.part}" if timeline.view.part else ""
+    return Table(f"What changed{of_part}", header, rows, header[1:], True)
+
+
+def _cell(value: float) -> str:
+    return "-" if np.isnan(value) else short_number(round(float(value), 3))
+
+
+def who_pays(timeline: Timeline) -> list[Block]:
+    """Return what carries the reward, and what is newly paid with two completions."""
+    blocks: list[Block] = list(_split_of_reward(timeline))
+    for paid in timeline.newly_paid[:MOST_SHOWN]:
+        change = paid.change
+        text = (
+            f"Newly paid: completions that {paid.words}: {percent(change.before)} to "
+            f"{percent(change.after)} since step {change.since:g}"
+        )
+        if paid.component:
+            amount = paid.by_component[paid.component]
+            unit = "of the pressure"
+            if np.isnan(paid.pressure):
+                unit = "more a completion"
+            text += f", paid by {paid.component} ({amount:+.3g} {unit})"
+        blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
+        blocks += _pair(timeline, paid)
+    return blocks
+
+
+def _pair(timeline: Timeline, paid: NewlyPaid) -> list[Block]:
+    """Return a completion before without the feature, and one after with it.
+
+    On the same prompt where there is one.
+    """
+    rows, windows = timeline.read, timeline.windows.of_rows[timeline.read]
+    first, last = paid.change.reference
+    is_before = (windows >= first) & (windows < last) & (paid.rows == 0)
+    is_after = (windows >= paid.change.ending[0]) & (paid.rows == 1)
+    before, after = rows[is_before], rows[is_after]
+    if not len(before) or not len(after):
+        return []
+    view = timeline.view
+    prompts = view.bootstrap.prompts
+    rewards = np.nan_to_num(view.rewards, nan=-np.inf)
+    after = after[np.argsort(-rewards[after], kind="stable")]
+    same = after[np.isin(prompts[after], prompts[before])]
+    then = int(same[0] if len(same) else after[0])
+    on_prompt = before[prompts[before] == prompts[then]]
+    earlier = int(on_prompt[0] if len(on_prompt) else before[0])
+    return [_quote(timeline, "before", earlier), _quote(timeline, "after", then)]
+
+
+def _quote(timeline: Timeline, about: str, row: int) -> Quote:
+    """Return a completion with what it earned, by component."""
+    view = timeline.view
+    values = [("reward", float(view.rewards[row]))]
+    for name in view.paid_names:
+        values.append((name, float(view.scores[name][row])))
+    assert view.context.steps is not None
+    step = view.context.steps[row]
+    return Quote(f"{about}, step {step:g}", str(view.completions[row]), values=values)
+
+
+def _split_of_reward(timeline: Timeline) -> Iterator[str]:
+    """Say what each component adds to the change of the reward; nothing of no sum."""
+    windows = np.arange(len(timeline.windows))
+    is_start = timeline.is_early(windows)
+    is_end = is_start[::-1]
+    parts = {}
+    for name, figure in timeline.paid.items():
+        start = figure.mean(slice(0, int(is_start.sum())))
+        end = figure.mean(slice(len(windows) - int(is_end.sum()), None))
+        parts[name] = end - start
+    if parts and not any(map(np.isnan, parts.values())):
+        listed = ", ".join(f"{name} {part:+.3g}" for name, part in parts.items())
+        total = sum(parts.values())
+        yield f"From the start to the end the reward changes by {total:+.3g}: {listed}"
+
+
+def highest_at_end(timeline: Timeline) -> list[Block]:
+    """Return completions of highest reward in the last steps, none nearly the same."""
+    view, windows = timeline.view, timeline.windows.of_rows
+    last = timeline.is_early(len(timeline.windows) - 1 - windows)
+    at_end = replace(view, rewards=np.where(last, view.rewards, np.nan))
+    rows = different(at_end, MOST_SHOWN)
+    return [_quote(timeline, "paid most", int(row)) for row in rows]
+
+
+def gate_to_try(timeline: Timeline) -> str:
+    """Say which gate closes what is newly paid; "" where no component says right."""
+    right = timeline.right_component
+    if not timeline.newly_paid or not right:
+        return ""
+    paying = timeline.newly_paid[0].component
+    if paying in (None, right):
+        return ""
+    high = timeline.view.span(right)[1]
+    return (
+        f"To try: pay {paying} only where {right} is right (rewardkit whatif SCORES "
+        f"--gate '{paying}={right}>={high:g}')."
+    )
