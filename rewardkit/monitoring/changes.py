@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewardkit.analysis.statistics import Floats
-from rewardkit.monitoring.windows import Figure, Windows
+from rewardkit.monitoring.windows import Figure, Stretches, Windows
 
 LEAST_Z = 4.5
 """Standard errors of a change that is told. Our choice.
@@ -20,6 +20,7 @@ FEWEST_GROUPS = 8
 """Groups of a stretch of which a mean says something. Our choice."""
 SMALLEST_GAP = 1e-12
 """Differences of means up to this are rounding errors."""
+SMALLEST_VARIANCE = 1e-24
 WITHIN_TWO_ERRORS = 3.84
 """The 95 % point of chi squared with one degree of freedom."""
 
@@ -69,20 +70,25 @@ def find_change(
         way: 1 for a rise, -1 for a fall.
         least: the least change that counts.
     """
-    best = None
     total = len(figure)
+    firsts, lasts = np.triu_indices(total)  # each stretch: from a window to behind one
+    lasts = lasts + 1
+    references = figure.stretches(firsts, lasts)
+    best, z = None, LEAST_Z
     for start in range(1, total):
-        ending = figure.over(slice(start, total))
-        for first in range(start):
-            for last in range(first + 1, start + 1):
-                reference = figure.over(slice(first, last))
-                z = way * _difference(reference, ending)
-                is_large = way * (ending[1] - reference[1]) >= least
-                if is_large and z >= LEAST_Z and (best is None or z > best[0]):
-                    best = z, (first, last), (start, total)
+        ending = figure.stretches(np.array([start]), np.array([total]))
+        scores = way * _differences(references, ending)
+        is_allowed = lasts <= start
+        is_allowed &= way * (ending.means - references.means) >= least
+        scores = np.where(is_allowed, scores, 0.0)
+        place = int(np.argmax(scores))
+        if scores[place] > z:
+            best, z = (place, start), float(scores[place])
     if best is None:
         return None
-    z, reference_windows, ending_windows = best
+    place, start = best
+    reference_windows = int(firsts[place]), int(lasts[place])
+    ending_windows = start, total
     since, interval = _find_onset(figure, windows, reference_windows[0])
     return Change(
         figure.mean(slice(*reference_windows)),
@@ -95,23 +101,22 @@ def find_change(
     )
 
 
-def _difference(
-    first: tuple[float, float, float], second: tuple[float, float, float]
-) -> float:
-    """Return the difference of two means in standard errors, 0 of too few groups.
+def _differences(first: Stretches, second: Stretches) -> Floats:
+    """Return differences of means in standard errors, 0 of too few groups.
 
     The t value of few groups is brought to the normal scale (Wallace 1959).
     """
-    if min(first[0], second[0]) < FEWEST_GROUPS:
-        return 0.0
-    gap = second[1] - first[1]
-    freedom = first[0] + second[0] - 2
-    variance = (first[2] + second[2]) / freedom * (1 / first[0] + 1 / second[0])
-    if abs(gap) <= SMALLEST_GAP:
-        return 0.0
-    # of no spread at all, the largest that so many groups can say
-    odds = math.log1p(gap * gap / max(variance, 1e-24) / freedom)
-    return math.copysign(math.sqrt(freedom * odds), gap) * (1 - 3 / (4 * freedom))
+    is_enough = np.minimum(first.counts, second.counts) >= FEWEST_GROUPS
+    gap = np.where(is_enough, second.means - first.means, 0.0)
+    gap = np.where(np.abs(gap) > SMALLEST_GAP, gap, 0.0)
+    freedom = np.maximum(first.counts + second.counts - 2, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (first.squares + second.squares) / freedom
+        variance = variance * (1 / first.counts + 1 / second.counts)
+        # of no spread at all, the largest that so many groups can say
+        odds = np.log1p(gap * gap / np.fmax(variance, SMALLEST_VARIANCE) / freedom)
+    scale = 1 - 3 / (4 * freedom)
+    return np.asarray(np.sign(gap) * np.sqrt(freedom * odds) * scale, dtype=float)
 
 
 def _find_onset(

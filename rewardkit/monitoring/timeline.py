@@ -255,14 +255,10 @@ class Timeline:
     def repeats(self) -> Figure:
         """Return the share of rows with the text of a sibling by window."""
         view = self.view
-        texts = np.unique(view.completions.astype(str), return_inverse=True)[1]
-        _, kinds, counts = np.unique(
-            np.column_stack([view.groups, texts]),
-            axis=0,
-            return_inverse=True,
-            return_counts=True,
-        )
-        return self.windows.figure((counts[kinds.ravel()] > 1).astype(float))
+        texts, different_texts = pd.factorize(view.completions)
+        pairs = view.groups * len(different_texts) + texts
+        kinds, _ = pd.factorize(pairs)
+        return self.windows.figure((np.bincount(kinds)[kinds] > 1).astype(float))
 
     # --- who pays
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,15 +126,33 @@ class Figure:
             variances = max(within, 0.0) / freedom / self.counts
         return np.asarray(np.sqrt(variances), dtype=float)
 
+    def stretches(self, firsts: Codes, lasts: Codes) -> Stretches:
+        """Return stretches of windows, each from a first one to behind a last."""
+        totals = []
+        for values in (self.counts, self.sums, self.squares):
+            running = np.concatenate([[0.0], np.cumsum(values)])
+            totals.append(running[lasts] - running[firsts])
+        counts, sums, squares = totals
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = sums / counts
+        spread = np.maximum(squares - counts * np.nan_to_num(means) ** 2, 0.0)
+        return Stretches(counts, means, spread)
+
     def over(self, windows: slice) -> tuple[float, float, float]:
         """Return count, mean and sum of squares about the mean of some windows."""
-        count = float(self.counts[windows].sum())
-        if not count:
-            return 0.0, math.nan, 0.0
-        mean = float(self.sums[windows].sum()) / count
-        spread = float(self.squares[windows].sum()) - count * mean * mean
-        return count, mean, max(spread, 0.0)
+        first, last, _ = windows.indices(len(self))
+        one = self.stretches(np.array([first]), np.array([last]))
+        return float(one.counts[0]), float(one.means[0]), float(one.squares[0])
 
     def mean(self, windows: slice) -> float:
         """Return the mean of some windows, NaN without groups."""
         return self.over(windows)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Several stretches of windows: counts, means and squares about the mean."""
+
+    counts: Floats
+    means: Floats
+    squares: Floats
