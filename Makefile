@@ -41,6 +41,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench.py
 	$(BIN)/python tests/bench_forms.py
 	$(BIN)/python tests/bench_diagnosis.py
+	$(BIN)/python tests/bench_monitor.py
 	$(BIN)/python tests/bench_math.py
 	$(BIN)/python tests/bench_linear.py
 	$(BIN)/python tests/bench_probes.py

@@ -12,7 +12,7 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
 from rewardkit.analysis.statistics import Codes, Floats
-from rewardkit.answers.stated import Statement, read_statement
+from rewardkit.answers.stated import Statement
 from rewardkit.primitives.measure import repetition
 
 TOKEN = re.compile(r"(?P<number>\d[\d.,]*)|[^\W\d_]+|[^\w\s]")
@@ -60,15 +60,10 @@ class Texts:
 
     prompts: Sequence[str]
     completions: Sequence[str]
-    truths: Sequence[object]
+    statements: Sequence[Statement]
     groups: Codes
     is_early: Sequence[bool]
     is_cut: Sequence[bool]
-
-    def statements(self) -> list[Statement]:
-        """Return what each completion states as its answer."""
-        pairs = zip(self.completions, self.truths, strict=True)
-        return [read_statement(completion, truth) for completion, truth in pairs]
 
 
 def read_features(texts: Texts) -> list[Feature]:
@@ -78,7 +73,7 @@ def read_features(texts: Texts) -> list[Feature]:
 
 def _conduct(texts: Texts) -> Iterable[Feature]:
     """Yield what is suspicious in itself: nothing written, no answer, several ..."""
-    statements = texts.statements()
+    statements = texts.statements
     is_marked = np.array([statement.is_marked for statement in statements])
     rows: dict[tuple[str, str], Iterable[bool]] = {
         ("are empty", "are not empty"): [not text.strip() for text in texts.completions]
@@ -100,7 +95,7 @@ def _conduct(texts: Texts) -> Iterable[Feature]:
     rows["repeat themselves", "do not repeat themselves"] = [
         (measure(text[:LONGEST_READ]) or 0.0) >= REPEATS for text in texts.completions
     ]
-    rows["have the text of a sibling", "differ from all siblings"] = _same_texts(texts)
+    rows["have the text of a sibling", "differ from all siblings"] = same_texts(texts)
     rows["give the same answer whatever the prompt", "answer their prompt"] = (
         _fixed_answers(texts, statements)
     )
@@ -113,7 +108,8 @@ def _counts_twice(text: str) -> bool:
     return len(re.findall(r"####|\\boxed|</answer>", text)) > 1
 
 
-def _same_texts(texts: Texts) -> list[bool]:
+def same_texts(texts: Texts) -> list[bool]:
+    """Return which rows have the text of a sibling."""
     pairs = list(zip(texts.groups.tolist(), texts.completions, strict=True))
     counts = Counter(pairs)
     return [counts[pair] > 1 for pair in pairs]

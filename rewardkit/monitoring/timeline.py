@@ -16,7 +16,7 @@ from rewardkit.analysis.statistics import Codes, Floats, Mask, within
 from rewardkit.analysis.view import View
 from rewardkit.answers.stated import read_statement, states_truth
 from rewardkit.monitoring.changes import FEWEST_GROUPS, Change, find_change
-from rewardkit.monitoring.features import Texts, read_features
+from rewardkit.monitoring.features import Texts, read_features, same_texts
 from rewardkit.monitoring.pressure import NewlyPaid, Payment, find_newly_paid
 from rewardkit.monitoring.windows import Figure, Windows
 from rewardkit.rollouts.values import column_values
@@ -130,12 +130,11 @@ class Timeline:
         completions = column_values(table["completion"])
         truths = column_values(table["ground_truth"])
         values = np.array(list(map(states_truth, completions, truths)), dtype=float)
-        statements = list(map(read_statement, completions, truths))
-        is_marked = np.array([statement.is_marked for statement in statements])
+        is_marked = np.array([item.is_marked for item in self.texts.statements])
         is_early = self.is_early(self.windows.of_rows[self.read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
-        for place in np.flatnonzero(~is_marked):
-            if marks_are_usual or not statements[place].answer:
+        for place in np.flatnonzero(~is_marked).tolist():
+            if marks_are_usual or not self.texts.statements[place].answer:
                 values[place] = 0.0
         is_judged = ~np.isnan(values)
         if is_judged.mean() < LEAST_JUDGED or len(np.unique(values[is_judged])) < 2:
@@ -222,6 +221,36 @@ class Timeline:
         done = [float((side["mean"] * shares).sum()) for side in (before, after)]
         return done[0], done[1]
 
+    # --- texts
+
+    @cached_property
+    def windows_read(self) -> Windows:
+        """Return the windows of the rows that are read."""
+        return Windows(
+            self.windows.first,
+            self.windows.last,
+            self.windows.of_rows[self.read],
+            np.unique(self.view.groups[self.read], return_inverse=True)[1],
+        )
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Return the completions that are read."""
+        table = self.view.context.table.iloc[self.read]
+        completions = _texts_of(table, "completion")
+        truths = _column(table, "ground_truth")
+        cut = self.view.context.truncated
+        is_cut = np.zeros(len(table), dtype=bool) if cut is None else cut[self.read]
+        windows = self.windows_read
+        return Texts(
+            _texts_of(table, "prompt"),
+            completions,
+            list(map(read_statement, completions, truths)),
+            windows.groups,
+            self.is_early(windows.of_rows).tolist(),
+            is_cut.tolist(),
+        )
+
     # --- figures
 
     @cached_property
@@ -254,11 +283,8 @@ class Timeline:
     @cached_property
     def repeats(self) -> Figure:
         """Return the share of rows with the text of a sibling by window."""
-        view = self.view
-        texts, different_texts = pd.factorize(view.completions)
-        pairs = view.groups * len(different_texts) + texts
-        kinds, _ = pd.factorize(pairs)
-        return self.windows.figure((np.bincount(kinds)[kinds] > 1).astype(float))
+        is_same = np.array(same_texts(self.texts), dtype=float)
+        return self.windows_read.figure(is_same)
 
     # --- who pays
 
@@ -292,23 +318,6 @@ class Timeline:
     def newly_paid(self) -> Sequence[NewlyPaid]:
         """Return what is newly paid, of the rows that are read."""
         view, rows = self.view, self.read
-        table = view.context.table.iloc[rows]
-        windows = Windows(
-            self.windows.first,
-            self.windows.last,
-            self.windows.of_rows[rows],
-            np.unique(view.groups[rows], return_inverse=True)[1],
-        )
-        is_early = self.is_early(windows.of_rows)
-        cut = view.context.truncated
-        texts = Texts(
-            _texts_of(table, "prompt"),
-            _texts_of(table, "completion"),
-            _column(table, "ground_truth"),
-            windows.groups,
-            is_early.tolist(),
-            [False] * len(rows) if cut is None else cut[rows].tolist(),
-        )
         done = np.full(len(view), np.nan) if self.task is None else self.task.done
         payment = Payment(
             view.advantages[rows],
@@ -316,7 +325,8 @@ class Timeline:
             {name: view.paid[name][rows] for name in self.paid},
             done[rows],
         )
-        return find_newly_paid(read_features(texts), payment, windows)
+        features = read_features(self.texts)
+        return find_newly_paid(features, payment, self.windows_read)
 
     @cached_property
     def _advantage_parts(self) -> dict[str, Floats]:
