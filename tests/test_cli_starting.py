@@ -126,7 +126,7 @@ def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_o
     assert place.as_posix() == "rewardkit-notebooks"
     copies = {
         f"{name}.ipynb": bundled(f"notebooks/{name}.ipynb").read_bytes()
-        for name in NAMES
+        for name in [*NAMES, "05_monitor"]
     }
     assert there(folder / place) == copies
 
@@ -173,7 +173,8 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
     assert (
         folder / "01_build.ipynb"
     ).read_text() == "mine"  # and what is missing is added
-    assert sorted(there(folder)) == [f"{name}.ipynb" for name in NAMES]
+    names = [f"{name}.ipynb" for name in [*NAMES, "05_monitor"]]
+    assert sorted(there(folder)) == names
     (folder / "02_check-2.ipynb").write_text("no notebook")
     before = there(folder)
     assert run(MINE).exit_code == 0
@@ -189,6 +190,18 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
     after = there(folder)
     assert run(MINE).exit_code == 0 and there(folder) == after
     assert [command[4] for command, _ in opened[1:]] == ["01_build-3.ipynb"] * 2
+
+
+def test_the_notebook_on_a_run_is_for_a_log_with_steps(opened, folder):
+    log = folder / "log.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    stepped = [{**row, "step": at // 8} for at, row in enumerate(rows)]
+    log.write_text("\n".join(map(json.dumps, stepped)))
+    assert run(MINE).exit_code == 0
+    folder /= "rewardkit-notebooks"
+    names = [f"{name}.ipynb" for name in [*NAMES, "05_monitor"]]
+    assert sorted(there(folder)) == names
+    assert parameters(folder / names[-1])[0]["reward"] == "../mine.py:strict"
 
 
 @pytest.mark.parametrize(

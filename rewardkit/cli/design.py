@@ -48,7 +48,7 @@ def new(options: Options) -> CommandResult:
 
 # --- lab
 
-ALL_NOTEBOOKS = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
+BUILD, CHECK, ANALYZE, MONITOR = "01_build", "02_check", "03_analyze", "05_monitor"
 PATH_OPTIONS = ("join", "baseline")
 PASSED_ON = ("label", "by", "redact")
 
@@ -72,7 +72,8 @@ def lab(options: Options) -> CommandResult:
 
     ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the
     copies have the values of the options, after these were tried. Without --reward only
-    the notebook that builds one is copied. Nothing is overwritten: the same values open
+    the notebook that builds one is copied, and the one on a run only where ROLLOUTS
+    have steps. Nothing is overwritten: the same values open
     the same copies again, with what was done in them, others get a number, such as
     01_build-2.ipynb.
 
@@ -87,7 +88,7 @@ def lab(options: Options) -> CommandResult:
     typed = dict(options.typed)
     typed.pop("folder", None)
     typed.pop("arguments", None)
-    stems: Sequence[str] = ALL_NOTEBOOKS
+    stems: Sequence[str] = (BUILD, CHECK, ANALYZE, MONITOR)
     values: dict[str, Any] = {}
     if typed:
         stems, values = _read_parameters(options, typed)
@@ -139,14 +140,20 @@ def _read_parameters(
             values[name] = getattr(options, name)
     if "training" in typed:
         values["training"] = options.training.record()
-    return _stems_for(options.reward), values
+    return _stems_for(options.reward, inputs.rollouts), values
 
 
-def _stems_for(reward: str | None) -> Sequence[str]:
-    """Return the notebooks for a reward, for the scores of a log, or for none."""
+def _stems_for(reward: str | None, rollouts: rk.Rollouts) -> Sequence[str]:
+    """Return the notebooks for a reward, for the scores of a log, or for none.
+
+    The one on a run is for rollouts of two steps or more.
+    """
     if not reward:
         return (BUILD,)
-    return (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL_NOTEBOOKS
+    stems = [BUILD, ANALYZE] if reward == LOGGED_REWARD else [BUILD, CHECK, ANALYZE]
+    if "step" in rollouts.table and rollouts.table["step"].nunique() > 1:
+        stems.append(MONITOR)
+    return stems
 
 
 def seen_reward_from(folder: Path, reward: str) -> str:

@@ -77,7 +77,7 @@ def test_running_the_cell_again_minds_no_variables_of_later_cells():
         check_parameters(names)
 
 
-@pytest.mark.parametrize("stem", ["01_build", "02_check", "03_analyze"])
+@pytest.mark.parametrize("stem", ["01_build", "02_check", "03_analyze", "05_monitor"])
 def test_each_notebook_ends_with_the_sentence_on_a_misspelt_parameter(stem):
     _, error = executed(stem, rewrad="x")
     assert "no parameter 'rewrad'" in str(error)
