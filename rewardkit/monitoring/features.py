@@ -152,9 +152,9 @@ def _forms(texts: Texts) -> Iterable[Feature]:
     """Yield the marks that completions have, and forms made of several."""
     least = max(1.0, LEAST_SHARE * len(texts.completions))
     marks = [set(MARK.findall(text)) for text in texts.completions]
-    counts = Counter(mark for found in marks for mark in found)
+    counts = Counter(mark for row in marks for mark in row)
     for mark in [mark for mark, count in counts.items() if count >= least]:
-        rows = np.array([mark in found for found in marks], dtype=float)
+        rows = np.array([mark in row for row in marks], dtype=float)
         yield Feature(f"have `{mark}`", f"lack `{mark}`", rows)
     forms = list(map(form_of, texts.completions))
     for form in [form for form, count in Counter(forms).items() if count >= least]:
@@ -167,13 +167,13 @@ def _forms(texts: Texts) -> Iterable[Feature]:
 
 def _wordings(texts: Texts) -> Iterable[Feature]:
     """Yield words, signs and pairs of them whose share differs most over the run."""
-    read = list(map(_wordings_of, texts.completions))
-    counts = Counter(wording for found in read for wording in found)
-    least = max(1.0, LEAST_SHARE * len(read))
+    wordings = list(map(_wordings_of, texts.completions))
+    counts = Counter(wording for row in wordings for wording in row)
+    least = max(1.0, LEAST_SHARE * len(wordings))
     is_early = np.asarray(texts.is_early, dtype=bool)
     shares: dict[str, tuple[float, Floats]] = {}
     for wording in [wording for wording, count in counts.items() if count >= least]:
-        rows = np.array([wording in found for found in read], dtype=float)
+        rows = np.array([wording in row for row in wordings], dtype=float)
         early, late = rows[is_early], rows[~is_early]
         if len(early) and len(late):
             shares[wording] = abs(float(late.mean() - early.mean())), rows

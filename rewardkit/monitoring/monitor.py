@@ -89,7 +89,7 @@ class Monitor(HasPage):
     @property
     def newly_paid(self) -> Sequence[NewlyPaid]:
         """Return the features that grew, are paid and do not go with the task."""
-        return [paid for timeline in self.timelines for paid in timeline.newly_paid]
+        return [item for timeline in self.timelines for item in timeline.newly_paid]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -137,8 +137,8 @@ class Monitor(HasPage):
         """Return it as plain data."""
         newly_paid = []
         for timeline in self.timelines:
-            for paid in timeline.newly_paid:
-                newly_paid.append(dict(report_paid(timeline, paid).evidence))
+            for item in timeline.newly_paid:
+                newly_paid.append(dict(report_paid(timeline, item).evidence))
         plain: dict[str, Any] = to_plain(
             {
                 "verdict": self.verdict,

@@ -44,9 +44,9 @@ def figures_table(timeline: Timeline) -> Table:
         cells = [_cell(figure.means[place]) for place in places]
         change = None
         for way in (1, -1):
-            found = find_change(figure, windows, way)
-            if found is not None and (change is None or found.z > change.z):
-                change = found
+            candidate = find_change(figure, windows, way)
+            if candidate is not None and (change is None or candidate.z > change.z):
+                change = candidate
         since = "" if change is None else f"{change.since:g}"
         rows.append([name, *cells, since])
     of_part = f" of {timeline.view.part}" if timeline.view.part else ""
@@ -60,32 +60,32 @@ def _cell(value: float) -> str:
 def who_pays(timeline: Timeline) -> list[Block]:
     """Return what carries the reward, and what is newly paid with two completions."""
     blocks: list[Block] = list(_split_of_reward(timeline))
-    for paid in timeline.newly_paid[:MOST_SHOWN]:
-        change = paid.change
+    for item in timeline.newly_paid[:MOST_SHOWN]:
+        change = item.change
         text = (
-            f"Newly paid: completions that {paid.words}: {percent(change.before)} to "
+            f"Newly paid: completions that {item.words}: {percent(change.before)} to "
             f"{percent(change.after)} since step {change.since:g}"
         )
-        if paid.component:
-            amount = paid.by_component[paid.component]
+        if item.component:
+            amount = item.by_component[item.component]
             unit = "of the pressure"
-            if np.isnan(paid.pressure):
+            if np.isnan(item.pressure):
                 unit = "more a completion"
-            text += f", paid by {paid.component} ({amount:+.3g} {unit})"
+            text += f", paid by {item.component} ({amount:+.3g} {unit})"
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
-        blocks += _pair(timeline, paid)
+        blocks += _pair(timeline, item)
     return blocks
 
 
-def _pair(timeline: Timeline, paid: NewlyPaid) -> list[Block]:
+def _pair(timeline: Timeline, item: NewlyPaid) -> list[Block]:
     """Return a completion before without the feature, and one after with it.
 
     On the same prompt where there is one.
     """
-    rows, windows = timeline.read, timeline.windows.of_rows[timeline.read]
-    first, last = paid.change.reference
-    is_before = (windows >= first) & (windows < last) & (paid.rows == 0)
-    is_after = (windows >= paid.change.ending[0]) & (paid.rows == 1)
+    rows, windows = timeline.rows_read, timeline.windows.of_rows[timeline.rows_read]
+    first, last = item.change.reference
+    is_before = (windows >= first) & (windows < last) & (item.rows == 0)
+    is_after = (windows >= item.change.ending[0]) & (item.rows == 1)
     before, after = rows[is_before], rows[is_after]
     if not len(before) or not len(after):
         return []
@@ -117,7 +117,7 @@ def _split_of_reward(timeline: Timeline) -> Iterator[str]:
     is_start = timeline.is_early(windows)
     is_end = is_start[::-1]
     parts = {}
-    for name, figure in timeline.paid.items():
+    for name, figure in timeline.amounts.items():
         start = figure.mean(slice(0, int(is_start.sum())))
         end = figure.mean(slice(len(windows) - int(is_end.sum()), None))
         parts[name] = end - start

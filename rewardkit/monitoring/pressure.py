@@ -64,13 +64,13 @@ class NewlyPaid:
 class Payment:
     """What rows are paid: their advantages, and of a sum what each component adds.
 
-    `parts` are those of the advantages, `paid` those of the rewards; `task` is what was
-    done of the task, NaN where that is not known. All (rows,).
+    `parts` are those of the advantages, `amounts` those of the rewards; `task` is the
+    share done of the task, NaN where that is not known. All (rows,).
     """
 
     advantages: Floats
     parts: Mapping[str, Floats]
-    paid: Mapping[str, Floats]
+    amounts: Mapping[str, Floats]
     task: Floats
 
     def beside_task(self, groups: Codes) -> Floats:
@@ -94,7 +94,7 @@ def find_newly_paid(
         payment: of the same rows.
         windows: of the same rows.
     """
-    found: list[NewlyPaid] = []
+    candidates: list[NewlyPaid] = []
     for feature in features:
         for way in (1, -1):
             change = _growth(feature, windows, way)
@@ -102,15 +102,15 @@ def find_newly_paid(
                 continue
             rows = feature.rows if way > 0 else 1 - feature.rows
             words = feature.does if way > 0 else feature.does_not
-            paid = _paid(words, feature.is_wording, rows, change, payment, windows)
-            if paid is not None:
-                found.append(paid)
-    found.sort(key=lambda paid: (paid.is_wording, -abs(paid.change.size)))
-    kept: list[NewlyPaid] = []
-    for paid in found:
-        if not any(_is_same(paid.rows, other.rows) for other in kept):
-            kept.append(paid)
-    return kept
+            item = _paid(words, feature.is_wording, rows, change, payment, windows)
+            if item is not None:
+                candidates.append(item)
+    candidates.sort(key=lambda item: (item.is_wording, -abs(item.change.size)))
+    different: list[NewlyPaid] = []
+    for item in candidates:
+        if not any(_is_same(item.rows, other.rows) for other in different):
+            different.append(item)
+    return different
 
 
 def _growth(feature: Feature, windows: Windows, way: int) -> Change | None:
@@ -191,10 +191,10 @@ def _gains(
     is_before &= is_wrong & (rows == 0)
     is_after = is_wrong & (windows.of_rows >= change.ending[0]) & (rows == 1)
     gains = {}
-    for name, paid in payment.paid.items():
+    for name, amounts in payment.amounts.items():
         sides = []
         for side in (is_before, is_after):
-            figure = windows.figure(np.where(side, paid, np.nan))
+            figure = windows.figure(np.where(side, amounts, np.nan))
             sides.append(_mean_and_error(figure, slice(None)))
         (before, before_error), (after, after_error) = sides
         if after - before > SURE * math.hypot(before_error, after_error):
@@ -221,11 +221,11 @@ def _mean_and_error(figure: Figure, windows: slice) -> tuple[float, float]:
 
 def _correlation(first: Floats, second: Floats, groups: Codes) -> float:
     """Return the correlation among siblings, NaN without spread."""
-    known = ~np.isnan(first)
-    if not known.any():
+    has_value = ~np.isnan(first)
+    if not has_value.any():
         return math.nan
-    a = within(first[known], groups[known])
-    b = within(second[known], groups[known])
+    a = within(first[has_value], groups[has_value])
+    b = within(second[has_value], groups[has_value])
     size = math.sqrt(float((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / size if size else math.nan
 

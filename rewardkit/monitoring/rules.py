@@ -57,7 +57,7 @@ def task_falls(
     change = timeline.task_change(-1)
     if change is None or timeline.task is None or change.fall < fall_warn:
         return
-    means = timeline.among_same_prompts(timeline.task.done, change)
+    means = timeline.among_same_prompts(timeline.task.shares, change)
     if means is None or means[1] > (1 - fall_warn) * means[0]:
         task = timeline.task.name
         yield report(timeline, "other_prompts", None, change, task=task, same=means)
@@ -75,7 +75,7 @@ def task_falls(
         task=timeline.task.name,
         reward_before=reward.mean(before),
         reward_after=reward.mean(after),
-        pays=[paid.words for paid in timeline.newly_paid[:1]],
+        pays=[item.words for item in timeline.newly_paid[:1]],
     )
 
 
@@ -124,7 +124,7 @@ def reward_without_task(
         parts=parts,
         task=timeline.task.name if timeline.task else "",
         task_change=figure.mean(after) - figure.mean(before) if figure else math.nan,
-        pays=[paid.words for paid in timeline.newly_paid[:1]],
+        pays=[item.words for item in timeline.newly_paid[:1]],
     )
 
 
@@ -136,30 +136,30 @@ def newly_paid(
     most_named: int = 3,
 ) -> Iterator[Finding]:
     """Report what is newly paid; an alarm is another rule's."""
-    for paid in timeline.newly_paid[:most_named]:
-        yield report_paid(timeline, paid)
+    for item in timeline.newly_paid[:most_named]:
+        yield report_paid(timeline, item)
 
 
-def report_paid(timeline: Timeline, paid: NewlyPaid) -> Finding:
+def report_paid(timeline: Timeline, item: NewlyPaid) -> Finding:
     """Return the finding that a feature is newly paid, with completions to read."""
-    rows = timeline.read[paid.rows == 1]
+    rows = timeline.rows_read[item.rows == 1]
     return finding(
         timeline.view,
         "newly_paid",
-        paid.component,
-        n=len(timeline.read),
+        item.component,
+        n=len(timeline.rows_read),
         reading=rows[np.argsort(-timeline.windows.of_rows[rows], kind="stable")][:50],
-        cost=abs(paid.change.size),
-        value=paid.change.size,
-        before=paid.change.before,
-        after=paid.change.after,
-        since=paid.change.since,
-        since_interval=paid.change.interval,
-        pressure=paid.pressure,
-        interval=paid.interval,
-        by_component=dict(paid.by_component),
-        task_correlation=paid.task,
-        words=paid.words,
+        cost=abs(item.change.size),
+        value=item.change.size,
+        before=item.change.before,
+        after=item.change.after,
+        since=item.change.since,
+        since_interval=item.change.interval,
+        pressure=item.pressure,
+        interval=item.interval,
+        by_component=dict(item.by_component),
+        task_correlation=item.task,
+        words=item.words,
     )
 
 
@@ -200,9 +200,9 @@ def signal_lost(
     if change is None or change.after < dead_at_end:
         return
     figure = timeline.task_figure
-    done = math.nan if figure is None else figure.mean(slice(*change.ending))
-    severity = "info" if done >= learned else "warn"
-    yield report(timeline, "signal_lost", None, change, severity=severity, task=done)
+    share = math.nan if figure is None else figure.mean(slice(*change.ending))
+    severity = "info" if share >= learned else "warn"
+    yield report(timeline, "signal_lost", None, change, severity=severity, task=share)
 
 
 @rule("length_creep")

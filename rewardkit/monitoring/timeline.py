@@ -55,19 +55,19 @@ class Task:
     """
 
     name: str
-    done: Floats
+    shares: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
     """One part of a run: its rows as a view, and the windows of its steps.
 
-    `read` are the rows whose texts are read: whole groups, spread over the run.
+    `rows_read` are the rows whose texts are read: whole groups, spread over the run.
     """
 
     view: View
     windows: Windows
-    read: Codes
+    rows_read: Codes
 
     @classmethod
     def of(cls, view: View, *, windows: int) -> Timeline:
@@ -107,14 +107,14 @@ class Timeline:
         """Return the paid component that is full where the task is done, "" if none."""
         if self.task is None:
             return ""
-        is_done = self.task.done >= HALF
+        is_right = self.task.shares >= HALF
         for name in self.view.paid_names:
             low, high = self.view.span(name)
             scores = self.view.scores[name]
-            known = ~(np.isnan(self.task.done) | np.isnan(scores))
-            if not high > low or not known.any():
+            has_both = ~(np.isnan(self.task.shares) | np.isnan(scores))
+            if not high > low or not has_both.any():
                 continue
-            if ((scores >= high) == is_done)[known].mean() >= SAYS_RIGHT:
+            if ((scores >= high) == is_right)[has_both].mean() >= SAYS_RIGHT:
                 return name
         return ""
 
@@ -124,14 +124,14 @@ class Timeline:
         A completion without an answer is not right, nor is one without a mark where
         the run began with marked answers.
         """
-        table = self.view.context.table.iloc[self.read]
+        table = self.view.context.table.iloc[self.rows_read]
         if "ground_truth" not in table:
             return None
         completions = column_values(table["completion"])
         truths = column_values(table["ground_truth"])
         values = np.array(list(map(states_truth, completions, truths)), dtype=float)
         is_marked = np.array([item.is_marked for item in self.texts.statements])
-        is_early = self.is_early(self.windows.of_rows[self.read])
+        is_early = self.is_early(self.windows.of_rows[self.rows_read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
         for place in np.flatnonzero(~is_marked).tolist():
             if marks_are_usual or not self.texts.statements[place].answer:
@@ -139,9 +139,9 @@ class Timeline:
         is_judged = ~np.isnan(values)
         if is_judged.mean() < LEAST_JUDGED or len(np.unique(values[is_judged])) < 2:
             return None
-        done = np.full(len(self.view), np.nan)
-        done[self.read] = values
-        return done
+        shares = np.full(len(self.view), np.nan)
+        shares[self.rows_read] = values
+        return shares
 
     def is_early(self, windows: Codes) -> Mask:
         """Return which of these windows are the start of the run."""
@@ -150,7 +150,7 @@ class Timeline:
     @cached_property
     def task_figure(self) -> Figure | None:
         """Return the share done of the task by window."""
-        return self.windows.figure(self.task.done) if self.task else None
+        return self.windows.figure(self.task.shares) if self.task else None
 
     def task_change(self, way: int) -> Change | None:
         """Return the rise (1) or fall (-1) of the task."""
@@ -191,7 +191,7 @@ class Timeline:
         windows = self.windows.of_groups
         is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
         kinds = np.unique(self.prompt_kinds[is_last])
-        means = self.view.group_stats(self.task.done).mean
+        means = self.view.group_stats(self.task.shares).mean
         means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
         figure = self.windows.figure_of_groups(means)
         return find_change(figure, self.windows, -1, least=LEAST_TASK_CHANGE)
@@ -218,8 +218,8 @@ class Timeline:
         if before["size"].sum() < FEWEST_GROUPS:
             return None
         shares = after["size"] / after["size"].sum()
-        done = [float((side["mean"] * shares).sum()) for side in (before, after)]
-        return done[0], done[1]
+        mean_before = float((before["mean"] * shares).sum())
+        return mean_before, float((after["mean"] * shares).sum())
 
     # --- texts
 
@@ -229,18 +229,20 @@ class Timeline:
         return Windows(
             self.windows.first,
             self.windows.last,
-            self.windows.of_rows[self.read],
-            np.unique(self.view.groups[self.read], return_inverse=True)[1],
+            self.windows.of_rows[self.rows_read],
+            np.unique(self.view.groups[self.rows_read], return_inverse=True)[1],
         )
 
     @cached_property
     def texts(self) -> Texts:
         """Return the completions that are read."""
-        table = self.view.context.table.iloc[self.read]
+        table = self.view.context.table.iloc[self.rows_read]
         completions = _texts_of(table, "completion")
         truths = _column(table, "ground_truth")
         cut = self.view.context.truncated
-        is_cut = np.zeros(len(table), dtype=bool) if cut is None else cut[self.read]
+        is_cut = (
+            np.zeros(len(table), dtype=bool) if cut is None else cut[self.rows_read]
+        )
         windows = self.windows_read
         return Texts(
             _texts_of(table, "prompt"),
@@ -289,19 +291,21 @@ class Timeline:
     # --- who pays
 
     @cached_property
-    def paid(self) -> Mapping[str, Figure]:
+    def amounts(self) -> Mapping[str, Figure]:
         """Return what each component adds to the reward by window; {} of no sum."""
         if not self.view.additive:
             return {}
-        paid = self.view.paid
-        return {name: self.windows.figure(paid[name]) for name in self.view.paid_names}
+        amounts = self.view.paid
+        return {
+            name: self.windows.figure(amounts[name]) for name in self.view.paid_names
+        }
 
     def split(self, change: Change) -> dict[str, float]:
         """Return what each component adds to a change of the reward."""
         before, after = slice(*change.reference), slice(*change.ending)
         return {
             name: figure.mean(after) - figure.mean(before)
-            for name, figure in self.paid.items()
+            for name, figure in self.amounts.items()
         }
 
     @cached_property
@@ -317,13 +321,13 @@ class Timeline:
     @cached_property
     def newly_paid(self) -> Sequence[NewlyPaid]:
         """Return what is newly paid, of the rows that are read."""
-        view, rows = self.view, self.read
-        done = np.full(len(view), np.nan) if self.task is None else self.task.done
+        view, rows = self.view, self.rows_read
+        shares = np.full(len(view), np.nan) if self.task is None else self.task.shares
         payment = Payment(
             view.advantages[rows],
             {name: values[rows] for name, values in self._advantage_parts.items()},
-            {name: view.paid[name][rows] for name in self.paid},
-            done[rows],
+            {name: view.paid[name][rows] for name in self.amounts},
+            shares[rows],
         )
         features = read_features(self.texts)
         return find_newly_paid(features, payment, self.windows_read)
@@ -336,7 +340,7 @@ class Timeline:
         scale = np.ones(len(view.owner))
         if view.training.scales_groups:
             scale = np.nan_to_num(view.stats.std) + view.training.eps
-        for name in self.paid:
+        for name in self.amounts:
             parts[name] = within(view.pieces[name], view.groups) / scale[view.groups]
         return parts
 

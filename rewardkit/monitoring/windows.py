@@ -67,13 +67,17 @@ class Windows:
     def figure_of_groups(self, values: Floats) -> Figure:
         """Return the means of values of groups, (groups,); NaN is left out."""
         counts = ~np.isnan(values) & (self.of_groups >= 0)
-        places, kept = self.of_groups[counts], values[counts]
+        places, values_there = self.of_groups[counts], values[counts]
 
         def add_up(amounts: Floats) -> Floats:
             sums = np.bincount(places, amounts, minlength=len(self))
             return np.asarray(sums, dtype=float)
 
-        return Figure(add_up(np.ones(len(kept))), add_up(kept), add_up(kept * kept))
+        return Figure(
+            add_up(np.ones(len(values_there))),
+            add_up(values_there),
+            add_up(values_there**2),
+        )
 
 
 def was_done_again(steps: Floats) -> Mask:
