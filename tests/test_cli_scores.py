@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from commands import record, refused, run
@@ -11,6 +12,7 @@ from rewardkit.cli import main
 from rewardkit.cli.analyse import read_gates
 from rewardkit.cli.output import as_typed
 from rewardkit.plain import to_json
+from rewardkit.rollouts.paths import bundled
 
 pytestmark = pytest.mark.integration
 
@@ -355,3 +357,28 @@ def test_primary_names_the_component_that_is_the_task():
     told = record("monitor gallery:brevity --primary short")
     assert told["verdict"] == "stop"  # stated answers still say what is right
     refused("monitor gallery:brevity --primary brief", "no component 'brief'")
+
+
+def test_a_run_that_grows_is_followed_until_it_is_interrupted(tmp_path, monkeypatch):
+    text = bundled("data/brevity/rollouts.jsonl").read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    log = tmp_path / "log.jsonl"
+    looks = iter([lines[:128], lines[:384], lines])
+
+    def look(seconds):
+        rows = next(looks, None)
+        if rows is None:
+            raise KeyboardInterrupt
+        log.write_text("".join(rows), encoding="utf-8")
+
+    monkeypatch.setattr("rewardkit.cli.watch.time", SimpleNamespace(sleep=look))
+    look(0)
+    done = run(f"monitor {log} --follow --every 0.1")
+    assert done.exit_code == 0, done.output
+    assert "waiting: a second step" in done.stderr
+    steps = [line for line in done.stdout.splitlines() if line.startswith("step ")]
+    assert steps == ["step 40: watch", "step 140: stop"]
+    assert done.stdout.count("the run: stop") == 1
+    looks = iter([])
+    done = run(f"monitor {log} --follow --json --fail-on high")
+    assert done.exit_code == 1 and json.loads(done.stdout)["verdict"] == "stop"

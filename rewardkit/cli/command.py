@@ -173,11 +173,13 @@ class Options(SimpleNamespace):
     """The values of the arguments and options of one call, by name.
 
     `reading` are those by which rollouts are read; `typed` has each option on the
-    command line as it is written.
+    command line as it is written. `stdout` is that of the command: while it works,
+    what users' code prints goes to stderr.
     """
 
     reading: dict[str, Any]
     typed: dict[str, str]
+    stdout: Any
 
     @classmethod
     def of(cls, ctx: click.Context) -> Options:
@@ -194,7 +196,8 @@ class Options(SimpleNamespace):
         sentence = missing_requirement(typed, ctx.params)
         if sentence:
             raise click.UsageError(sentence, ctx)
-        return cls(**{"json": False, **ctx.params}, reading=reading, typed=typed)
+        values = {"json": False, **ctx.params, "stdout": sys.stdout}
+        return cls(**values, reading=reading, typed=typed)
 
     def select(self, names: str) -> dict[str, Any]:
         """Return the values of these names, to be passed on as keyword arguments."""

@@ -24,12 +24,13 @@ STYLES = {
 """Pattern -> style on a terminal: severities, verdicts and what to do."""
 
 
-def say(text: str, *, err: bool = False) -> None:
+def say(text: str, *, err: bool = False, stream: Any = None) -> None:
     """Print a text as `printable` writes it, on a terminal coloured and in its width.
 
-    NO_COLOR and FORCE_COLOR are heeded.
+    NO_COLOR and FORCE_COLOR are heeded. `stream` is where it goes, by default stdout.
     """
-    stream = sys.stderr if err else sys.stdout
+    if stream is None:
+        stream = sys.stderr if err else sys.stdout
     text = printable(text, getattr(stream, "encoding", None) or "utf-8")
     console = Console(file=stream, soft_wrap=True)
     if stream.isatty():

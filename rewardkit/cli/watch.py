@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import rewardkit as rk
@@ -9,6 +10,7 @@ from rewardkit.cli.analyse import fail_status, scored_or_logged
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.output import say
 from rewardkit.monitoring.monitor import Monitor
+from rewardkit.plain import to_json
 
 SECONDS = 10.0
 """Between two looks at a run that is followed. Our choice."""
@@ -48,27 +50,48 @@ def _watch(options: Options, scores: rk.Scores) -> Monitor:
 
 
 def _follow(options: Options) -> CommandResult:
-    """Print the page whenever the verdict changes, and a line for each further step."""
+    """Print a line for each further step, and the page where the verdict changes.
+
+    With --json an object for each further step.
+    """
     verdict, last, status = "", None, 0
     try:
         while True:
-            try:
-                scores = scored_or_logged(options).scores
-            except rk.RolloutsError as error:
-                scores, waits = None, str(error)
-            if scores is None or not scores.has_steps:
-                waits = waits if scores is None else "one step so far"
-                if last != waits:
-                    say(f"waiting: {waits}", err=True)
-                last = waits
+            scores, waits_for = _look(options)
+            if scores is None:
+                if last != waits_for:
+                    say(f"waiting: {waits_for}", err=True)
+                last = waits_for
             elif scores.table["step"].max() != last:
                 last = scores.table["step"].max()
                 watched = _watch(options, scores)
                 status = fail_status(watched.worst, options.fail_on)
-                say(f"step {last:g}: {watched.verdict}")
-                if watched.verdict != verdict:
-                    say(watched.page().text(verbose=options.verbose))
+                _tell(options, watched, is_new=watched.verdict != verdict)
                 verdict = watched.verdict
             time.sleep(options.every)
     except KeyboardInterrupt:
         return CommandResult({}, "", status)
+
+
+def _tell(options: Options, watched: Monitor, *, is_new: bool) -> None:
+    """Print what a look has shown; the page where the verdict `is_new`."""
+    if options.json:
+        record = json.dumps(to_json(watched.record()))
+        say(record, stream=options.stdout)
+        return
+    text = f"step {watched.last_step:g}: {watched.verdict}"
+    if is_new:
+        text += f"\n{watched.page().text(verbose=options.verbose)}"
+    say(text, stream=options.stdout)
+
+
+def _look(options: Options) -> tuple[rk.Scores | None, str]:
+    """Return the scores of a run; None where there are none yet, and what is missing.
+
+    A folder that is being written may hold nothing, or half a file.
+    """
+    try:
+        scores = scored_or_logged(options).scores
+    except rk.RolloutsError as error:
+        return None, str(error)
+    return (scores, "") if scores.has_steps else (None, "a second step")

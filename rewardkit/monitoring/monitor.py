@@ -146,7 +146,7 @@ class Monitor(HasPage):
                 "sentence": self.sentence,
                 "reward": self.scores.reward.name,
                 "rows": len(self.scores),
-                "steps": self._steps,
+                "steps": [self.first_step, self.last_step],
                 "findings": [finding.record() for finding in self.findings],
                 "newly_paid": newly_paid,
                 "weights": self.weights,
@@ -156,11 +156,14 @@ class Monitor(HasPage):
         return plain
 
     @property
-    def _steps(self) -> tuple[float, float]:
-        """Return the first and the last step."""
-        first = min(float(timeline.windows.first[0]) for timeline in self.timelines)
-        last = max(float(timeline.windows.last[-1]) for timeline in self.timelines)
-        return first, last
+    def first_step(self) -> float:
+        """Return the first step of the run."""
+        return min(float(timeline.windows.first[0]) for timeline in self.timelines)
+
+    @property
+    def last_step(self) -> float:
+        """Return the last step of the run."""
+        return max(float(timeline.windows.last[-1]) for timeline in self.timelines)
 
     @property
     def sentence(self) -> str:
@@ -168,7 +171,7 @@ class Monitor(HasPage):
         if self.alarms:
             return self.alarms[0].statement
         timeline = self.timelines[0]
-        first, last = map(short_number, self._steps)
+        first, last = map(short_number, (self.first_step, self.last_step))
         steps = f"From step {first} to {last}"
         figure = timeline.task_figure
         if figure is None:
