@@ -22,6 +22,7 @@ from rewardkit.history.recorder import Recorder
 from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.judges.report import judge_report, judge_reports
 from rewardkit.judges.rubric import judge
+from rewardkit.monitoring.callback import MonitorCallback
 from rewardkit.monitoring.monitor import Monitor, monitor
 from rewardkit.mutation.mutants import mutants
 from rewardkit.mutation.results import MutantResult
@@ -81,6 +82,7 @@ __all__ = [
     "JudgeReport",
     "JudgeReports",
     "Monitor",
+    "MonitorCallback",
     "MutantResult",
     "NotJudged",
     "ProbeResult",

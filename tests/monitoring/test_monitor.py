@@ -1,5 +1,7 @@
 """A run over its steps: planted faults are found with their step, sound runs and shuffled ones are silent."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,3 +182,11 @@ def test_the_record_is_plain_and_has_what_machines_ask_for():
     assert {"findings", "newly_paid", "weights"} <= record.keys()
     assert all("since" in finding["evidence"] for finding in record["findings"])
     assert record["weights"]["exact"]["weight"] == 1.0
+
+
+def test_a_callback_says_what_to_install_where_there_is_no_transformers(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ModuleNotFoundError, match=r"reward-workbench\[trainers\]"):
+        rk.MonitorCallback(tmp_path)
