@@ -30,7 +30,7 @@ def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
         for name, figure in _list_figures(timeline).items():
             panels.append((timeline, name, figure))
     steps = sorted({alarm.evidence["since"] for alarm in monitor.alarms})
-    plots = canvas.grid_for(axes, len(panels), columns=3, size=(4.0, 2.9))
+    plots = canvas.grid_for(axes, len(panels), columns=3, size=(3.2, 2.6))
     for ax, (timeline, name, figure) in zip(plots, panels, strict=True):
         _draw_figure(canvas.axes_for(ax), timeline, name, figure)
         for step in steps:
