@@ -10,5 +10,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)
-def quiet():
-    logging.getLogger("rewardkit").setLevel(logging.ERROR)
+def quiet(caplog):
+    with caplog.at_level(logging.ERROR, logger="rewardkit"):
+        yield

@@ -53,11 +53,11 @@ def _between(columns: Columns, advantage: str = "advantage") -> list[str]:
 def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows, warnings = _clean_steps(rows)
     columns = rows.columns
-    between = _between(columns)
     reserved = ALL_ALIASES.union(keep)
+    between = [name for name in _between(columns) if name not in reserved]
     candidates = between[:1]
     for name in between[1:]:
-        if name in reserved or not _are_floats(columns[name]):
+        if not _are_floats(columns[name]):
             break
         candidates.append(name)
     fitted = _fit_rewards(columns, candidates)
@@ -69,8 +69,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rewards = [name for name in candidates if weights[name]]
     extra = []
     for name in between:
-        is_extra = name not in reserved and name not in rewards
-        if is_extra and numeric(columns[name]):
+        if name not in rewards and numeric(columns[name]):
             extra.append(name)
     scores, data_notes = split_scores(columns, [*rewards, *extra])
     weights = {name: weights[name] for name in rewards}
