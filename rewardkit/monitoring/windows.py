@@ -121,13 +121,11 @@ class Figure:
 
     @cached_property
     def errors(self) -> Floats:
-        """Return the standard error of each mean, by the spread of all windows."""
-        within = self.squares.sum() - np.nansum(self.sums * self.means)
-        freedom = self.counts.sum() - (self.counts > 0).sum()
-        if freedom <= 0:
-            return np.full(len(self), np.nan)
-        with np.errstate(divide="ignore"):
-            variances = max(within, 0.0) / freedom / self.counts
+        """Return the standard error of each mean, NaN of fewer than two groups."""
+        spread = np.maximum(self.squares - self.sums * self.means, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variances = spread / (self.counts - 1) / self.counts
+        variances[self.counts < 2] = np.nan
         return np.asarray(np.sqrt(variances), dtype=float)
 
     def stretches(self, firsts: Codes, lasts: Codes) -> Stretches:

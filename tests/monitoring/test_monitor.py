@@ -166,6 +166,14 @@ def test_a_change_begins_where_the_level_is_left(first, last):
     assert change.interval[0] <= first + 4 and first - 4 <= change.interval[1]
 
 
+def test_the_error_of_a_mean_is_that_of_its_groups():
+    values = np.array([0.0, 1, 1, 1, 0.5, 0.5])
+    windows = Windows.of(np.array([0.0, 0, 0, 0, 1, 1]), np.arange(6))
+    errors = windows.figure(values).errors
+    by_hand = values[:4].std(ddof=1) / 2
+    assert errors == pytest.approx([by_hand, 0.0])
+
+
 def test_no_change_is_found_in_999_of_1000_runs_without_one():
     draw = np.random.default_rng(4)
     windows = Windows.of(np.arange(50).repeat(8) * 1.0, np.arange(400))
