@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page, point_of
+from rewardkit.monitoring.changes import FEWEST_GROUPS
 from rewardkit.monitoring.page import (
     ends,
     figures_table,
@@ -47,6 +48,8 @@ from rewardkit.scoring.scores import Scores
 VERDICTS = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""
 FEWEST_STEPS = 2
+FEWEST_TO_TELL = 4 * FEWEST_GROUPS
+"""Groups of a run under which "nothing was found" says little. Our choice."""
 MOST_SHOWN = 3
 """Alarms on the first page. Our choice."""
 
@@ -179,12 +182,17 @@ class Monitor(HasPage):
                 f"{steps} nothing alarming was found; whether the task rises is not "
                 "known: name a label or the component that is the task"
             )
-        way = "rises" if timeline.task_change(1) is not None else "holds"
+        way = "rises"
+        if timeline.task_change(1) is None:
+            way = "shows no change"
         start, end = ends(figure)
         sentence = (
             f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
             f"{percent(end)})"
         )
+        groups = len(timeline.view.owner)
+        if groups < FEWEST_TO_TELL:
+            return f"{sentence}; {counted(groups, 'group')} are too few to tell more"
         if not timeline.newly_paid:
             sentence += ", and nothing that it does not need is newly paid"
         return sentence
@@ -296,20 +304,30 @@ def monitor(
     notes: list[str] = []
     for timeline in timelines:
         findings += run_rules(RULES, timeline)
-        why = timeline.view.context.why_no_label
-        if why:
-            notes.append(f"the label is not used: {why}")
-        again = int((timeline.windows.of_rows < 0).sum())
-        if again:
-            notes.append(
-                f"{counted(again, 'row')} are left out: they have no step, or one that "
-                "a restarted run did again"
-            )
-        if timeline.task is None:
-            notes.append(
-                "nothing says which completions are right: no label, no truths that "
-                "answers can be compared with, no component that is known to be the "
-                "task (label=, primary=)"
-            )
+        notes += _notes_on(timeline)
     findings.sort(key=lambda finding: finding.order)
     return Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
+
+
+def _notes_on(timeline: Timeline) -> Iterator[str]:
+    """Yield what could not be told of a part of a run."""
+    why = timeline.view.context.why_no_label
+    if why:
+        yield f"the label is not used: {why}"
+    again = int((timeline.windows.of_rows < 0).sum())
+    if again:
+        yield (
+            f"{counted(again, 'row')} are left out: they have no step, or one that a "
+            "restarted run did again"
+        )
+    if timeline.task is None:
+        yield (
+            "nothing says which completions are right: no label, no truths that "
+            "answers can be compared with, no component that is known to be the task "
+            "(label=, primary=)"
+        )
+    if not timeline.view.several:
+        yield (
+            "no group has two completions with a reward, so nothing says what "
+            "siblings are paid for"
+        )

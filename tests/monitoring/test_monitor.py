@@ -99,6 +99,14 @@ def test_nothing_is_called_right_where_nothing_says_it():
     assert told.timelines[0].task.name == "logged_odd"
 
 
+def test_a_few_groups_are_said_to_be_too_few_and_lone_completions_to_say_nothing():
+    table = write(0, 0.5)
+    few = table[table["step"] < 3]
+    assert "24 groups are too few" in History(few, PLAIN).monitor().sentence
+    lone = History(table[::GENERATIONS], PLAIN).monitor()
+    assert "no group has two completions" in lone.notes[0]
+
+
 def test_the_page_says_what_to_try_and_hides_what_completions_say():
     monitor = rk.monitor("gallery:brevity")
     assert "--gate 'short=exact>=1'" in str(monitor)
