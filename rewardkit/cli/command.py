@@ -169,6 +169,10 @@ class CommandResult:
     error: str = ""
 
 
+OF_COMMAND = ("reading", "typed", "stdout")
+"""What `Options` know of a call beside its options."""
+
+
 class Options(SimpleNamespace):
     """The values of the arguments and options of one call, by name.
 

@@ -11,7 +11,14 @@ import click
 from click.shell_completion import get_completion_class
 
 import rewardkit as rk
-from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command, main
+from rewardkit.cli.command import (
+    INTERRUPTED,
+    OF_COMMAND,
+    CommandResult,
+    Options,
+    command,
+    main,
+)
 from rewardkit.cli.options import Number, OptionTable
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
@@ -90,7 +97,7 @@ def sample(options: Options) -> CommandResult:
       rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl
     """  # noqa: E501
     settings = dict(vars(options))
-    for name in ("prompts", "prompt", "prompt_id", "json", "typed", "reading"):
+    for name in ("prompts", "prompt", "prompt_id", "json", *OF_COMMAND):
         del settings[name]
     columns = options.select("prompt prompt_id")
     columns = {name: column for name, column in columns.items() if column}

@@ -39,8 +39,10 @@ class MonitorCallback:
         InputError: `every` is no whole number from 1; later, what `rk.monitor` raises.
         ModuleNotFoundError: There is no transformers.
 
-    >>> watch = rk.MonitorCallback("runs/train-1", stop=True)   # doctest: +SKIP
-    >>> trainer = GRPOTrainer(..., callbacks=[watch])           # doctest: +SKIP
+    Example::
+
+        watch = rk.MonitorCallback("runs/train-1", stop=True)
+        trainer = GRPOTrainer(..., callbacks=[watch])
     """
 
     def __new__(cls, *_: Any, **__: Any) -> MonitorCallback:

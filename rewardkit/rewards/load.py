@@ -195,7 +195,8 @@ def forget_beside(path: Path) -> None:
 def _beside(path: Path) -> dict[str, Path]:
     """Return the imported modules whose files lie beside the file, sorted by name."""
     files = {}
-    for name, module in sorted(sys.modules.items()):
+    modules = sys.modules.copy()  # another thread may import meanwhile
+    for name, module in sorted(modules.items()):
         file = getattr(module, "__file__", None) or ""
         is_beside = os.path.dirname(file) == str(path.parent)
         if is_beside and not name.startswith(FILE_MODULE):
