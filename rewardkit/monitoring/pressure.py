@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -95,6 +95,7 @@ def find_newly_paid(
         windows: of the same rows.
     """
     candidates: list[NewlyPaid] = []
+    beside = payment.beside_task(windows.groups)
     for feature in features:
         for way in (1, -1):
             change = _growth(feature, windows, way)
@@ -102,7 +103,9 @@ def find_newly_paid(
                 continue
             rows = feature.rows if way > 0 else 1 - feature.rows
             words = feature.does if way > 0 else feature.does_not
-            item = _paid(words, feature.is_wording, rows, change, payment, windows)
+            item = _paid(
+                words, feature.is_wording, rows, change, payment, beside, windows
+            )
             if item is not None:
                 candidates.append(item)
     candidates.sort(key=lambda item: (item.is_wording, -abs(item.change.size)))
@@ -117,22 +120,12 @@ def _growth(feature: Feature, windows: Windows, way: int) -> Change | None:
     """Return how the share of a feature grew, or of its absence with `way` -1."""
     figure = windows.figure(feature.rows)
     means = figure.means[figure.counts > 0]
-    if not len(means) or way * (means.max() - means.min()) == 0:
-        return None
-    if np.ptp(means) < LEAST_GROWTH:
+    if not len(means) or np.ptp(means) < LEAST_GROWTH:
         return None
     change = find_change(figure, windows, way, least=LEAST_GROWTH)
     if change is None or way > 0:
         return change
-    return Change(
-        1 - change.before,
-        1 - change.after,
-        change.reference,
-        change.ending,
-        change.z,
-        change.since,
-        change.interval,
-    )
+    return replace(change, before=1 - change.before, after=1 - change.after)
 
 
 def _paid(
@@ -141,25 +134,27 @@ def _paid(
     rows: Floats,
     change: Change,
     payment: Payment,
+    beside: Floats,
     windows: Windows,
 ) -> NewlyPaid | None:
-    """Return the feature where it was paid while it grew, and not with the task."""
+    """Return the feature where it was paid while it grew, and not with the task.
+
+    `beside` are the advantages less what siblings earn by the task, (rows,).
+    """
     until = slice(0, change.ending[0] + 1)
     task, error = _mean_and_error(_covariance(payment.task, rows, windows), until)
     if task > GOES_WITH * error:
         return None
-    beside, error = _mean_and_error(
-        _covariance(payment.beside_task(windows.groups), rows, windows), until
-    )
+    paid, error = _mean_and_error(_covariance(beside, rows, windows), until)
     pressure = math.nan
     by_component = {}
-    if beside > SURE * error:
+    if paid > SURE * error:
         figure = _covariance(payment.advantages, rows, windows)
         pressure, error = _mean_and_error(figure, until)
         for name, values in payment.parts.items():
             part, _ = _mean_and_error(_covariance(values, rows, windows), until)
             by_component[name] = part
-    elif beside > -SURE * error:
+    elif paid > -SURE * error:
         by_component = _gains(rows, change, payment, windows)
     if not by_component:
         return None
@@ -205,9 +200,8 @@ def _gains(
 def _covariance(values: Floats, rows: Floats, windows: Windows) -> Figure:
     """Return the covariance of two values within groups, by window."""
     groups, total = windows.groups, len(windows.of_groups)
-    counts = np.where(np.isnan(values), np.nan, rows)
     product = within(np.nan_to_num(values), groups) * within(rows, groups)
-    product = np.where(np.isnan(counts), np.nan, product)
+    product = np.where(np.isnan(values), np.nan, product)
     stats = group_stats(product, groups, total)
     return windows.figure_of_groups(np.where(stats.count > 1, stats.mean, np.nan))
 
