@@ -9,8 +9,10 @@ import rewardkit as rk
 from rewardkit.cli.analyse import fail_status, scored_or_logged
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.output import say
+from rewardkit.findings import counted
 from rewardkit.monitoring.monitor import Monitor
 from rewardkit.plain import to_json
+from rewardkit.scoring.cases import append_cases
 
 SECONDS = 10.0
 """Between two looks at a run that is followed. Our choice."""
@@ -25,6 +27,7 @@ SECONDS = 10.0
             "Seconds between two looks with --follow.",
             {"default": SECONDS},
         ),
+        "--write-cases FILE": "Add cases of what is newly paid to this file.",
     },
 )
 def monitor(options: Options) -> CommandResult:
@@ -42,7 +45,12 @@ def monitor(options: Options) -> CommandResult:
     watched = _watch(options, source.scores)
     text = watched.page().text(verbose=options.verbose)
     status = fail_status(watched.worst, options.fail_on)
-    return source.result(watched.record(), text, status)
+    record = watched.record()
+    if options.write_cases:
+        record["cases_written"] = append_cases(options.write_cases, watched.cases)
+        cases = counted(record["cases_written"], "case")
+        text += f"\n{cases} added to {options.write_cases}"
+    return source.result(record, text, status)
 
 
 def _watch(options: Options, scores: rk.Scores) -> Monitor:

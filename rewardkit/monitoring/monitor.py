@@ -29,11 +29,11 @@ from rewardkit.monitoring.changes import FEWEST_GROUPS
 from rewardkit.monitoring.page import (
     ends,
     figures_table,
-    gate_to_try,
     highest_at_end,
     who_pays,
 )
 from rewardkit.monitoring.pressure import NewlyPaid
+from rewardkit.monitoring.remedy import make_cases, try_gate
 from rewardkit.monitoring.rules import RULES, report_paid
 from rewardkit.monitoring.timeline import Timeline
 from rewardkit.monitoring.windows import MOST_WINDOWS
@@ -93,6 +93,11 @@ class Monitor(HasPage):
     def newly_paid(self) -> Sequence[NewlyPaid]:
         """Return the features that grew, are paid and do not go with the task."""
         return [item for timeline in self.timelines for item in timeline.newly_paid]
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """Return wrong completions that are newly paid, as cases for a case file."""
+        return [case for timeline in self.timelines for case in make_cases(timeline)]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -228,8 +233,14 @@ class Monitor(HasPage):
     def _next_step(self) -> str:
         if self.verdict == "healthy":
             return "train on; look again after more steps"
-        changes = filter(None, map(gate_to_try, self.timelines))
-        return " ".join([self.alarms[0].advice, *changes])
+        steps = [self.alarms[0].advice]
+        for timeline in self.timelines:
+            tried = try_gate(self.scores, timeline)
+            if tried is not None:
+                steps.append(tried.sentence)
+        if self.cases:
+            steps.append("Keep them as cases: --write-cases cases.jsonl.")
+        return " ".join(steps)
 
 
 def read_scores(

@@ -134,18 +134,3 @@ def highest_at_end(timeline: Timeline) -> list[Block]:
     at_end = replace(view, rewards=np.where(last, view.rewards, np.nan))
     rows = different(at_end, MOST_SHOWN)
     return [_quote(timeline, "paid most", int(row)) for row in rows]
-
-
-def gate_to_try(timeline: Timeline) -> str:
-    """Say which gate closes what is newly paid; "" where no component says right."""
-    right = timeline.right_component
-    if not timeline.newly_paid or not right:
-        return ""
-    paying = timeline.newly_paid[0].component
-    if paying in (None, right):
-        return ""
-    high = timeline.view.span(right)[1]
-    return (
-        f"To try: pay {paying} only where {right} is right (rewardkit whatif SCORES "
-        f"--gate '{paying}={right}>={high:g}')."
-    )

@@ -142,17 +142,17 @@ def _paid(
     `beside` are the advantages less what siblings earn by the task, (rows,).
     """
     until = slice(0, change.ending[0] + 1)
-    task, error = _mean_and_error(_covariance(payment.task, rows, windows), until)
+    task, error = _covariance(payment.task, rows, windows).over(until)
     if task > GOES_WITH * error:
         return None
-    paid, error = _mean_and_error(_covariance(beside, rows, windows), until)
+    paid, error = _covariance(beside, rows, windows).over(until)
     pressure = math.nan
     by_component = {}
     if paid > SURE * error:
         figure = _covariance(payment.advantages, rows, windows)
-        pressure, error = _mean_and_error(figure, until)
+        pressure, error = figure.over(until)
         for name, values in payment.parts.items():
-            part, _ = _mean_and_error(_covariance(values, rows, windows), until)
+            part, _ = _covariance(values, rows, windows).over(until)
             by_component[name] = part
     elif paid > -SURE * error:
         by_component = _gains(rows, change, payment, windows)
@@ -190,7 +190,7 @@ def _gains(
         sides = []
         for side in (is_before, is_after):
             figure = windows.figure(np.where(side, amounts, np.nan))
-            sides.append(_mean_and_error(figure, slice(None)))
+            sides.append(figure.over(slice(None)))
         (before, before_error), (after, after_error) = sides
         if after - before > SURE * math.hypot(before_error, after_error):
             gains[name] = after - before
@@ -204,13 +204,6 @@ def _covariance(values: Floats, rows: Floats, windows: Windows) -> Figure:
     product = np.where(np.isnan(values), np.nan, product)
     stats = group_stats(product, groups, total)
     return windows.figure_of_groups(np.where(stats.count > 1, stats.mean, np.nan))
-
-
-def _mean_and_error(figure: Figure, windows: slice) -> tuple[float, float]:
-    count, mean, squares = figure.over(windows)
-    if count < 2:
-        return math.nan, math.nan
-    return mean, math.sqrt(squares / (count - 1) / count)
 
 
 def _correlation(first: Floats, second: Floats, groups: Codes) -> float:

@@ -122,11 +122,8 @@ class Figure:
     @cached_property
     def errors(self) -> Floats:
         """Return the standard error of each mean, NaN of fewer than two groups."""
-        spread = np.maximum(self.squares - self.sums * self.means, 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variances = spread / (self.counts - 1) / self.counts
-        variances[self.counts < 2] = np.nan
-        return np.asarray(np.sqrt(variances), dtype=float)
+        windows = np.arange(len(self))
+        return self.stretches(windows, windows + 1).errors
 
     def stretches(self, firsts: Codes, lasts: Codes) -> Stretches:
         """Return stretches of windows, each from a first one to behind a last."""
@@ -140,15 +137,18 @@ class Figure:
         spread = np.maximum(squares - counts * np.nan_to_num(means) ** 2, 0.0)
         return Stretches(counts, means, spread)
 
-    def over(self, windows: slice) -> tuple[float, float, float]:
-        """Return count, mean and sum of squares about the mean of some windows."""
+    def over(self, windows: slice) -> tuple[float, float]:
+        """Return the mean of some windows and its standard error.
+
+        NaN without groups, the error also of one.
+        """
         first, last, _ = windows.indices(len(self))
         one = self.stretches(np.array([first]), np.array([last]))
-        return float(one.counts[0]), float(one.means[0]), float(one.squares[0])
+        return float(one.means[0]), float(one.errors[0])
 
     def mean(self, windows: slice) -> float:
         """Return the mean of some windows, NaN without groups."""
-        return self.over(windows)[1]
+        return self.over(windows)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +158,11 @@ class Stretches:
     counts: Floats
     means: Floats
     squares: Floats
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Return the standard error of each mean, NaN of fewer than two groups."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variances = self.squares / (self.counts - 1) / self.counts
+        variances[self.counts < 2] = np.nan
+        return np.asarray(np.sqrt(variances), dtype=float)

@@ -278,6 +278,34 @@ def as_logged(total):
 TOTAL = rk.Reward("log", components=[rk.Component("paid", as_logged, range=None)])
 
 
+def constructed(seed: int) -> tuple[History, History]:
+    """Return a hacked run and an honest one whose rewards have the same mean at each step.
+
+    In the hacked one thanks grow, are paid, and more than make up for answers that get lost; in the honest one
+    thanks stay as they are and answers get better. In every second pair the logs hold the total alone.
+    """
+    draw = np.random.default_rng(seed)
+    start, first = draw.uniform(0.3, 0.5), draw.integers(10, 60)
+    end, last = start * draw.uniform(0.2, 0.6), first + draw.integers(3, 35)
+    right, thanks = ramp(start, end, first, last), ramp(0.05, 0.95, first, last)
+    weight = draw.uniform(1.0, 1.2) * (start - end) / 0.9
+    better = right + weight * (thanks - thanks[0])
+    reward = make_reward(rk.Component("polite", polite, weight=weight))
+    histories = []
+    for share, how_many in ((right, thanks), (better, thanks[0])):
+        table = write(
+            int(draw.integers(2**32)),
+            share,
+            polite=how_many,
+            unmarked=0.0,
+            hardness=0.0,
+        )
+        total = rk.score(reward, rk.load_rollouts(table)).rewards
+        read = reward if seed % 2 else TOTAL
+        histories.append(History(table.assign(total=total), read))
+    return histories[0], histories[1]
+
+
 def _kept(name: str) -> pd.DataFrame:
     """Return the kept completions of a real run, with a code for each group."""
     table = pd.read_parquet(RUNS / f"{name}.completions.parquet")

@@ -9,15 +9,26 @@ import re
 import statistics
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from histories import FAULTS, GENERATIONS, SOUND, STEPS, History, spliced
+from histories import (
+    FAULTS,
+    GENERATIONS,
+    SOUND,
+    STEPS,
+    History,
+    constructed,
+    spliced,
+)
 from real_runs import LAST, all_runs
 
 SEEDS = 5
+PAIRS = 40
+"""Constructed pairs."""
 GRADES = {"healthy": 0, "watch": 1, "stop": 2}
 
 
@@ -72,25 +83,29 @@ def report_real(runs) -> None:
     )
 
 
-def report_pairs(runs) -> None:
-    """Print the area under ROC of the verdict on pairs with equal reward curves."""
+def splice_runs(runs) -> Iterator[tuple[History, History]]:
+    """Yield for each run that lost its task a pair of real rows."""
     lost = [run for run in runs if run.outcome() == "lost"]
     kept = [run for run in runs if run.outcome() == "kept"]
-    bad, good, bad_rise, good_rise = [], [], [], []
     for place, run in enumerate(lost):
         task = run.name.partition("-")[0]
         honest = [other for other in kept if other.name.startswith(task)]
         chosen = honest[place * 7 % len(honest)]
-        pair = spliced(place, run.name, chosen.name)
-        for history, grades, rises in zip(
-            pair, (bad, good), (bad_rise, good_rise), strict=True
-        ):
-            grades.append(GRADES[history.monitor().verdict])
+        yield spliced(place, run.name, chosen.name)
+
+
+def report_pairs(kind: str, pairs: Iterable[tuple[History, History]]) -> None:
+    """Print the area under ROC of the verdict on pairs with equal reward curves."""
+    grades, rises = ([], []), ([], [])
+    for pair in pairs:
+        for place, history in enumerate(pair):
+            grades[place].append(GRADES[history.monitor().verdict])
             curve = history.table.groupby("step")["total"].mean()
-            rises.append(curve.iloc[-2:].mean() - curve.iloc[0])
+            at_end = curve.index >= curve.index[-1] - 0.1 * np.ptp(curve.index)
+            rises[place].append(curve[at_end].mean() - curve[~at_end].iloc[:2].mean())
     print(
-        f"{len(bad)} pairs with equal reward curves: area under ROC of the verdict "
-        f"{area(bad, good):.2f}, of the rise of the reward {area(bad_rise, good_rise):.2f}"
+        f"{len(grades[0])} {kind} pairs with equal reward curves: area under ROC of the "
+        f"verdict {area(*grades):.2f}, of the rise of the reward {area(*rises):.2f}"
     )
 
 
@@ -109,7 +124,8 @@ def main(arguments: list[str]) -> None:
     runs = all_runs()
     print(f"{len(runs)} real trainings; at the end: the last {LAST} steps")
     report_real(runs)
-    report_pairs(runs)
+    report_pairs("spliced", splice_runs(runs))
+    report_pairs("constructed", map(constructed, range(first, first + PAIRS)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A run over its steps: planted faults are found with their step, sound runs and shuffled ones are silent."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from histories import FAULTS, GENERATIONS, PLAIN, SOUND, STEPS, History, ramp, w
 import rewardkit as rk
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.remedy import try_gate
 from rewardkit.monitoring.windows import Windows, was_done_again
 
 NEAR = 0.15 * STEPS
@@ -116,6 +118,34 @@ def test_the_page_says_what_to_try_and_hides_what_completions_say():
     with hidden_user_texts():
         hidden = f"{monitor.text(verbose=True)}{monitor.page().html}"
     assert "think" not in hidden and "task_falls" in hidden
+
+
+def test_a_gate_is_tried_on_the_rows_and_cases_hold_what_is_newly_paid():
+    history = FAULTS[1](0)
+    monitor = history.monitor()
+    (timeline,) = monitor.timelines
+    tried = try_gate(monitor.scores, timeline)
+    assert (tried.component, tried.on) == ("brief", "exact")
+    brief = replace(history.reward.components[1], gate=rk.gate("exact", at_least=1.0))
+    gated = replace(history.reward, components=[history.reward.components[0], brief])
+    last = history.table["step"] >= 96  # the last window; nearly all are empty
+    by_hand = rk.score(gated, rk.load_rollouts(history.table)).rewards
+    is_empty = history.table["completion"] == ""
+    assert tried.after == pytest.approx(by_hand[last & is_empty].mean(), abs=1e-9)
+    assert tried.before == pytest.approx(0.4, abs=0.02) and tried.after == 0
+    assert f"in place of {tried.before:.3g}" in " ".join(str(monitor).split())
+    assert len(monitor.cases) >= 3
+    assert rk.check(history.reward, monitor.cases).passed == 0
+    assert rk.check(gated, monitor.cases).passed == len(monitor.cases)
+
+
+def test_there_are_no_cases_where_nothing_says_what_is_right():
+    table = write(0, 0.3, polite=ramp(0.05, 0.9, 20, 60)).drop(columns="ground_truth")
+    polite = rk.Component("polite", lambda completion: float("thanks" in completion))
+    plain = rk.Component("plain", lambda completion: 1.0 - completion.count("!"))
+    monitor = History(table, rk.Reward("r", components=[polite, plain])).monitor()
+    assert monitor.newly_paid and not monitor.cases
+    assert "--gate" not in str(monitor)
 
 
 # --- bad input

@@ -1,0 +1,122 @@
+"""What to do about what is newly paid: a gate, tried on the rows, and cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.rehearsal.reach import HALF
+from rewardkit.analysis.statistics import Codes
+from rewardkit.analysis.whatif import with_gates
+from rewardkit.errors import RewardError
+from rewardkit.findings import short_number
+from rewardkit.monitoring.pressure import NewlyPaid
+from rewardkit.monitoring.timeline import Timeline
+from rewardkit.primitives.gates import gate
+from rewardkit.scoring.scores import Scores
+
+MOST_CASES = 3
+"""Cases of a feature, each of another prompt. Our choice."""
+CASE_COLUMNS = ("prompt", "messages", "ground_truth", "data_source", "completion")
+"""Columns of a log that a case takes over."""
+
+
+@dataclass(frozen=True)
+class TriedGate:
+    """A gate that pays a component only where a completion is right, tried on the rows.
+
+    `component` counts where the score of `on` is at least `at_least`. `before` and
+    `after` are what wrong completions that are newly paid earn in the mean, NaN where
+    the gate cannot be tried on the scores.
+    """
+
+    component: str
+    on: str
+    at_least: float
+    before: float
+    after: float
+
+    @property
+    def sentence(self) -> str:
+        """Say what to change, and what it was measured to do."""
+        change = f"Pay {self.component} only where {self.on} is right"
+        if math.isnan(self.after):
+            return f"{change}; this was not tried on these rows."
+        return (
+            f"{change}: on these rows what is newly paid and wrong then earns "
+            f"{short_number(self.after)} in place of {short_number(self.before)} "
+            f"(rewardkit whatif SCORES --gate "
+            f"'{self.component}={self.on}>={self.at_least:g}')."
+        )
+
+
+def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
+    """Try the gate that closes what is newly paid most.
+
+    Returns:
+        None where nothing is newly paid, or no component says what is right.
+    """
+    on = timeline.right_component
+    if not timeline.newly_paid or not on:
+        return None
+    item = timeline.newly_paid[0]
+    rows = _wrong_rows(timeline, item)
+    if item.component in (None, on) or not len(rows):
+        return None
+    high = timeline.view.span(on)[1]
+    before = float(np.nanmean(timeline.view.rewards[rows]))
+    after = math.nan
+    try:
+        gated, _ = with_gates(scores, {item.component: gate(on, at_least=high)})
+        after = float(np.nanmean(gated.rewards[rows]))
+    except RewardError:
+        pass  # of a route, or on a component that is scored later
+    return TriedGate(item.component, on, high, before, after)
+
+
+def _wrong_rows(timeline: Timeline, item: NewlyPaid) -> Codes:
+    """Return rewarded rows of the last steps that are wrong and have the feature.
+
+    None where it is not known what is right.
+    """
+    if timeline.task is None:
+        return np.empty(0, dtype=np.intp)
+    rows = timeline.rows_read[item.rows == 1]
+    is_late = timeline.windows.of_rows[rows] >= item.change.ending[0]
+    is_wrong = timeline.task.shares[rows] < HALF
+    is_rewarded = ~np.isnan(timeline.view.rewards[rows])
+    wrong: Codes = rows[is_late & is_wrong & is_rewarded]
+    return wrong
+
+
+def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
+    """Yield cases of wrong completions that are newly paid, and the most they may earn.
+
+    That is what they earn without the component that pays them most. Nothing of what
+    no component of a sum pays, or where it is not known what is right.
+    """
+    view = timeline.view
+    least = math.floor(np.nanmin(view.rewards))
+    taken: set[int] = set()
+    for item in timeline.newly_paid:
+        if item.component is None:
+            continue
+        amounts = view.paid[item.component]
+        rows = _wrong_rows(timeline, item)
+        rows = rows[(amounts[rows] > 0) & ~np.isin(rows, list(taken))]
+        _, firsts = np.unique(view.bootstrap.prompts[rows], return_index=True)
+        for row in rows[np.sort(firsts)][:MOST_CASES].tolist():
+            table = view.context.table.iloc[row]
+            columns = {name: table[name] for name in CASE_COLUMNS if name in table}
+            taken.add(row)
+            most = round(float(view.rewards[row] - amounts[row]), 6)
+            yield {
+                "name": f"newly paid, row {table['rollout_id']}: {item.words}",
+                **columns,
+                "reward": [min(least, most), most],
+                "why": f"since step {item.change.since:g} a run was paid for this",
+            }
