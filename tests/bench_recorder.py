@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import rewardkit as rk
-from rewardkit.history import recorder
+from rewardkit.history import part_writer
 from rewardkit.targets import exported
 
 STEPS, BLOCK, STEP_SECONDS = 200, 10, 0.5
@@ -80,7 +80,7 @@ def main() -> None:
     here: list[float] = []
     beside: list[float] = []
     exported.record_batch = counted(exported.record_batch, here)
-    recorder._Parts.write = counted(recorder._Parts.write, beside)  # type: ignore[method-assign]
+    part_writer.PartWriter.write = counted(part_writer.PartWriter.write, beside)  # type: ignore[method-assign]
     rounds = rounds_in(STEP_SECONDS / 2)
     reward = rk.load_reward("gallery:arithmetic")
     rows = PROMPTS * GENERATIONS

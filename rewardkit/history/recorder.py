@@ -7,28 +7,19 @@ never holds training up and never ends it.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rewardkit.errors import RewardError, RolloutsError, preview
+from rewardkit.errors import RewardError, preview
 from rewardkit.history.batches import Batch
-from rewardkit.history.files import (
-    RECORDER,
-    TOLD_STEPS,
-    part_name,
-    part_paths,
-    sessions,
-)
+from rewardkit.history.part_writer import PartWriter
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 
@@ -57,10 +48,6 @@ PART_CHARACTERS = 32_000_000
 
 PARTS_WAITING = 4
 """Parts that may wait for the disk; what is scored then is left out. Our choice."""
-
-STEPS_BACK = 10
-"""Steps that a batch may be behind an earlier one, as where rollouts are made ahead of
-training. Further back, the run was started again. Our choice."""
 
 SECONDS_AT_EXIT = 30.0
 """Seconds that a process waits at its end for the last part. Our choice."""
@@ -168,7 +155,7 @@ def record_batch(
         writer = _WRITERS.get(key)
         if writer is None:
             # without a lock, which a fork could take along while it is held
-            writer = _WRITERS.setdefault(key, _Writer(recorder, reward, timeout))
+            writer = _WRITERS.setdefault(key, Writer(recorder, reward, timeout))
         writer.add(batch)
     except Exception as error:  # whatever it is, training goes on
         if key not in _FAILED:
@@ -176,17 +163,25 @@ def record_batch(
             log.warning("scores are not recorded in %s: %s", recorder.folder, error)
 
 
-_WRITERS: dict[Any, _Writer] = {}
+_WRITERS: dict[Any, Writer] = {}
 _FAILED: set[Any] = set()
 
 
-class _Writer:
+class Writer:
     """The thread that writes, and the batches that wait for it."""
 
     def __init__(
         self, recorder: Recorder, reward: Reward, timeout: float | None
     ) -> None:
-        self._parts = _Parts(recorder, reward, timeout)
+        self._parts = PartWriter(
+            Path(os.path.abspath(recorder.folder)),
+            reward,
+            timeout,
+            run=recorder.run,
+            redact=recorder.redact,
+            sample=recorder.sample,
+            max_bytes=recorder.max_bytes,
+        )
         self._changed = threading.Condition()
         self._waiting: list[Batch] = []
         self._rows = self._characters = self._left_out = 0
@@ -254,180 +249,3 @@ class _Writer:
             with self._changed:
                 self._is_writing = False
                 self._changed.notify_all()
-
-
-@dataclass
-class _Session:
-    """What this process has recorded since its steps last began anew.
-
-    See `history.parts.Session`; `calls` is the number of the last call.
-    """
-
-    before: dict[str, int]
-    calls: int
-    name: str = field(default_factory=lambda: secrets.token_hex(4))
-    parts: int = 0
-    rows: int = 0
-    steps: str = TOLD_STEPS
-
-
-class _Parts:
-    """The parts that a process writes, of one session after the other."""
-
-    def __init__(
-        self, recorder: Recorder, reward: Reward, timeout: float | None
-    ) -> None:
-        self.recorder, self.reward, self.timeout = recorder, reward, timeout
-        self.folder = Path(os.path.abspath(recorder.folder))
-        self.rows_left_out = 0
-        self._session: _Session | None = None
-        self._before: dict[str, int] = {}
-        self._sessions = self._used = 0
-        self._first_step: int | None = None
-        self._last_step = 0
-        self._has_warned = self._is_thinned = False
-
-    def write(self, batches: Sequence[Batch]) -> None:
-        """Write batches as one part, or several where steps restart between them."""
-        waiting: list[Batch] = []
-        for batch in batches:
-            step = batch.told_step
-            if step is not None:
-                if self._first_step is None or self._restarts(step, self._first_step):
-                    self._try_to_write(waiting)
-                    waiting = []
-                    if self._first_step is not None:
-                        self.begin()
-                    self._first_step = self._last_step = step
-                self._last_step = max(step, self._last_step)
-            waiting.append(batch)
-        self._try_to_write(waiting)
-
-    def _restarts(self, step: int, first_step: int) -> bool:
-        if step >= self._last_step:
-            return False
-        return step <= first_step or step < self._last_step - STEPS_BACK
-
-    def _try_to_write(self, batches: Sequence[Batch]) -> None:
-        if not batches:
-            return
-        try:
-            self._write_part(batches)
-        except Exception as error:  # a full disk, a column of a strange kind
-            self.rows_left_out += sum(batch.count for batch in batches)
-            if not self._has_warned:
-                self._has_warned = True
-                log.warning(
-                    "some scores cannot be recorded in %s: %s; training goes on, and "
-                    "the record will say how many rows it lacks",
-                    self.folder,
-                    error,
-                )
-
-    def begin(self) -> None:
-        """Note which sessions there are before the first batch of one is scored."""
-        self._session = None
-        self._before = sessions(self.folder) if self.folder.is_dir() else {}
-        self._sessions += 1
-
-    def _make_session(self) -> _Session:
-        from rewardkit.history.parts import read_record
-
-        self.folder.mkdir(parents=True, exist_ok=True)
-        calls = 0
-        for name, count in self._before.items():
-            with suppress(RolloutsError):  # a file that is broken
-                record = read_record(self.folder / part_name(name, count))
-                calls = max(calls, record[RECORDER]["calls"])
-        return _Session(self._before, calls)
-
-    def _write_part(self, batches: Sequence[Batch]) -> None:
-        from rewardkit.history.batches import as_scores, in_sample, redact, select
-        from rewardkit.rollouts.paths import write_whole
-        from rewardkit.scoring.scores import versions
-        from rewardkit.scoring.stored import parquet, to_arrow
-
-        if self._session is None:
-            self._session = self._make_session()
-        session = self._session
-        steps = self._steps(batches, session)
-        ids = []
-        for row in range(session.rows, session.rows + len(steps)):
-            ids.append(f"{session.name}-{row}")
-        session.rows += len(steps)
-        share = self._share()
-        about = {
-            "session": session.name,
-            "run": f"{self.recorder.run}-{self._sessions}",
-            "part": session.parts + 1,
-            "before": session.before,
-            "steps": session.steps,
-            "calls": session.calls,
-            "process": os.getpid(),
-            "redacted": self.recorder.redact,
-            "sample": share,
-            "rows_left_out": self.rows_left_out,
-        }
-        run = {
-            "versions": versions(),
-            "ignore_gates": False,
-            "timeout": self.timeout,
-            RECORDER: about,
-        }
-        scores = as_scores(
-            batches,
-            self.reward,
-            ids=ids,
-            steps=steps,
-            has_groups=any(
-                batch.count > 1 or batch.steps is not None for batch in batches
-            ),
-            source=str(self.recorder.folder),
-            run=run,
-        )
-        if share < 1:
-            scores = select(scores, in_sample(scores, share))
-        if not len(scores):
-            return
-        if self.recorder.redact:
-            scores = redact(scores)
-        table = to_arrow(scores.table, scores.record)
-
-        def write(path: Path) -> None:
-            parquet().write_table(table, path)
-            if self._used + path.stat().st_size > self.recorder.max_bytes:
-                raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
-            with path.open("rb") as file:  # a machine that loses power has it, too
-                os.fsync(file.fileno())
-
-        write_whole(self.folder / part_name(session.name, session.parts + 1), write)
-        session.parts += 1
-        self.rows_left_out = 0
-
-    def _steps(self, batches: Sequence[Batch], session: _Session) -> list[int]:
-        """Return the step of each row; where none is told, the number of its call."""
-        steps: list[int] = []
-        for batch in batches:
-            told = batch.steps
-            if told is None:
-                session.calls += 1
-                session.steps = "calls"
-                told = [session.calls] * batch.count
-            elif batch.told_step is None and session.steps != "calls":
-                session.steps = "column"
-            steps.extend(told)
-        return steps
-
-    def _share(self) -> float:
-        """Return the share of the groups to record, which falls as the folder fills."""
-        self._used = sum(path.stat().st_size for path in part_paths(self.folder))
-        left = max(0.0, 1 - self._used / self.recorder.max_bytes)
-        if left < 0.5 and not self._is_thinned:
-            self._is_thinned = True
-            log.warning(
-                "%s holds half of the %d bytes that it may grow to: from here on, "
-                "fewer and fewer groups are recorded",
-                self.folder,
-                self.recorder.max_bytes,
-            )
-        return self.recorder.sample * min(1.0, 2 * left)

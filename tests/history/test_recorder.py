@@ -15,7 +15,7 @@ from commands import run
 from killed import ROWS, functions, kill_after, score_step
 
 import rewardkit as rk
-from rewardkit.history import recorder
+from rewardkit.history import part_writer, recorder
 
 TRUTHS = {"ground_truth": ["4"] * 4, "level": [1, 1, 2, 2]}
 ANSWERS = ["4", "5", "", "4"]
@@ -325,14 +325,14 @@ def test_a_writer_that_is_behind_leaves_rows_out_and_holds_nothing_up(
 ):
     monkeypatch.setattr(recorder, "PART_ROWS", ROWS)
     writing, go_on = threading.Event(), threading.Event()
-    write = recorder._Parts.write
+    write = part_writer.PartWriter.write
 
     def slow(parts, batches):
         writing.set()
         go_on.wait(10)
         write(parts, batches)
 
-    monkeypatch.setattr(recorder._Parts, "write", slow)
+    monkeypatch.setattr(part_writer.PartWriter, "write", slow)
     function = functions(tmp_path / "run")
     score_step(function, 0)
     assert writing.wait(10)

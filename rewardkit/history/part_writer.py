@@ -1,0 +1,235 @@
+"""The files that a recorder writes: parts of a scored table, by session."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rewardkit.errors import RolloutsError
+from rewardkit.history.batches import Batch
+from rewardkit.history.files import (
+    RECORDER,
+    TOLD_STEPS,
+    part_name,
+    part_paths,
+    sessions,
+)
+from rewardkit.rewards.reward import Reward
+
+if TYPE_CHECKING:  # slow to import, and a trainer may never record
+    from rewardkit.scoring.scores import Scores
+
+log = logging.getLogger(__name__)
+
+STEPS_BACK = 10
+"""Steps that a batch may be behind an earlier one, as where rollouts are made ahead of
+training. Further back, the run was started again. Our choice."""
+
+
+@dataclass
+class RecordedSession:
+    """What this process has recorded since its steps last began anew.
+
+    See `history.parts.Session`; `calls` is the number of the last call.
+    """
+
+    before: dict[str, int]
+    calls: int
+    name: str = field(default_factory=lambda: secrets.token_hex(4))
+    parts: int = 0
+    rows: int = 0
+    steps: str = TOLD_STEPS
+
+
+@dataclass
+class PartWriter:
+    """The parts that a process writes, of one session after the other.
+
+    `run` is what it shares with the processes that its recorder was sent to; `redact`,
+    `sample` and `max_bytes` are those of the recorder.
+    """
+
+    folder: Path
+    reward: Reward
+    timeout: float | None
+    run: str
+    redact: bool
+    sample: float
+    max_bytes: int
+    rows_left_out: int = 0
+    _session: RecordedSession | None = None
+    _before: dict[str, int] = field(default_factory=dict)
+    _sessions: int = 0
+    _used: int = 0
+    _first_step: int | None = None
+    _last_step: int = 0
+    _has_warned: bool = False
+    _is_thinned: bool = False
+
+    def write(self, batches: Sequence[Batch]) -> None:
+        """Write batches as one part, or several where steps restart between them."""
+        waiting: list[Batch] = []
+        for batch in batches:
+            step = batch.told_step
+            if step is not None:
+                if self._first_step is None or self._restarts(step, self._first_step):
+                    self._try_to_write(waiting)
+                    waiting = []
+                    if self._first_step is not None:
+                        self.begin()
+                    self._first_step = self._last_step = step
+                self._last_step = max(step, self._last_step)
+            waiting.append(batch)
+        self._try_to_write(waiting)
+
+    def _restarts(self, step: int, first_step: int) -> bool:
+        if step >= self._last_step:
+            return False
+        return step <= first_step or step < self._last_step - STEPS_BACK
+
+    def _try_to_write(self, batches: Sequence[Batch]) -> None:
+        if not batches:
+            return
+        try:
+            self._write_part(batches)
+        except Exception as error:  # a full disk, a column of a strange kind
+            self.rows_left_out += sum(batch.count for batch in batches)
+            if not self._has_warned:
+                self._has_warned = True
+                log.warning(
+                    "some scores cannot be recorded in %s: %s; training goes on, and "
+                    "the record will say how many rows it lacks",
+                    self.folder,
+                    error,
+                )
+
+    def begin(self) -> None:
+        """Note which sessions there are before the first batch of one is scored."""
+        self._session = None
+        self._before = sessions(self.folder) if self.folder.is_dir() else {}
+        self._sessions += 1
+
+    def _make_session(self) -> RecordedSession:
+        from rewardkit.history.parts import read_record
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        calls = 0
+        for name, count in self._before.items():
+            with suppress(RolloutsError):  # a file that is broken
+                record = read_record(self.folder / part_name(name, count))
+                calls = max(calls, record[RECORDER]["calls"])
+        return RecordedSession(self._before, calls)
+
+    def _write_part(self, batches: Sequence[Batch]) -> None:
+        from rewardkit.history.batches import in_sample, redact, select
+
+        if self._session is None:
+            self._session = self._make_session()
+        share = self._share()
+        scores = self._scores_of(batches, self._session, share)
+        if share < 1:
+            scores = select(scores, in_sample(scores, share))
+        if not len(scores):
+            return
+        if self.redact:
+            scores = redact(scores)
+        self._write_file(scores, self._session)
+        self._session.parts += 1
+        self.rows_left_out = 0
+
+    def _scores_of(
+        self, batches: Sequence[Batch], session: RecordedSession, share: float
+    ) -> Scores:
+        """Return the scored table of batches, with what a reader has to know of it."""
+        from rewardkit.history.batches import as_scores
+        from rewardkit.scoring.scores import versions
+
+        steps = self._steps(batches, session)
+        ids = []
+        for row in range(session.rows, session.rows + len(steps)):
+            ids.append(f"{session.name}-{row}")
+        session.rows += len(steps)
+        about = {
+            "session": session.name,
+            "run": f"{self.run}-{self._sessions}",
+            "part": session.parts + 1,
+            "before": session.before,
+            "steps": session.steps,
+            "calls": session.calls,
+            "process": os.getpid(),
+            "redacted": self.redact,
+            "sample": share,
+            "rows_left_out": self.rows_left_out,
+        }
+        run = {
+            "versions": versions(),
+            "ignore_gates": False,
+            "timeout": self.timeout,
+            RECORDER: about,
+        }
+        return as_scores(
+            batches,
+            self.reward,
+            ids=ids,
+            steps=steps,
+            has_groups=any(
+                batch.count > 1 or batch.steps is not None for batch in batches
+            ),
+            source=str(self.folder),
+            run=run,
+        )
+
+    def _write_file(self, scores: Scores, session: RecordedSession) -> None:
+        """Write a part whole or not at all.
+
+        Raises:
+            OSError: The folder would outgrow `max_bytes`, or the disk is full.
+        """
+        from rewardkit.rollouts.paths import write_whole
+        from rewardkit.scoring.stored import parquet, to_arrow
+
+        table = to_arrow(scores.table, scores.record)
+
+        def write(path: Path) -> None:
+            parquet().write_table(table, path)
+            if self._used + path.stat().st_size > self.max_bytes:
+                raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
+            with path.open("rb") as file:  # a machine that loses power has it, too
+                os.fsync(file.fileno())
+
+        write_whole(self.folder / part_name(session.name, session.parts + 1), write)
+
+    def _steps(self, batches: Sequence[Batch], session: RecordedSession) -> list[int]:
+        """Return the step of each row; where none is told, the number of its call."""
+        steps: list[int] = []
+        for batch in batches:
+            told = batch.steps
+            if told is None:
+                session.calls += 1
+                session.steps = "calls"
+                told = [session.calls] * batch.count
+            elif batch.told_step is None and session.steps != "calls":
+                session.steps = "column"
+            steps.extend(told)
+        return steps
+
+    def _share(self) -> float:
+        """Return the share of the groups to record, which falls as the folder fills."""
+        self._used = sum(path.stat().st_size for path in part_paths(self.folder))
+        left = max(0.0, 1 - self._used / self.max_bytes)
+        if left < 0.5 and not self._is_thinned:
+            self._is_thinned = True
+            log.warning(
+                "%s holds half of the %d bytes that it may grow to: from here on, "
+                "fewer and fewer groups are recorded",
+                self.folder,
+                self.max_bytes,
+            )
+        return self.sample * min(1.0, 2 * left)
