@@ -404,9 +404,19 @@ def _environment() -> Environment:
         "number": short_number,
         "counted": counted,
         "code": repr,
+        "amounts": list_amounts,
         "capital": lambda text: f"{text[:1].upper()}{text[1:]}",
     }
     return environment
+
+
+def list_amounts(amounts: Mapping[str, float]) -> str:
+    """List amounts with their signs.
+
+    >>> list_amounts({"exact": -0.145, "short": 0.0977})
+    'exact -0.145, short +0.0977'
+    """
+    return ", ".join(f"{name} {amount:+.3g}" for name, amount in amounts.items())
 
 
 @cache

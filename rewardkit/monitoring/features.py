@@ -41,7 +41,8 @@ LEAST_LONGER = 1.2
 class Feature:
     """Something that completions do.
 
-    `does` and `does_not` say it of completions ("are empty", "are not empty"); `rows`
+    `does` and `does_not` say it of completions ("are empty", "are not empty"); without
+    the second, that fewer do it says nothing. `rows`
     are 1 where one does it, else 0, (rows,). `is_wording` marks texts of the policy.
     """
 
@@ -160,9 +161,9 @@ def _forms(texts: Texts) -> Iterable[Feature]:
     for form in [form for form, count in Counter(forms).items() if count >= least]:
         if " " not in form:
             continue
-        words = f"the marks {name_marks(form)}, in this order"
+        words = name_marks(form)
         rows = np.array([other == form for other in forms], dtype=float)
-        yield Feature(f"have {words}", f"do not have {words}", rows)
+        yield Feature(f"have only {words}", f"have other marks than {words}", rows)
 
 
 def _wordings(texts: Texts) -> Iterable[Feature]:

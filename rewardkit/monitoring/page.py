@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rewardkit.analysis.summary import different
-from rewardkit.findings import percent, short_number
+from rewardkit.findings import list_amounts, percent, short_number
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.monitoring.changes import find_change
@@ -60,7 +60,7 @@ def _cell(value: float) -> str:
 def who_pays(timeline: Timeline) -> list[Block]:
     """Return what carries the reward, and what is newly paid with two completions."""
     blocks: list[Block] = list(_split_of_reward(timeline))
-    for item in timeline.newly_paid[:MOST_SHOWN]:
+    for item in _causes(timeline)[:MOST_SHOWN]:
         change = item.change
         text = (
             f"Newly paid: completions that {item.words}: {percent(change.before)} to "
@@ -75,6 +75,17 @@ def who_pays(timeline: Timeline) -> list[Block]:
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
         blocks += _pair(timeline, item)
     return blocks
+
+
+def _causes(timeline: Timeline) -> Sequence[NewlyPaid]:
+    """Return what is newly paid: of a task that falls what grows meanwhile, if any."""
+    fall = timeline.task_change(-1)
+    growing = []
+    if fall is not None:
+        for item in timeline.newly_paid:
+            if timeline.grows_over(item, fall):
+                growing.append(item)
+    return growing or timeline.newly_paid
 
 
 def _pair(timeline: Timeline, item: NewlyPaid) -> list[Block]:
@@ -122,9 +133,8 @@ def _split_of_reward(timeline: Timeline) -> Iterator[str]:
         end = figure.mean(slice(len(windows) - int(is_end.sum()), None))
         parts[name] = end - start
     if parts and not any(map(np.isnan, parts.values())):
-        listed = ", ".join(f"{name} {part:+.3g}" for name, part in parts.items())
         total = sum(parts.values())
-        yield f"From the start to the end the reward changes by {total:+.3g}: {listed}"
+        yield f"From the start to the end the reward changes by {total:+.3g}: {list_amounts(parts)}"
 
 
 def highest_at_end(timeline: Timeline) -> list[Block]:

@@ -97,7 +97,7 @@ def find_newly_paid(
     candidates: list[NewlyPaid] = []
     beside = payment.beside_task(windows.groups)
     for feature in features:
-        for way in (1, -1):
+        for way in (1, -1) if feature.does_not else (1,):
             change = _growth(feature, windows, way)
             if change is None:
                 continue

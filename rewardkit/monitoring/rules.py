@@ -16,6 +16,9 @@ from rewardkit.monitoring.timeline import Timeline
 
 Findings = Sequence[Finding]
 
+MOST_NAMED = 2
+"""Newly paid features in the sentence of an alarm. Our choice."""
+
 
 def report(
     timeline: Timeline,
@@ -75,8 +78,16 @@ def task_falls(
         task=timeline.task.name,
         reward_before=reward.mean(before),
         reward_after=reward.mean(after),
-        pays=[item.words for item in timeline.newly_paid[:1]],
+        pays=_pays(timeline, change),
     )
+
+
+def _pays(timeline: Timeline, change: Change) -> list[str]:
+    """Return what is newly paid most of what grows over a change; [] of nothing."""
+    growing = (
+        item for item in timeline.newly_paid if timeline.grows_over(item, change)
+    )
+    return [item.words for item in growing][:1]
 
 
 @rule("reward_falls")
@@ -124,7 +135,7 @@ def reward_without_task(
         parts=parts,
         task=timeline.task.name if timeline.task else "",
         task_change=figure.mean(after) - figure.mean(before) if figure else math.nan,
-        pays=[item.words for item in timeline.newly_paid[:1]],
+        pays=_pays(timeline, change),
     )
 
 

@@ -16,8 +16,12 @@ from rewardkit.analysis.statistics import Codes, Floats, Mask, within
 from rewardkit.analysis.view import View
 from rewardkit.answers.stated import read_statement, states_truth
 from rewardkit.monitoring.changes import FEWEST_GROUPS, Change, find_change
-from rewardkit.monitoring.features import Texts, read_features, same_texts
-from rewardkit.monitoring.pressure import NewlyPaid, Payment, find_newly_paid
+from rewardkit.monitoring.features import Feature, Texts, read_features, same_texts
+from rewardkit.monitoring.pressure import (
+    NewlyPaid,
+    Payment,
+    find_newly_paid,
+)
 from rewardkit.monitoring.windows import Figure, Windows
 from rewardkit.rollouts.values import column_values
 
@@ -27,6 +31,8 @@ LEAST_JUDGED = 0.8
 """Share of the completions read whose answers must be comparable. Our choice."""
 EARLY = 0.15
 """Share of the run that is its start. Our choice."""
+GROWTH_OF_CAUSE = 0.2
+"""Share of the completions by which a cause grows over a change. Our choice."""
 LEAST_TASK_CHANGE = 0.02
 """Share done of the task by which it has to change. Our choice."""
 KIND_COLUMNS = (
@@ -329,8 +335,31 @@ class Timeline:
             {name: view.paid[name][rows] for name in self.amounts},
             shares[rows],
         )
-        features = read_features(self.texts)
-        return find_newly_paid(features, payment, self.windows_read)
+        items = []
+        for features in (self._paid_like_right(), read_features(self.texts)):
+            items += find_newly_paid(features, payment, self.windows_read)
+        fall = self.task_change(-1)
+        if fall is not None:
+            items.sort(key=lambda item: not self.grows_over(item, fall))
+        return items
+
+    def grows_over(self, item: NewlyPaid, change: Change) -> bool:
+        """Return whether what is newly paid grows from before a change to after it."""
+        figure = self.windows_read.figure(item.rows)
+        before, after = slice(*change.reference), slice(*change.ending)
+        return figure.mean(after) - figure.mean(before) >= GROWTH_OF_CAUSE
+
+    def _paid_like_right(self) -> list[Feature]:
+        """Return the feature of being wrong and earning what right completions do."""
+        if self.task is None:
+            return []
+        shares, rewards = self.task.shares, self.view.rewards
+        right = rewards[(shares >= HALF) & ~np.isnan(rewards)]
+        if not len(right):
+            return []
+        is_paid = (shares < HALF) & (rewards >= np.median(right))
+        rows = is_paid[self.rows_read].astype(float)
+        return [Feature("are wrong and paid like right ones", "", rows)]
 
     @cached_property
     def _advantage_parts(self) -> dict[str, Floats]:

@@ -50,9 +50,10 @@ def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read(
     polite = rk.Component("polite", lambda completion: float("thanks" in completion))
     history = History(thanks, rk.Reward("r", components=[polite]))
     monitor = history.monitor()
-    first = monitor.newly_paid[0]
-    assert "thanks" in first.words and first.component == "polite"
-    assert first.interval[0] > 0 and abs(first.task) < 0.1
+    first, second = monitor.newly_paid[:2]
+    assert first.words == "are wrong and paid like right ones"
+    assert "thanks" in second.words and second.component == "polite"
+    assert second.interval[0] > 0 and abs(second.task) < 0.1
     assert monitor.verdict == "watch"
     assert [alarm.code for alarm in monitor.alarms] == ["reward_without_task"]
     text = str(monitor)

@@ -26,6 +26,8 @@ KEPT = (
 NEAR = 16
 """Steps, a tenth of a run, between the last good one and the one that is told."""
 
+LIKE_RIGHT = "are wrong and paid like right ones"
+
 
 def test_every_run_is_one_of_those_that_were_made():
     assert {*LOST, *KEPT} <= {run.name for run in all_runs()}
@@ -47,6 +49,18 @@ def test_a_run_that_lost_its_task_is_stopped_near_the_step(name):
 def test_a_run_that_kept_its_task_is_healthy(name):
     run = Run(name)
     assert (run.outcome(), run.monitor().alarms) == ("kept", [])
+
+
+def test_wrong_completions_that_are_paid_like_right_ones_are_named_first():
+    """Answers that run on hold the truth, and a containment pays them; `so` was lost long before."""
+    monitor = Run("sums-hard-contains-3e-4-0").monitor()
+    paid = monitor.newly_paid[0]
+    assert (paid.words, paid.component) == (LIKE_RIGHT, "contains")
+    assert abs(paid.change.since - 125) <= NEAR
+    assert LIKE_RIGHT in monitor.sentence and "lack `so`" not in str(monitor)
+    for name in KEPT[:3]:
+        words = [item.words for item in Run(name).monitor().newly_paid]
+        assert LIKE_RIGHT not in words
 
 
 def test_of_two_runs_with_the_same_reward_curve_the_one_that_lost_is_told():
