@@ -134,7 +134,10 @@ def _split_of_reward(timeline: Timeline) -> Iterator[str]:
         parts[name] = end - start
     if parts and not any(map(np.isnan, parts.values())):
         total = sum(parts.values())
-        yield f"From the start to the end the reward changes by {total:+.3g}: {list_amounts(parts)}"
+        yield (
+            f"From the start to the end the reward changes by {total:+.3g}: "
+            f"{list_amounts(parts)}"
+        )
 
 
 def highest_at_end(timeline: Timeline) -> list[Block]:

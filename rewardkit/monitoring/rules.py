@@ -83,11 +83,12 @@ def task_falls(
 
 
 def _pays(timeline: Timeline, change: Change) -> list[str]:
-    """Return what is newly paid most of what grows over a change; [] of nothing."""
-    growing = (
-        item for item in timeline.newly_paid if timeline.grows_over(item, change)
-    )
-    return [item.words for item in growing][:1]
+    """Return what is newly paid and grows over a change, what says most first."""
+    words = []
+    for item in timeline.newly_paid:
+        if timeline.grows_over(item, change):
+            words.append(item.words)
+    return words[:MOST_NAMED]
 
 
 @rule("reward_falls")
