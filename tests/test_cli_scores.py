@@ -350,6 +350,7 @@ def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
     assert text.index("the run: stop") < text.index("All steps as one batch")
     told = record("diagnose gallery:brevity --fail-on high", status=1)
     assert told["monitor"]["verdict"] == "stop"
+    assert "step" not in " ".join(finding["part"] for finding in told["findings"])
     assert "monitor" not in record(f"diagnose {GALLERY} --log-weight generation=1")
 
 

@@ -276,7 +276,8 @@ def diagnose(
         columns: columns of numbers to compare with the advantages; all that there are.
         by: columns each of whose values is diagnosed by itself too, at a level that
             holds for all of them together, and only for what all rows do not show; by
-            default data_source, task, policy and step, where siblings share them.
+            default data_source, task and policy, where siblings share them; steps are
+            what `rk.monitor` looks at.
         seed: of the bootstrap.
         thresholds: replaces entries of `analysis.diagnosis.THRESHOLDS`.
         progress: called with the share of the work that is done, from 0 to 1; returns

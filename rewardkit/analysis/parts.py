@@ -25,8 +25,9 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values, extra_names
 from rewardkit.scoring.scores import Scores
 
-SLICED_BY = ("data_source", "task", "policy", "step")
-"""Columns whose values are slices where the caller names none."""
+SLICED_BY = ("data_source", "task", "policy")
+"""Columns whose values are slices where the caller names none; not of steps, which a
+monitor looks at."""
 SHAPE_CODES = ("constant", "dead", "sparse", "starved", "saturated")
 """No fault of a component beside the task: a kind of prompt may not call for it."""
 SLICE_CODES = (
