@@ -17,8 +17,11 @@ from rewardkit.errors import (
     RolloutsError,
 )
 from rewardkit.findings import Finding
+from rewardkit.history.keep import keep
 from rewardkit.history.parts import load_scores
 from rewardkit.history.recorder import Recorder
+from rewardkit.history.runs import Run, Runs, runs
+from rewardkit.history.versions import Version
 from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.judges.report import judge_report, judge_reports
 from rewardkit.judges.rubric import judge
@@ -93,6 +96,8 @@ __all__ = [
     "Rollouts",
     "RolloutsError",
     "Route",
+    "Run",
+    "Runs",
     "Sampled",
     "Scores",
     "Started",
@@ -100,6 +105,7 @@ __all__ = [
     "Suggestions",
     "Suspicion",
     "Training",
+    "Version",
     "WhatIf",
     "assert_cases",
     "assert_holds",
@@ -116,6 +122,7 @@ __all__ = [
     "judge_report",
     "judge_reports",
     "judges",
+    "keep",
     "load_cases",
     "load_reward",
     "load_rollouts",
@@ -127,6 +134,7 @@ __all__ = [
     "probe",
     "recorded",
     "register_reward_function",
+    "runs",
     "sample",
     "save_reward",
     "score",

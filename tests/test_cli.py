@@ -213,7 +213,7 @@ def test_figures_that_are_not_finite_are_null_in_json_and_a_transform_of_ones_ow
     folder,
 ):
     for reward, output in ((GALLERY, "null"), ("small.py:own", "transform")):
-        run(f"score {reward} unjudged.jsonl -o out")
+        run(f"score {reward} unjudged.jsonl -o out --force")
         assert (
             output in run("diagnose out --json").stdout
             and record("diagnose out")["rows"] == 4

@@ -1,6 +1,6 @@
 """The command line; `command.JOBS` lists the commands in the order of the help."""
 
-from rewardkit.cli import analyse, check, design, run, score, watch
+from rewardkit.cli import analyse, check, design, run, runs, score, watch
 from rewardkit.cli.command import main
 
-__all__ = ["analyse", "check", "design", "main", "run", "score", "watch"]
+__all__ = ["analyse", "check", "design", "main", "run", "runs", "score", "watch"]

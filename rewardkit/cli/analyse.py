@@ -103,8 +103,8 @@ def diagnose(options: Options) -> CommandResult:
     Of a run with several steps it says first what the run has come to, as `monitor`.
 
     Example:
-      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
-      rewardkit diagnose run1
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o flawed
+      rewardkit diagnose flawed
     """
     source = scored_or_logged(options)
     settings = options.select("training label seed")
@@ -194,8 +194,8 @@ def whatif(options: Options) -> CommandResult:
     a weight nor a gate changes.
 
     Example:
-      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
-      rewardkit whatif run1 --weight detail=0
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o flawed
+      rewardkit whatif flawed --weight detail=0
     """
     is_changed = bool(options.weights or options.gates)
     if not is_changed and "training" not in options.typed:
@@ -323,8 +323,8 @@ def suspect(options: Options) -> CommandResult:
     still earn, and which right completions would get less.
 
     Example:
-      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
-      rewardkit suspect run1 --pattern because
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o flawed
+      rewardkit suspect flawed --pattern because
     """
     if (options.like is None) == (options.pattern is None):
         hint = "not both" if options.like is not None else "neither is there"

@@ -54,6 +54,7 @@ JOBS = {
         "compare",
         "suspect",
         "report",
+        "runs",
     ),
     "Run": ("sample", "export", "cache", "completion"),
 }

@@ -114,6 +114,7 @@ FILES = ("A", "B", "CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "
 """Values that name files, which a shell completes, or something else."""
 
 VALUE_KINDS: dict[str, dict[str, Any]] = {
+    "ACTION": {"type": click.Choice(["show", "restore", "tag", "delete"])},
     "ARGUMENTS": {"nargs": -1, "type": click.UNPROCESSED},
     "COLUMN": {"callback": _columns},
     "COLUMN=VALUE": {
@@ -216,6 +217,11 @@ REQUIREMENTS = (
         ("rollouts", "write_cases"),
         ("mutants",),
         "{} is for --mutants, which is not there; give both, or none",
+    ),
+    Requirement(
+        ("note", "tags", "redact", "label"),
+        ("keep",),
+        "{} is for --keep, which is not there; give both, or none",
     ),
     Requirement(
         ("accept",),

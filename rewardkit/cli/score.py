@@ -10,10 +10,15 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rewardkit as rk
+from rewardkit.analysis.figures import run_figures
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
+from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.parts import check_same
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
 from rewardkit.targets.load import reward_named
@@ -25,6 +30,13 @@ from rewardkit.targets.load import reward_named
     "REWARD ROLLOUTS --as --timeout --no-cache READING --json",
     {
         "-o --output FOLDER": "Folder for scores.parquet and run.json.",
+        "--force": "Write over another scoring in the folder of -o.",
+        "--keep": "Keep the scoring and the source of the reward in the folder runs.",
+        "--note TEXT": "With --keep: what was tried.",
+        "--tag tags NAME...": "With --keep: a name to find it by.",
+        "--redact": "With --keep: keep hashes in place of texts.",
+        "--label COLUMN": "With --keep: a trusted column, to note how well the reward "
+        "ranks by it.",
         "--workers N": "Number of processes; groups stay together.  [default: this "
         "one]",
     },
@@ -52,6 +64,8 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     reward = reward_named(options.reward, rollouts, as_=options.as_, timeout=timeout)
     started = time.perf_counter()
     rows = len(rollouts)
+    if folder and not options.force:
+        check_same(folder, reward, rollouts)
     limit = options.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
@@ -91,6 +105,11 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     if folder:
         place = f"written to {folder}"
         lines.append(place)
+    if options.keep:
+        run = _keep(options, scores)
+        record["run"] = run.record()
+        place = f"kept as {run.version.name} in {KEPT_RUNS} (rewardkit runs)"
+        lines.append(place)
     text = "\n".join(lines)
     if interrupted or signals:
         reason = (
@@ -102,6 +121,15 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
             record, text, 1, f"no rollout has a reward{_most_often(scores)}"
         )
     return CommandResult(record, text)
+
+
+def _keep(options: Options, scores: rk.Scores) -> rk.Run:
+    """Keep a scoring with what a diagnosis says of it."""
+    figures: dict[str, Any] = {}
+    if len(scores) and not np.isnan(scores.rewards).all():
+        figures = run_figures(rk.diagnose(scores, label=options.label))
+    settings = options.select("tags redact")
+    return rk.keep(scores, note=options.note or "", figures=figures, **settings)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import pyarrow as pa
 from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
 from rewardkit.history.files import RECORDER, TOLD_STEPS, part_paths
+from rewardkit.history.kept import KEPT_RUNS, data_path, find_scored
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged
@@ -31,6 +32,9 @@ from rewardkit.scoring.stored import (
     from_arrow,
     parquet,
 )
+
+DATA_HASH = "data"
+"""Key of a record under which the hash of rollouts stands that are kept beside it."""
 
 BROKEN_EXAMPLES = 3
 """Files that a note on broken parts names."""
@@ -130,9 +134,10 @@ def combining(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_scores(path: str | Path) -> Scores:
-    """Load scores: of a file, or of a folder that is still being written.
+    """Load scores: of a file, of a folder that is still being written, of a kept run.
 
-    The folder is one that `Scores.save` wrote, or a recorder (`Recorder`), whose rows
+    A run of the folder ``runs`` is named by its version or a tag ("v2"). The folder is
+    one that `Scores.save` wrote, or a recorder (`Recorder`), whose rows
     come in the order of their steps. A run that was resumed records some steps twice:
     the later rows count. What was left out, and which files cannot be read, is told in
     ``.rollouts.notes``; what recorders did stands in ``.record["recorder"]``. The
@@ -143,6 +148,8 @@ def load_scores(path: str | Path) -> Scores:
             different rewards in one folder.
     """
     place = Path(path)
+    if not place.exists():
+        place = find_scored(str(path), Path(KEPT_RUNS)) or place
     if not place.is_dir():
         file = place
         if not file.is_file():
@@ -202,7 +209,27 @@ def _read_part(file: Path) -> Part:
         raise _no_table(file) from None
     if not {f"reason/{name}" for name in reward.names} <= {*table.column_names}:
         raise _no_table(file)
+    if DATA_HASH in record:
+        rollouts, more = _read_rollouts(file, record[DATA_HASH])
+        for name in table.column_names:
+            rollouts = rollouts.append_column(name, table.column(name))
+        table, json_columns = rollouts, (*json_columns, *more)
     return Part(file, table, record, json_columns, reward)
+
+
+def _read_rollouts(file: Path, data: str) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return the rollouts of a run that was kept, and which columns are JSON text."""
+    path = data_path(file.parents[2], data)
+    try:
+        table = parquet().read_table(path)
+        json_columns = json.loads(table.schema.metadata[METADATA])["json_columns"]
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        raise RolloutsError(
+            f"the rollouts of the run in {str(file.parent)!r} are gone: there is no "
+            f"readable {str(path)!r}; its figures and its source are still there "
+            "(rewardkit runs)"
+        ) from None
+    return table, tuple(json_columns)
 
 
 def _check_one_reward(folder: Path, parts: Sequence[Part]) -> None:
@@ -388,3 +415,27 @@ def check_folder(folder: Path, reward: Reward) -> None:
                 f"{record['name']!r}; give each reward a folder of its own"
             )
         return
+
+
+def check_same(folder: Path, reward: Reward, rollouts: Rollouts) -> None:
+    """Raise a RolloutsError where a folder holds another scoring than this one will be.
+
+    The same reward on the same rollouts may be scored again.
+    """
+    file = folder / SAVED_SCORES
+    if not file.is_file():
+        return
+    try:
+        record = read_record(file)
+        reward_there = record["reward"]["fingerprints"]["reward"]
+        rollouts_there = record["rollouts"]["fingerprint"]
+        name, source = record["reward"]["name"], record["rollouts"]["source"]
+    except (RolloutsError, KeyError, TypeError):
+        return  # of no version of rewardkit that can read it
+    same_reward = reward_there == reward.record()["fingerprints"]["reward"]
+    if same_reward and rollouts_there == rollouts.fingerprint:
+        return
+    raise RolloutsError(
+        f"{str(folder)!r} holds another scoring, of {name!r} on {source}; give another "
+        "folder, keep versions side by side with --keep, or write over it with --force"
+    )

@@ -10,8 +10,8 @@ import functools
 import hashlib
 import inspect
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -43,6 +43,20 @@ class Recorded:
 
     def __repr__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class ReadFrom:
+    """The files that a reward was read from, as they were when they were run.
+
+    `entry` is the name of the reward in them, as "my_reward.py:reward"; `files` are the
+    file and the modules beside it that it imported, by name; `definition` is the record
+    of the reward as it was read, which one that was changed since has no longer.
+    """
+
+    entry: str
+    files: Mapping[str, bytes] = field(repr=False)
+    definition: Mapping[str, Any] = field(repr=False)
 
 
 def describe(function: Any) -> str:

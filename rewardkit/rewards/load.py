@@ -11,6 +11,7 @@ import pkgutil
 import re
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,10 +23,12 @@ from rewardkit.errors import (
     describe_error,
     did_you_mean,
 )
-from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
+from rewardkit.rewards.fingerprint import SOURCE_HASH, ReadFrom, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 
+MODULE_FILES = "__rewardkit_files__"
+"""The name under which the module that a file made holds what was run of files."""
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = "reward_file_"
 """Start of the name of the module that a run of a file makes."""
@@ -37,13 +40,7 @@ def find_reward(name: str) -> tuple[Any, str]:
     A file is run anew at each call. RewardError: no such file or name, or an error
     while it runs (with file and line).
     """
-    # the colon of a drive, as in C:\\r.py, is followed by more than a name
-    match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)
-    place, attribute = match.groups("") if match else (name, "")
-    if place == "gallery":
-        module_name, _, attribute = attribute.partition(".")
-        place = f"{GALLERY}.{module_name}"
-    attribute = attribute or "reward"
+    place, attribute = _place(name)
     module = _module(place)
     if not hasattr(module, attribute):
         candidates = []
@@ -58,6 +55,17 @@ def find_reward(name: str) -> tuple[Any, str]:
             f"{has}{did_you_mean(attribute, candidates)}"
         )
     return getattr(module, attribute), attribute
+
+
+def _place(name: str) -> tuple[str, str]:
+    """Return the file or module that the name of a reward is in, and its attribute."""
+    # the colon of a drive, as in C:\\r.py, is followed by more than a name
+    match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)
+    place, attribute = match.groups("") if match else (str(name), "")
+    if place == "gallery":
+        module_name, _, attribute = attribute.partition(".")
+        place = f"{GALLERY}.{module_name}"
+    return place, attribute or "reward"
 
 
 def _may_be_reward(value: Any, module: str) -> bool:
@@ -115,9 +123,11 @@ def gallery_names() -> list[str]:
 def run_file(path: Path) -> ModuleType:
     """Run a file and return its module; its folder is importable while it runs."""
     path = path.resolve()
-    # modules that an earlier run imported may have changed
-    for helper in _HELPERS & _beside(path).keys():
-        del sys.modules[helper]
+    # modules that an earlier run imported may have changed, or be another folder's
+    beside = _beside(path)
+    for helper in _HELPERS & sys.modules.keys():
+        if helper in beside or (path.parent / f"{helper}.py").is_file():
+            del sys.modules[helper]
     imported = _beside(path)
     importlib.invalidate_caches()
     sys.path.insert(0, str(path.parent))
@@ -136,10 +146,26 @@ def run_file(path: Path) -> ModuleType:
         for name in imported:
             helpers.pop(name, None)
         _HELPERS.update(helpers)  # of a run that failed, too
+    files = {path.name: content}
     for file in helpers.values():
-        content += file.read_bytes()
-    vars(module)[SOURCE_HASH] = source_hash(content)
+        files[file.name] = file.read_bytes()
+    vars(module)[SOURCE_HASH] = source_hash(b"".join(files.values()))
+    vars(module)[MODULE_FILES] = files
     return module
+
+
+def with_source(reward: Reward, name: str) -> Reward:
+    """Return a reward with the files that `find_reward` has just read for this name."""
+    place, attribute = _place(name)
+    if place.endswith(".py"):
+        path = Path(place).resolve()
+        module = sys.modules[_name(path.stem, str(path).encode())]
+        files = vars(module)[MODULE_FILES]
+    else:
+        path = Path(str(sys.modules[place].__file__))
+        files = {path.name: path.read_bytes()} if path.is_file() else {}
+    read_from = ReadFrom(f"{path.name}:{attribute}", files, reward.record())
+    return replace(reward, read_from=read_from)
 
 
 def run_text(file: str, text: str) -> ModuleType:

@@ -15,7 +15,13 @@ from rewardkit.html.has_page import HasPage
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import check_weights
 from rewardkit.rewards.component import Call, Component, check_name, read_gate
-from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
+from rewardkit.rewards.fingerprint import (
+    ReadFrom,
+    describe,
+    fingerprint,
+    sources,
+    sources_seen,
+)
 from rewardkit.rollouts.columns import ALIASES
 
 if TYPE_CHECKING:
@@ -65,6 +71,8 @@ class Reward(HasPage):
     """How `load_reward` read it, where it was a trainer's function and not a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, repr=False)
     """The source hashes of a run record; its functions are then not at hand."""
+    read_from: ReadFrom | None = field(default=None, repr=False)
+    """The files that `load_reward` read it from."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():

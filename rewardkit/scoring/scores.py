@@ -259,6 +259,13 @@ class Scores(HasPage):
             write_whole(place / SAVED_SCORES, write)
         return place
 
+    def keep(self, **options: Any) -> Any:
+        """Keep the scoring in a folder of runs, as `rk.keep` does; return the run."""
+        # the one step up: a record that can be kept
+        from rewardkit.history.keep import keep
+
+        return keep(self, **options)
+
     def page(self) -> Page:
         """Return how rewards and scores are spread, and what models were asked."""
         from rewardkit.html import cards  # many scores are never shown

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardkit.errors import CAUGHT, RewardError, did_you_mean, preview
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.load import failed, find_reward
+from rewardkit.rewards.load import failed, find_reward, with_source
 from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import free_name
@@ -66,14 +66,13 @@ def load_reward(
     if as_:
         find_target(as_.partition(":")[0])  # an unknown one is an error in any case
     value, attribute = find_reward(name)
-    if isinstance(value, Reward):
-        return value
-    if as_ is None and _may_make_a_reward(value):
+    reward = value if isinstance(value, Reward) else None
+    if reward is None and as_ is None and _may_make_a_reward(value):
         reward = _made_reward(value, name)
-        if reward is not None:
-            return reward
-    rows = _first_rows(rollouts) if rollouts is not None else []
-    return read(value, attribute, as_=as_, rows=rows, timeout=timeout)
+    if reward is None:
+        rows = _first_rows(rollouts) if rollouts is not None else []
+        reward = read(value, attribute, as_=as_, rows=rows, timeout=timeout)
+    return with_source(reward, name)
 
 
 def reward_named(

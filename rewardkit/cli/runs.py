@@ -1,0 +1,96 @@
+"""`rewardkit runs`: scorings that were kept, and the source of their rewards."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import rewardkit as rk
+from rewardkit.cli.command import CommandResult, Options, command
+from rewardkit.findings import counted
+
+
+@command(
+    "[ACTION] [VERSION] --json",
+    {
+        "--folder FOLDER": ("The folder of runs.", {"default": "runs"}),
+        "--reward NAME": "List the runs of this reward only.",
+        "--tag tags NAME...": "List the runs with this tag; with tag: add it.",
+        "--note TEXT": "With tag: replace the note.",
+        "-o --output FILE": "With restore: the new file, or folder for several.",
+        "--yes": "With delete: do not ask.",
+    },
+)
+def runs(options: Options) -> CommandResult:
+    """List the scorings that were kept, newest first, or do something with one.
+
+    ACTION is show (what it gave, and what changed in the source), restore (write its
+    source, byte for byte), tag or delete; VERSION is v2 or a tag. `rewardkit score
+    --keep` keeps one; diagnose, whatif, compare and suspect take v2 for a folder.
+
+    Example:
+      rewardkit score gallery:arithmetic gallery:arithmetic --keep --note first
+      rewardkit runs
+      rewardkit runs show v1
+    """
+    kept = rk.runs(options.folder)
+    if options.action is None:
+        for tag in options.tags:
+            kept = kept.select(tag=tag)
+        kept = kept.select(reward=options.reward or "")
+        return CommandResult(kept.record(), str(kept))
+    if options.version is None:
+        raise click.UsageError(f"missing argument VERSION, such as {_example(kept)}")
+    run = kept[options.version]
+    return ACTIONS[options.action](options, kept, run)
+
+
+def _example(kept: rk.Runs) -> str:
+    return kept.names[0] if len(kept) else "v1"
+
+
+def _show(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+    return CommandResult({"run": run.record()}, str(run))
+
+
+def _restore(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+    """Write the source of a version; its name in the files is told."""
+    if options.output is None:
+        raise click.UsageError("restore writes a file: give -o FILE")
+    files = run.version.restore(options.output)
+    entry = str(run.version.about["entry"])
+    text = f"{counted(len(files), 'file')} written: {', '.join(map(str, files))}\n"
+    if entry:
+        file, _, name = entry.rpartition(":")
+        place = next((path for path in files if path.name == file), files[0])
+        text += f"The reward is {place}:{name}"
+    else:
+        text += f"The reward is not among them: {run.version.about['why']}"
+    return CommandResult({"files": list(map(str, files)), "entry": entry}, text)
+
+
+def _tag(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+    if not options.tags and options.note is None:
+        raise click.UsageError("tag adds a name or a note: give --tag NAME or --note")
+    run = run.tag(*options.tags)
+    if options.note is not None:
+        run = run.changed(note=options.note)
+    return CommandResult({"run": run.record()}, str(run))
+
+
+def _delete(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+    """Remove a version, once a person has said yes."""
+    version = run.version.name
+    count = counted(len(kept.select(version=version)), "run")
+    question = f"Delete {version} of {run.version.about['reward']} ({count})?"
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise rk.InputError(f"{question} Nobody can be asked here; give --yes")
+        click.confirm(question, abort=True, err=True)
+    gone = kept.delete(version)
+    record = {"deleted": version, "runs": len(gone)}
+    return CommandResult(record, f"{version} is deleted ({count})")
+
+
+ACTIONS = {"show": _show, "restore": _restore, "tag": _tag, "delete": _delete}

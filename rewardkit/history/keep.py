@@ -1,0 +1,161 @@
+"""keep(): put a scoring, its definition and its rollouts into a folder of runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.errors import InputError, RolloutsError, preview
+from rewardkit.history.batches import redact as redact_texts
+from rewardkit.history.kept import (
+    ABOUT,
+    FORMAT,
+    KEPT_RUNS,
+    SCORED,
+    data_path,
+    now,
+    read_json,
+    write_json,
+)
+from rewardkit.history.parts import DATA_HASH
+from rewardkit.history.runs import Run, check_tag
+from rewardkit.history.versions import keep_version
+from rewardkit.rewards.fingerprint import fingerprint
+from rewardkit.rollouts.paths import SAVED_SCORES, write_whole
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores, is_result
+from rewardkit.scoring.stored import parquet, to_arrow
+
+
+def keep(
+    scores: Scores,
+    *,
+    note: str = "",
+    tags: Sequence[str] = (),
+    folder: str | Path = KEPT_RUNS,
+    figures: Mapping[str, Any] | None = None,
+    redact: bool = False,
+) -> Run:
+    """Keep a scoring: its results, the definition with its source, and a note.
+
+    The same scoring kept twice is one run, with the later note. It is there whole or
+    not at all, and other processes may keep theirs in the same folder meanwhile.
+
+    Args:
+        scores: The scoring.
+        note: What was tried, for the person who looks at it later.
+        tags: Names to find it by.
+        folder: Of runs; made where it is missing.
+        figures: What else was measured on it, beside the mean reward and the share of
+            groups with a signal: ``label_auc``, ``effective_weights``.
+        redact: Whether texts are replaced by hashes.
+
+    Returns:
+        The run.
+
+    Raises:
+        RolloutsError: The folder cannot be written, or holds a newer format.
+        InputError: A note or tags that are no text.
+    """
+    if not isinstance(note, str) or not all(isinstance(tag, str) for tag in tags):
+        raise InputError(f"note={preview(note)}, tags={preview(tags)} are not texts")
+    for tag in tags:
+        check_tag(tag)
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RolloutsError(
+            f"no run can be kept in {str(folder)!r}: {error.strerror}"
+        ) from None
+    if redact:
+        scores = redact_texts(scores)
+    version = keep_version(scores.reward, place)
+    data = scores.rollouts.fingerprint
+    _keep_data(scores, data_path(place, data))
+    names = list(filter(is_result, map(str, scores.table.columns)))
+    results = scores.table[names]
+    digest = hashlib.sha256()
+    for name in names:
+        values = repr((name, column_values(results[name])))
+        digest.update(values.encode("utf-8", "surrogatepass"))
+    name = fingerprint([version.fingerprint, data, digest.hexdigest()])
+    target = place / SCORED / name
+    if not target.exists():
+        about = {
+            "format": FORMAT,
+            "version": version.name,
+            "data": data,
+            "source": scores.rollouts.source,
+            "rows": len(scores),
+            "date": now(),
+            "note": note,
+            "tags": list(tags),
+            "figures": {**_figures_of(scores), **(figures or {})},
+        }
+        record = {**scores.record, DATA_HASH: data}
+        _write_folder(target, results, record, about)
+    run = Run(target, version, read_json(target / ABOUT))
+    later: dict[str, Any] = {}
+    if note and note != run.note:
+        later["note"] = note
+    if figures:
+        later["figures"] = {**run.about["figures"], **figures}
+    if later:
+        run = run.changed(**later)
+    return run.tag(*tags) if {*tags} - {*run.tags} else run
+
+
+def _keep_data(scores: Scores, path: Path) -> None:
+    """Write the rollouts, unless they are there."""
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    names = [name for name in scores.table.columns if not is_result(str(name))]
+    table = to_arrow(scores.table[names], {})
+    write_whole(path, lambda file: _write_table(table, file))
+
+
+def _write_table(table: Any, path: Path) -> None:
+    parquet().write_table(table, path, compression="zstd")
+
+
+def _write_folder(
+    target: Path,
+    results: pd.DataFrame,
+    record: Mapping[str, Any],
+    about: Mapping[str, Any],
+) -> None:
+    """Write a run into a folder beside its place, and put it there."""
+    temporary = target.parent / f".{secrets.token_hex(6)}"
+    temporary.mkdir(parents=True)
+    try:
+        _write_table(to_arrow(results, record), temporary / SAVED_SCORES)
+        write_json(temporary / ABOUT, about)
+        try:
+            os.rename(temporary, target)
+        except OSError:
+            if not target.exists():  # else another process has kept the same
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _figures_of(scores: Scores) -> dict[str, Any]:
+    """Return the mean reward, and the share of groups whose rewards differ."""
+    rewards = pd.Series(scores.rewards)
+    groups = rewards.groupby(scores.groups).agg(["count", "min", "max"])
+    several = groups[groups["count"] > 1]
+    signal = None
+    if len(several):
+        signal = float((several["max"] > several["min"]).mean())
+    mean = float(rewards.mean()) if rewards.notna().any() else None
+    return {"mean": mean, "signal": signal, "not_judged": int(np.isnan(rewards).sum())}

@@ -1,0 +1,82 @@
+"""A folder of runs: where things stand in it, and the records beside them.
+
+runs/versions/v1/    about.json and source/: a definition
+runs/data/HASH.parquet    rollouts
+runs/scored/ID/    about.json and scores.parquet: a scoring of the two
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RolloutsError, preview
+from rewardkit.rollouts.paths import write_whole
+
+FORMAT = 1
+"""The number of the form in which versions and runs are written."""
+KEPT_RUNS = "runs"
+"""The folder of runs where no other is named."""
+ABOUT = "about.json"
+SCORED, DATA, VERSIONS = "scored", "data", "versions"
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write plain data into a file, whole or not at all."""
+    text = json.dumps(content, indent=2, default=str) + "\n"
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read what `write_json` wrote.
+
+    Raises:
+        RolloutsError: It is broken, or of a newer format.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        number = content["format"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RolloutsError(
+            f"{str(path)!r} cannot be read as what rewardkit keeps of a run; move the "
+            "folder it lies in away"
+        ) from None
+    if number != FORMAT:
+        raise RolloutsError(
+            f"{str(path)!r} is of format {preview(number)}, and this version of "
+            f"rewardkit reads format {FORMAT}; read it with a newer one"
+        )
+    return dict(content)
+
+
+def now() -> str:
+    """Return the time in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def data_path(folder: Path, data: str) -> Path:
+    """Return the file of rollouts with this hash."""
+    return folder / DATA / f"{data}.parquet"
+
+
+def read_abouts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the folder of each scoring with what is known of it, newest first.
+
+    Raises:
+        RolloutsError: One is broken, or of a newer format.
+    """
+    abouts = []
+    for path in (folder / SCORED).glob(f"[!.]*/{ABOUT}"):
+        abouts.append((path.parent, read_json(path)))
+    return sorted(abouts, key=lambda item: (item[1]["date"], item[0]), reverse=True)
+
+
+def find_scored(name: str, folder: Path) -> Path | None:
+    """Return the folder of the newest scoring of a version or with a tag, if any."""
+    for path, about in read_abouts(folder):
+        if name == about["version"] or name in about["tags"]:
+            return path
+    return None

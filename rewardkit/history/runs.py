@@ -1,0 +1,377 @@
+"""runs(): scorings that were kept, in one folder, and what each gave.
+
+How they lie in it is said in `history/kept.py`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.findings import counted, percent, short_number
+from rewardkit.history.kept import (
+    ABOUT,
+    KEPT_RUNS,
+    data_path,
+    read_abouts,
+    write_json,
+)
+from rewardkit.history.parts import load_scores
+from rewardkit.history.versions import Version, read_versions
+from rewardkit.html.blocks import Block, Code, Facts, Table
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.has_page import HasPage
+from rewardkit.html.pages import Page
+from rewardkit.plain import to_plain
+from rewardkit.scoring.scores import Scores
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(HasPage):
+    """A scoring that was kept: a version of a reward on some rollouts.
+
+    Attributes:
+        folder: ``runs/scored/ID``.
+        version: The definition.
+        about: What ``about.json`` says: format, version, data (the hash of the
+            rollouts), source (where they were read from), rows, date, note, tags,
+            figures.
+    """
+
+    folder: Path
+    version: Version
+    about: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def scores(self) -> Scores:
+        """Return the scores, of a reward that can be weighed and diagnosed, not run.
+
+        Raises:
+            RolloutsError: The rollouts are gone, or a file is broken.
+        """
+        return load_scores(self.folder)
+
+    @property
+    def note(self) -> str:
+        """Return what the person noted."""
+        return str(self.about["note"])
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Return its tags."""
+        return tuple(self.about["tags"])
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Return its figures, with those of check and probe on its version."""
+        return {**self.about["figures"], **self.version.about["figures"]}
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        about = {key: value for key, value in self.about.items() if key != "format"}
+        plain: dict[str, Any] = to_plain(
+            {
+                **about,
+                "reward": self.version.about["reward"],
+                "parent": self.version.parent,
+                "figures": self.figures,
+                "folder": str(self.folder),
+            }
+        )
+        return plain
+
+    def page(self) -> Page:
+        """Return what it is, what it gave, and what changed in its source."""
+        version, about = self.version, self.about
+        facts = {
+            "reward": version.about["reward"],
+            "note": self.note,
+            "tags": ", ".join(self.tags),
+            "date": _date(about),
+            "rollouts": f"{about['source']}, {counted(about['rows'], 'row')}",
+            "source": version.about["entry"] or f"none: {version.about['why']}",
+            "parent": version.parent,
+        }
+        for name, value in self.figures.items():
+            facts[name.replace("_", " ")] = _figure(value)
+        blocks: list[Block] = [Facts([*facts.items()])]
+        parent = version.parent_version
+        if parent is not None and parent.source:
+            lines = source_diff(parent.source, version.source)
+            if lines:
+                blocks.append(f"What changed in the source since {parent.name}:")
+                blocks += [Code(UserText(line, "a line of source")) for line in lines]
+            else:
+                blocks.append(f"The source is that of {parent.name}.")
+        return Page(version.name, blocks)
+
+    def tag(self, *tags: str) -> Run:
+        """Return the run with these tags added, which it keeps.
+
+        Raises:
+            InputError: A tag that is called like a version.
+        """
+        for tag in tags:
+            check_tag(tag)
+        return self.changed(tags=list(dict.fromkeys([*self.tags, *tags])))
+
+    def changed(self, **about: Any) -> Run:
+        """Return the run with something else known of it, which it keeps."""
+        changed = {**self.about, **about}
+        write_json(self.folder / ABOUT, changed)
+        return replace(self, about=changed)
+
+
+def _figure(value: Any) -> str:
+    """Return a figure as a person reads it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_figure(item)}" for name, item in value.items())
+    if isinstance(value, float):
+        return _number(value)
+    return " of ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def source_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
+    """Return what changed between two sources, as lines of a unified diff.
+
+    Where each has one file these are compared, whatever they are called.
+    """
+    if len(before) == len(after) == 1:
+        (name,) = after
+        before = {name: next(iter(before.values()))}
+    lines: list[str] = []
+    for name in sorted({*before, *after}):
+        old, new = _lines_of(before, name), _lines_of(after, name)
+        lines += difflib.unified_diff(old, new, name, name, n=1, lineterm="")
+    return lines
+
+
+def _lines_of(files: Mapping[str, bytes], name: str) -> list[str]:
+    return files.get(name, b"").decode("utf-8", "replace").splitlines()
+
+
+def check_tag(tag: str) -> None:
+    """Raise an InputError where a tag is empty, or called like a version."""
+    if not tag or re.fullmatch(r"v\d+", tag):
+        raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs(HasPage, Sequence[Run]):
+    """Scorings that were kept in a folder, newest first.
+
+    ``runs["v2"]`` is the newest of a version or a tag; ``runs[0]`` the newest of all.
+    """
+
+    folder: Path
+    items: tuple[Run, ...]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.items)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a run by its place, its version or a tag; a slice of them.
+
+        Raises:
+            InputError: There is none of this name.
+        """
+        if isinstance(key, slice):
+            return replace(self, items=self.items[key])
+        if not isinstance(key, str):
+            return self.items[key]
+        for run in self.items:
+            if key == run.version.name or key in run.tags:
+                return run
+        names = self.names
+        raise InputError(
+            f"there is no run {key!r} in {str(self.folder)!r}; it has "
+            f"{names}{did_you_mean(key, names)}"
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Return the versions and tags by which a run can be named."""
+        names: dict[str, None] = {}
+        for run in self.items:
+            names |= dict.fromkeys([run.version.name, *run.tags])
+        return list(names)
+
+    def select(self, *, reward: str = "", tag: str = "", version: str = "") -> Runs:
+        """Return the runs of a reward's name, with a tag, of a version."""
+        chosen = []
+        for run in self.items:
+            is_named = not reward or run.version.about["reward"] == reward
+            is_tagged = not tag or tag in run.tags
+            if is_named and is_tagged and version in ("", run.version.name):
+                chosen.append(run)
+        return replace(self, items=tuple(chosen))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return one row a run: what `record` says, each figure in a column."""
+        rows = []
+        for run in self.items:
+            record = run.record()
+            rows.append({**record, **record.pop("figures")})
+        return pd.DataFrame(rows)
+
+    def record(self) -> dict[str, Any]:
+        """Return the runs as plain data."""
+        return {"runs": [run.record() for run in self.items]}
+
+    def page(self) -> Page:
+        """Return the table of the runs, newest first."""
+        if not self.items:
+            return Page(f"No runs in {self.folder}", [])
+        rows = [_cells(run, self) for run in self.items]
+        same = [name for name in ALIKE if len({row[name] for row in rows}) == 1]
+        header = [name for name in COLUMNS if name not in same]
+        cells = [[row[name] for name in header] for row in rows]
+        about = "; ".join(f"{name} {rows[0][name]}" for name in same)
+        table = Table("", header, cells, NUMBERS)
+        return Page(f"Runs in {self.folder}", [table], about)
+
+    def delete(self, version: str) -> list[Run]:
+        """Remove all runs of a version, its source, and rollouts that no run has left.
+
+        Returns:
+            The runs that were removed.
+
+        Raises:
+            InputError: There is no such version.
+        """
+        gone = list(self.select(version=version))
+        if not gone:
+            self[version]  # says which there are
+            raise InputError(f"{version!r} is a tag; name the version to delete")
+        for run in gone:
+            shutil.rmtree(run.folder)
+        gone[0].version.delete()
+        left = {run.about["data"] for run in self.items if run not in gone}
+        for data in {run.about["data"] for run in gone} - left:
+            data_path(self.folder, data).unlink(missing_ok=True)
+        return gone
+
+
+COLUMNS = (
+    "version",
+    "reward",
+    "date",
+    "data",
+    "rows",
+    "mean",
+    "signal",
+    "label AUC",
+    "cases",
+    "exploits",
+    "against parent",
+    "tags",
+    "note",
+)
+ALIKE = ("reward", "data", "rows")
+"""Columns that are told once where all runs have the same."""
+NUMBERS = ("rows", "mean", "signal", "label AUC", "cases", "exploits")
+
+
+def _cells(run: Run, runs: Runs) -> dict[str, str]:
+    """Return the cells of a run's row, by column; "" where nothing is known."""
+    figures, about = run.figures, run.about
+    cells = dict.fromkeys(COLUMNS, "")
+    cells |= {
+        "version": run.version.name,
+        "reward": str(run.version.about["reward"]),
+        "date": _date(about),
+        "data": _short_source(str(about["source"])),
+        "rows": f"{about['rows']:,}",
+        "mean": _number(figures.get("mean")),
+        "label AUC": _number(figures.get("label_auc")),
+        "against parent": against_parent(run, runs),
+        "tags": ", ".join(run.tags),
+        "note": run.note,
+    }
+    if figures.get("signal") is not None:
+        cells["signal"] = percent(figures["signal"])
+    if "cases" in figures:
+        passed, count = figures["cases"]
+        cells["cases"] = f"{passed} of {count}"
+    if "exploits" in figures:
+        cells["exploits"] = str(figures["exploits"])
+    return cells
+
+
+def _date(about: Mapping[str, Any]) -> str:
+    """Return when a run was kept, to a minute, in UTC."""
+    return str(about["date"])[:16].replace("T", " ")
+
+
+def _short_source(source: str) -> str:
+    """Return where rollouts were read from, without the folders above."""
+    return source if ":" in source else Path(source).name
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else short_number(round(value, 3))
+
+
+def against_parent(run: Run, runs: Sequence[Run]) -> str:
+    """Say which figures of a run are better or worse than those of its parent.
+
+    Of the newest run of the parent on the same rollouts; "" without one. A mean reward
+    is neither: weights move it.
+    """
+    for other in runs:
+        is_same_data = other.about["data"] == run.about["data"]
+        if other.version.name == run.version.parent and is_same_data:
+            break
+    else:
+        return ""
+    moved = []
+    ways = (("signal", 1), ("label_auc", 1), ("exploits", -1))
+    for name, way in ways:
+        before, after = other.figures.get(name), run.figures.get(name)
+        if before is not None and after is not None and before != after:
+            word = "better" if (after - before) * way > 0 else "worse"
+            moved.append(f"{name.replace('_', ' ')} {word}")
+    if "cases" in run.figures and "cases" in other.figures:
+        change = run.figures["cases"][0] - other.figures["cases"][0]
+        if change:
+            moved.append(f"cases {'better' if change > 0 else 'worse'}")
+    return ", ".join(moved) or "the same"
+
+
+# --- reading
+
+
+def runs(folder: str | Path = KEPT_RUNS) -> Runs:
+    """Return the scorings that were kept in a folder, newest first.
+
+    Args:
+        folder: Where `keep` put them.
+
+    Raises:
+        RolloutsError: A file of it is broken or of a newer format.
+
+    >>> from tempfile import mkdtemp
+    >>> len(runs(mkdtemp()))
+    0
+    """
+    place = Path(folder)
+    by_name = {version.name: version for version in read_versions(place)}
+    items = []
+    for path, about in read_abouts(place):
+        version = by_name.get(about["version"])
+        if version is not None and not version.is_deleted:
+            items.append(Run(path, version, about))
+    return Runs(place, tuple(items))

@@ -1,0 +1,259 @@
+"""Versions: definitions that were kept, by number, with the source of their functions.
+
+A number is taken by renaming a folder to it, so that two processes never share one, and
+is never given again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RewardError
+from rewardkit.findings import counted
+from rewardkit.history.kept import ABOUT, FORMAT, VERSIONS, now, read_json, write_json
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.save import save_reward
+from rewardkit.rollouts.paths import write_whole
+
+WRITTEN = "reward.py"
+"""The file of a definition that was not read from a file, or was changed since."""
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A definition that was kept.
+
+    Attributes:
+        folder: ``runs/versions/v3``.
+        about: What ``about.json`` says: format, fingerprint, reward (its name), record
+            (the definition), entry (of its source), why (there is none), date, parent,
+            figures (of check and probe).
+    """
+
+    folder: Path
+    about: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Return "v3"."""
+        return self.folder.name
+
+    @property
+    def number(self) -> int:
+        """Return 3 of "v3"."""
+        return int(self.name.removeprefix("v"))
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the definition."""
+        return str(self.about["fingerprint"])
+
+    @property
+    def parent(self) -> str:
+        """Return the version that it came after, "" of the first."""
+        return str(self.about["parent"])
+
+    @property
+    def parent_version(self) -> Version | None:
+        """Return the version that it came after, None of the first."""
+        if not self.parent:
+            return None
+        folder = self.folder.parent / self.parent
+        return Version(folder, read_json(folder / ABOUT))
+
+    @property
+    def is_deleted(self) -> bool:
+        """Return whether only its number is left."""
+        return bool(self.about.get("deleted"))
+
+    @cached_property
+    def source(self) -> dict[str, bytes]:
+        """Return its files, by name: as they were run, or as rewardkit wrote them."""
+        paths = sorted((self.folder / "source").glob("*"))
+        return {path.name: path.read_bytes() for path in paths}
+
+    def restore(self, path: str | Path) -> list[Path]:
+        """Write the source, byte for byte as it was.
+
+        Args:
+            path: A new file; where the source has several, a new folder for them.
+
+        Returns:
+            The files.
+
+        Raises:
+            RewardError: There is no source, or something stands there already.
+        """
+        if not self.source:
+            raise RewardError(
+                f"{self.name} has no source: {self.about['why'] or 'it was deleted'}"
+            )
+        place = Path(path)
+        if place.exists():
+            raise RewardError(
+                f"{str(path)!r} exists already, and is left as it is; give a new path"
+            )
+        if len(self.source) == 1:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (content,) = self.source.values()
+            write_whole(place, lambda file: file.write_bytes(content))
+            return [place]
+        if place.suffix == ".py":
+            raise RewardError(
+                f"{self.name} has {counted(len(self.source), 'file')} "
+                f"({', '.join(self.source)}); give a folder in place of {str(path)!r}"
+            )
+        return _write_files(place, self.source)
+
+    def note_figures(self, figures: Mapping[str, Any]) -> Version:
+        """Return the version with figures of a check or a probe, which it keeps."""
+        about = {**self.about, "figures": {**self.about["figures"], **figures}}
+        write_json(self.folder / ABOUT, about)
+        return Version(self.folder, about)
+
+    def delete(self) -> None:
+        """Remove the source and what is known of it; the number is not given again."""
+        about = {
+            "format": FORMAT,
+            "fingerprint": "",
+            "parent": self.parent,
+            "deleted": now(),
+        }
+        write_json(self.folder / ABOUT, about)
+        shutil.rmtree(self.folder / "source", ignore_errors=True)
+
+
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    folder.mkdir(parents=True)
+    paths = []
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+        paths.append(folder / name)
+    return paths
+
+
+def read_versions(folder: Path) -> list[Version]:
+    """Return the versions of a folder of runs, by number.
+
+    Raises:
+        RolloutsError: One is broken, or of a newer format.
+    """
+    versions = []
+    for place in (folder / VERSIONS).glob("v*"):
+        if place.name[1:].isdigit():
+            versions.append(Version(place, read_json(place / ABOUT)))
+    return sorted(versions, key=lambda version: version.number)
+
+
+def find_version(folder: Path, fingerprint: str) -> Version | None:
+    """Return the first version with this fingerprint, None where there is none."""
+    for version in read_versions(folder):
+        if version.fingerprint == fingerprint:
+            return version
+    return None
+
+
+def keep_version(reward: Reward, folder: Path) -> Version:
+    """Return the version of a reward in a folder of runs, made where there is none.
+
+    Its parent is the newest version of a reward of the same name.
+    """
+    record = reward.record()
+    fingerprint = record["fingerprints"]["reward"]
+    version = find_version(folder, fingerprint)
+    if version is not None:
+        return version
+    place = folder / VERSIONS
+    temporary = place / f".{secrets.token_hex(6)}"
+    (temporary / "source").mkdir(parents=True)
+    try:
+        entry, why = _write_source(reward, temporary / "source")
+        versions = read_versions(folder)
+        parents = [
+            item.name for item in versions if item.about.get("reward") == reward.name
+        ]
+        about = {
+            "format": FORMAT,
+            "fingerprint": fingerprint,
+            "reward": reward.name,
+            "record": record,
+            "entry": entry,
+            "why": why,
+            "date": now(),
+            "parent": parents[-1] if parents else "",
+            "figures": {},
+        }
+        write_json(temporary / ABOUT, about)
+        number = versions[-1].number + 1 if versions else 1
+        while True:
+            try:
+                os.rename(temporary, place / f"v{number}")
+                break
+            except OSError:
+                if not (place / f"v{number}").exists():
+                    raise
+                number += 1  # another process took it
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return find_version(folder, fingerprint) or Version(place / f"v{number}", about)
+
+
+def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:
+    """Write the files of a reward; return where it is in them, or why it is not.
+
+    The files that it was read from, where it is still what they say, with a file beside
+    them that reweighs it, if that is all; else a file that says it.
+    """
+    read_from, record = reward.read_from, reward.record()
+    files = dict(read_from.files) if read_from else {}
+    entry, why = f"{WRITTEN}:reward", ""
+    if read_from and read_from.definition == record:
+        entry = read_from.entry
+    elif read_from and _without_weights(read_from.definition) == _without_weights(
+        record
+    ):
+        files[WRITTEN] = _reweighing(read_from.entry, reward).encode()
+    else:
+        try:
+            save_reward(reward, folder / WRITTEN)
+            return entry, ""
+        except RewardError as error:
+            entry, why = "", f"it cannot be written as a file ({error})"
+        if read_from:
+            why += (
+                f"; kept is what it was read from, {read_from.entry}, before a change"
+            )
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return entry, why
+
+
+def _without_weights(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition without its weights, and what depends on them."""
+    rest = {**record}
+    for name in ("weights", "fingerprints"):
+        rest.pop(name, None)
+    if "components" in rest:
+        rest["components"] = [{**item, "weight": None} for item in rest["components"]]
+    return rest
+
+
+def _reweighing(entry: str, reward: Reward) -> str:
+    """Return a file that gives the reward of another one other weights."""
+    file, _, name = entry.rpartition(":")
+    return f'''"""The reward of {file} with other weights."""
+
+from pathlib import Path
+
+import rewardkit as rk
+
+as_read = rk.load_reward(f"{{Path(__file__).with_name({file!r})}}:{name}")
+reward = as_read.reweigh({dict(reward.weights)!r})
+'''

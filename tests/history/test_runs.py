@@ -1,0 +1,298 @@
+"""Scorings that are kept: whole or not at all, by version, with the source that was scored."""
+
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import record, refused, run
+
+import rewardkit as rk
+from rewardkit.history.runs import source_diff
+
+FILE = '''"""A reward of two components."""
+import rewardkit as rk
+from beside import LONG
+
+def right(completion, ground_truth):
+    return float(ground_truth in completion)
+
+def short(completion):
+    return float(len(completion) < LONG)
+
+reward = rk.Reward(
+    "answers",
+    components=[rk.Component("right", right), rk.Component("short", short, weight=0.2)],
+)
+'''
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder of one's own, with a reward in two files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.py").write_bytes(FILE.encode())
+    (tmp_path / "beside.py").write_bytes(b"LONG = 12\r\n")
+    return tmp_path
+
+
+def rollouts(count=12):
+    rows = []
+    for row in range(count):
+        text = f"{row % 3} is it" + "!" * row
+        rows.append({"prompt_id": row // 4, "completion": text, "ground_truth": "1"})
+    return rk.load_rollouts(pd.DataFrame(rows))
+
+
+def scored(name="my.py", count=12):
+    return rk.score(rk.load_reward(name), rollouts(count))
+
+
+def edit(before, after):
+    text = Path("my.py").read_bytes()
+    assert before.encode() in text
+    Path("my.py").write_bytes(text.replace(before.encode(), after.encode()))
+
+
+# --- what a run holds
+
+
+def test_a_run_gives_back_the_table_the_figures_and_the_source_byte_for_byte(here):
+    scores = scored()
+    kept = scores.keep(note="first", tags=["start"])
+    assert (kept.version.name, kept.note, kept.tags) == ("v1", "first", ("start",))
+    for name in ("v1", "start", kept.folder):
+        loaded = rk.load_scores(name)
+        pd.testing.assert_frame_equal(loaded.table, scores.table)
+        assert loaded.rollouts.group_key == scores.rollouts.group_key
+    assert kept.figures["mean"] == pytest.approx(scores.rewards.mean())
+    assert kept.figures["signal"] == 1.0
+    before = {name: (here / name).read_bytes() for name in ("my.py", "beside.py")}
+    edit("weight=0.2", "weight=0.9")
+    assert (
+        kept.version.source == before and kept.version.about["entry"] == "my.py:reward"
+    )
+    files = kept.version.restore("old")
+    assert {path.name: path.read_bytes() for path in files} == before
+    assert rk.load_reward("old/my.py").weights == {"right": 1.0, "short": 0.2}
+
+
+def test_what_was_run_is_kept_where_the_file_was_edited_while_it_scored(here):
+    reward = rk.load_reward("my.py")
+    edit("< LONG", "> LONG")
+    kept = rk.score(reward, rollouts()).keep()
+    assert kept.version.source["my.py"] == FILE.encode()
+
+
+def test_the_same_scoring_is_one_run_and_a_definition_one_version():
+    first = scored().keep(note="one")
+    again = scored().keep(note="two", tags=["t"])
+    assert again.folder == first.folder and rk.runs()["v1"].note == "two"
+    scored(count=8).keep()  # other rollouts
+    scored().reweigh({"short": 0.5}).keep()
+    assert [run.version.name for run in rk.runs()] == ["v2", "v1", "v1"]
+    assert rk.runs()["v2"].version.parent == "v1"
+    assert len(os.listdir("runs/data")) == 2
+    edit("weight=0.2", "weight=0.5")
+    assert scored().keep().version.name == "v3"  # another file
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        (lambda reward: reward.reweigh({"short": 0.7}), ""),
+        (lambda reward: replace(reward, name="other"), "before a change"),
+        (
+            lambda reward: rk.Reward(
+                "l", components=[rk.Component("l", lambda completion: 1.0)]
+            ),
+            "has no name to write",
+        ),
+    ],
+)
+def test_a_reward_that_no_file_says_is_written_where_it_can_be(change, why):
+    reward = change(rk.load_reward("my.py"))
+    version = rk.score(reward, rollouts()).keep().version
+    assert why in version.about["why"] and bool(why) != bool(version.about["entry"])
+    if reward.name == "l":
+        with pytest.raises(rk.RewardError, match=r"v1 has no source: .*no name"):
+            version.restore("back.py")
+        return
+    version.restore("back")
+    assert Path("back/my.py").read_bytes() == FILE.encode()
+    if not why:
+        back = rk.load_reward(f"back/{version.about['entry']}")
+        assert back.record()["components"] == reward.record()["components"]
+
+
+def test_texts_are_hashes_where_they_are_to_be():
+    kept = scored().keep(redact=True)
+    assert not kept.scores.table["completion"].str.contains("is it").any()
+    for path in Path("runs").rglob("*.*"):
+        assert path.suffix == ".py" or b"is it" not in path.read_bytes()
+
+
+def test_files_of_one_name_beside_two_rewards_are_told_apart(here):
+    scored().keep().version.restore("old")
+    (here / "beside.py").write_bytes(b"LONG = 1")
+    assert scored().rewards.max() < scored("old/my.py").rewards.max() == 1.2
+    assert scored().rewards.max() == 1.0
+
+
+# --- the folder
+
+
+def test_a_folder_of_runs_can_be_moved_and_says_when_its_rollouts_are_gone(here):
+    scored().keep()
+    shutil.move("runs", "elsewhere")
+    kept = rk.runs("elsewhere")["v1"]
+    assert len(kept.scores) == 12
+    shutil.rmtree("elsewhere/data")
+    with pytest.raises(rk.RolloutsError, match=r"rollouts of the run .* are gone"):
+        kept.scores  # noqa: B018
+    assert rk.runs("elsewhere")["v1"].figures["mean"] is not None
+
+
+@pytest.mark.parametrize(
+    "place, content, message",
+    [
+        ("versions/v1", '{"format": 2}', "is of format 2, and this version"),
+        ("versions/v1", "{", "cannot be read as what rewardkit keeps"),
+        ("scored/*", '{"format": 99}', "is of format 99"),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_a_sentence(here, place, content, message):
+    scored().keep()
+    (path,) = here.glob(f"runs/{place}/about.json")
+    path.write_text(content)
+    with pytest.raises(rk.RolloutsError, match=message):
+        rk.runs()
+
+
+def test_a_deleted_version_takes_its_rollouts_along_and_its_number_is_not_given_again():
+    scored(count=8).keep()
+    scored().reweigh({"short": 0.5}).keep()
+    assert len(rk.runs().delete("v2")) == 1
+    assert len(os.listdir("runs/data")) == 1 and rk.runs().names == ["v1"]
+    assert scored().reweigh({"short": 0.6}).keep().version.name == "v3"
+    with pytest.raises(
+        rk.InputError, match=r"no run 'v2' in 'runs'; it has .'v3', 'v1'"
+    ):
+        rk.runs()["v2"]
+
+
+@pytest.mark.parametrize("tag", ["v3", ""])
+def test_a_tag_is_not_called_like_a_version(tag):
+    with pytest.raises(rk.InputError, match="is no tag"):
+        scored().keep(tags=[tag])
+    assert len(rk.runs()) == 0
+
+
+# --- several processes
+
+
+def keep_versions(first, count):
+    scores = scored()
+    for number in range(first, first + count):
+        scores.reweigh({"short": 1 + number / 100}).keep(note=str(number))
+
+
+def test_processes_that_keep_at_once_lose_nothing_and_share_no_number():
+    context = multiprocessing.get_context("fork")
+    processes = []
+    for first in (0, 3, 6):  # 3 and 4, 6 and 7 are kept twice
+        processes.append(context.Process(target=keep_versions, args=(first, 5)))
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    kept = rk.runs()
+    assert sorted({int(run.note) for run in kept}) == list(range(11))
+    weights = {run.version.name: run.scores.reward.weights["short"] for run in kept}
+    assert len({*weights.values()}) == 11
+
+
+def test_a_process_that_is_killed_while_it_keeps_leaves_nothing_unreadable():
+    draw = random.Random(0)
+    context = multiprocessing.get_context("fork")
+    for turn in range(8):
+        process = context.Process(target=keep_versions, args=(100 * turn, 100))
+        process.start()
+        time.sleep(draw.uniform(0.05, 0.4))
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        for kept in rk.runs():
+            assert len(kept.scores) == 12 and kept.version.source
+    assert len(rk.runs()) > 8
+
+
+# --- the command
+
+
+def test_an_afternoon_of_edits_at_the_command_line(here):
+    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    first = record("score my.py log.jsonl --keep --note first")
+    assert first["run"]["version"] == "v1"
+    edit("weight=0.2", "weight=0.4")
+    text = run("score my.py log.jsonl --keep --note 'more for short' --tag best").stdout
+    assert "kept as v2 in runs" in text
+    table = run("runs").stdout
+    assert table.index("v2") < table.index("v1") and "more for short" in table
+    assert [item["version"] for item in record("runs")["runs"]] == ["v2", "v1"]
+    assert [item["note"] for item in record("runs --tag best")["runs"]] == [
+        "more for short"
+    ]
+    shown = run("runs show best").stdout
+    assert "weight=0.2" in shown and "weight=0.4" in shown and "parent: v1" in shown
+    changes = record("compare v1 v2")["definition"]["changes"]
+    assert changes[0]["what"] == "weight" and changes[0]["after"] == 0.4
+    assert "answers" in run("diagnose v2").stdout
+    refused("runs restore v1 -o old.py", "v1 has 2 files (beside.py, my.py)")
+    assert "The reward is old/my.py:reward" in run("runs restore v1 -o old").stdout
+    refused("runs restore v1 -o old", "exists already")
+    refused("runs restore v1", "give -o FILE")
+    refused("runs show v7", "no run 'v7'")
+    refused("runs show", "missing argument VERSION, such as v2")
+    refused("runs delete v1", "Nobody can be asked here; give --yes")
+    run("runs tag v1 --tag old --note 'the first one'")
+    assert record("runs show old")["run"]["note"] == "the first one"
+    assert record("runs delete v1 --yes") == {"deleted": "v1", "runs": 1}
+    refused("diagnose v1", "there is no file 'v1'")
+
+
+def test_scores_in_a_folder_are_not_written_over_by_another_scoring(here):
+    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    assert run("score my.py log.jsonl -o out").exit_code == 0
+    assert run("score my.py log.jsonl -o out").exit_code == 0  # the same
+    before = (here / "out" / "run.json").read_bytes()
+    edit("weight=0.2", "weight=0.4")
+    refused("score my.py log.jsonl -o out", "'out' holds another scoring")
+    assert (here / "out" / "run.json").read_bytes() == before
+    assert run("score my.py log.jsonl -o out --force").exit_code == 0
+    weights = json.loads((here / "out" / "run.json").read_text())["reward"]["weights"]
+    assert weights["short"] == 0.4
+    refused("score my.py log.jsonl --note x", "--note is for --keep")
+
+
+def test_a_label_says_which_version_orders_better():
+    table = rollouts().table.assign(good=[True, False, False] * 4)
+    table.to_json("log.jsonl", orient="records", lines=True)
+    record("score my.py log.jsonl --keep --label good")
+    edit("ground_truth in", "'0' in")
+    better = record("score my.py log.jsonl --keep --label good")["run"]
+    aucs = [item["figures"]["label_auc"] for item in record("runs")["runs"]]
+    assert better["figures"]["label_auc"] == aucs[0] > aucs[1]
+    assert "label auc better" in run("runs").stdout
+
+
+def test_sources_of_one_file_are_compared_whatever_they_are_called():
+    lines = source_diff({"a.py": b"x = 1\ny = 2\n"}, {"b.py": b"x = 1\ny = 3\n"})
+    assert lines[-2:] == ["-y = 2", "+y = 3"]
+    assert source_diff({"a.py": b"x"}, {"b.py": b"x"}) == []
