@@ -106,7 +106,7 @@ def main():
         f"again, without a server: {again['score/correct'].notna().sum()} in {seconds_again:.1f} s"
     )
     print(
-        f"the server took schema form {judge.session.form} of 0 (OpenAI's), 1 (json_object), 2 (none)"
+        f"the server took schema form {judge.session.connection.form} of 0 (OpenAI's), 1 (json_object), 2 (none)"
     )
     assert judged.sum() >= ROWS // 2, "fewer than half of the rows were judged"
     assert all(

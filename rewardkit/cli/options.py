@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.judges.spending import CACHE_FOLDER
+from rewardkit.judges.cache import CACHE_FOLDER
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number

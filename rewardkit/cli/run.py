@@ -22,7 +22,7 @@ from rewardkit.cli.command import (
 from rewardkit.cli.options import Number, OptionTable
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
-from rewardkit.judges.spending import CACHE_FOLDER, Cache, cache_file
+from rewardkit.judges.cache import CACHE_FOLDER, Cache, cache_file
 from rewardkit.rollouts.chat import ANSWER_TIMEOUT, CONCURRENCY, RETRIES
 from rewardkit.rollouts.sample import sample as sample_completions
 from rewardkit.targets import TARGETS

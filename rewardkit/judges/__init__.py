@@ -5,9 +5,9 @@ README.md has the walk of a question, and which module holds what.
 
 from rewardkit.judges.comparing import pairwise, ranking
 from rewardkit.judges.deepeval import from_deepeval
+from rewardkit.judges.limits import Limits
 from rewardkit.judges.reward_model import reward_endpoint, reward_model
 from rewardkit.judges.rubric import judge
-from rewardkit.judges.spending import Limits
 
 __all__ = [
     "Limits",

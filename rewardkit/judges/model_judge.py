@@ -19,8 +19,9 @@ from typing import Annotated, Any
 
 import jsonschema_rs
 
+from rewardkit.judges.connection import Connection
+from rewardkit.judges.limits import Limits
 from rewardkit.judges.session import ModelAnswer, Session, in_session, session_of
-from rewardkit.judges.spending import Limits
 from rewardkit.primitives.messages import content_text
 from rewardkit.primitives.primitive import Primitive, keyword_signature
 from rewardkit.rollouts.chat import KEY
@@ -271,7 +272,12 @@ class ModelJudge(AskingServer):
     @property
     def session(self) -> Session:
         return session_of(
-            Session, self.base_url, self.model, self.limits, self.recorded, self.cache
+            Connection,
+            self.base_url,
+            self.model,
+            self.limits,
+            self.recorded,
+            self.cache,
         )
 
     def request(

@@ -13,9 +13,10 @@ from functools import cache
 from typing import Annotated, Any
 
 from rewardkit.errors import InputError, NotJudged, describe_error, preview
+from rewardkit.judges.connection import Connection
+from rewardkit.judges.limits import Limits
 from rewardkit.judges.model_judge import DEFAULT_LIMITS, AskingServer, column_text
 from rewardkit.judges.session import Session, session_of
-from rewardkit.judges.spending import Limits
 from rewardkit.primitives.primitive import VERDICT, Count, Primitive, note
 
 logger = logging.getLogger(__name__)
@@ -278,25 +279,25 @@ class reward_model(Primitive):
         return scores
 
 
-class _Endpoint(Session):
-    """Calls to a server that answers with logits, as a text that lists them."""
+class _Endpoint(Connection):
+    """Requests to a server that answers with logits, as a text that lists them."""
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         import openai
 
         url = self.server.base_url
         try:
-            body = await self.connected().post(url, body=dict(request), cast_to=object)
+            body = await self.client.post(url, body=dict(request), cast_to=object)
             logits = [float(value) for value in body["data"][0]["probs"]]
             if not logits or not all(map(math.isfinite, logits)):
                 raise LookupError
         except openai.NotFoundError as error:
-            self.spent.ended = (
+            self.end(
                 f"there is no reward model {self.server.model!r} at "
                 f"{self.server.address!r}; give the whole address, such as "
                 f"'http://localhost:8000/classify' ({self.server.reason(error)})"
             )
-            raise ValueError(self.spent.ended) from None
+            raise ValueError(self.ended) from None
         except (LookupError, TypeError, AttributeError):
             raise ValueError(f"it has no logits: {preview(body)}") from None
         return {

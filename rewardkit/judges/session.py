@@ -1,4 +1,4 @@
-"""Session: what judges of a server share: client, limits, budget, cache.
+"""Session: what judges of a server share: connection, budget, deadline, cache.
 
 All calls of a process are made on one event loop in a thread of its own, whoever waits
 for them: a trainer, a notebook or a script. Sessions live there.
@@ -7,8 +7,6 @@ for them: a trainer, a notebook or a script. Sessions live there.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import math
 import os
 import time
@@ -19,8 +17,16 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from rewardkit.errors import InputError
-from rewardkit.judges.spending import Cache, Limits, cache_file, read_recorded
-from rewardkit.rollouts.chat import KEY, NO_KEY, Server, fatal_code, read_answer
+from rewardkit.judges.cache import (
+    Cache,
+    answer_key,
+    cache_file,
+    read_recorded,
+    server_name,
+)
+from rewardkit.judges.connection import Connection
+from rewardkit.judges.limits import Limits
+from rewardkit.rollouts.chat import KEY, NO_KEY, Server
 from rewardkit.scoring.awaiting import event_loop
 
 T = TypeVar("T")
@@ -28,12 +34,6 @@ Tokens = tuple[int, int]  # of the question, of the answer
 
 OPENAI_URL = "https://api.openai.com/v1"
 ADDRESS = "OPENAI_BASE_URL"
-MINUTE = 60.0  # seconds
-AGAIN_SECONDS = 30.0
-"""Time after which a server that did not answer is asked again.
-
-Our choice: about what a restart takes.
-"""
 LONGEST_ANSWER = 100_000
 """Characters of an answer that is read.
 
@@ -42,8 +42,6 @@ Our choice: a level and its reason take a few hundred.
 ANSWER_EXCERPT = 200
 """Characters shown of a refusal, or of an answer that is too long."""
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
-SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
-"""By which the sentence of a server tells that it does not take a schema."""
 
 
 @dataclass(frozen=True)
@@ -65,31 +63,14 @@ class ModelAnswer:
 class Spent:
     """What a run has used of its limits.
 
-    `ended` says why no further call is made, up to the time `until` of the monotonic
-    clock. `in_vain` says by key why an answer that was paid for is no verdict, for the
+    `deadline` is a time of the monotonic clock, which is the event loop's, or None.
+    `in_vain` says by key why an answer that was paid for is no verdict, for the
     siblings of its row.
     """
 
-    began: float = field(default_factory=time.monotonic)
+    deadline: float | None = None
     cost: float = 0.0
-    ended: str = ""
-    until: float = math.inf
     in_vain: dict[str, str] = field(default_factory=dict)
-
-
-def schema_form(response_format: Mapping[str, Any], attempt: int) -> Any:
-    """Return a way to ask for a schema: OpenAI's, llama-cpp-python's, then none."""
-    if attempt == 0:
-        return response_format
-    if attempt == 1:
-        schema = response_format["json_schema"]["schema"]
-        return {"type": "json_object", "schema": schema}
-    return None
-
-
-def refuses_schema(status: int, text: str) -> bool:
-    """Return whether an error means that a server does not take this schema."""
-    return status in (400, 422, 500) and any(word in text for word in SCHEMA_WORDS)
 
 
 class Session:
@@ -100,6 +81,7 @@ class Session:
 
     def __init__(
         self,
+        connect: type[Connection],
         base_url: str | None,
         model: str,
         limits: Limits,
@@ -108,46 +90,49 @@ class Session:
     ) -> None:
         self.offline = bool(recorded) and base_url is None
         self.limits = limits
-        self.spent = Spent()
         url = base_url or os.environ.get(ADDRESS, "").strip() or OPENAI_URL
-        self.server = Server(url, model, limits.timeout, limits.retries)
-        if self.server.key == NO_KEY and url == OPENAI_URL and not self.offline:
+        server = Server(url, model, limits.timeout, retries=0)
+        self.connection = connect(server, limits)
+        self.name = server_name(url)
+        if server.key == NO_KEY and url == OPENAI_URL and not self.offline:
             raise InputError(
                 f"there is no key: set {KEY}, or give base_url= of a server that "
                 "needs none"
             )
-        from aiolimiter import AsyncLimiter
-
-        requests = limits.requests_per_minute
-        tokens = limits.tokens_per_minute
-        # requests are spread evenly
-        self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None
-        self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
         self.free = asyncio.Semaphore(limits.concurrency)
         self.recorded = read_recorded(recorded) if recorded else {}
         path = cache_file() if cached else None
         self.cache = Cache(path) if path else None
-        self.models: list[str] | None = None  # None until the server lists them
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.form = 0  # the first `schema_form` that the server has not refused
-        self.client: Any = None
+        self.spent = self.new_run()
+
+    def new_run(self) -> Spent:
+        """Return what a run has spent that begins now."""
+        seconds = self.limits.run_deadline
+        return Spent(None if seconds is None else time.monotonic() + seconds)
 
     def begin(self) -> None:
         """Start a run: its deadline and budget count from here.
 
-        InputError: the server is not there, refuses the key, or has no such model.
+        A server that is not there ends the run at once; answers that are cached or
+        recorded serve all the same.
+
+        InputError: the server has no such model; it is not there, or refuses the key,
+        and none of its answers is cached or recorded.
         """
-        self.spent = Spent()
-        if self.offline or self.models is not None:
+        if self.offline:
             return
-        with self.server.client() as client:
-            models = self.server.models(client)
-        if others := self.server.others(models):
-            raise InputError(
-                f"the server at {self.server.address!r} has no model "
-                f"{self.server.model!r}{others}"
-            )
-        self.models = models
+        connection = self.connection
+        connection.load_client()  # which takes a while, and is not the server's time
+        connection.reset()
+        self.spent = self.new_run()
+        try:
+            limits = self.limits
+            connection.reach(min(limits.timeout, limits.run_deadline or math.inf))
+        except InputError:
+            is_cached = self.cache is not None and self.cache.has_answers(self.name)
+            if not (connection.is_ended and (is_cached or self.recorded)):
+                raise
 
     async def ask(
         self, request: Mapping[str, Any], sample: int, reader: Callable[[str], Any]
@@ -157,13 +142,13 @@ class Session:
         Recorded and cached answers come first. A sample's number tells requests apart
         that are the same.
         """
-        request = {"model": self.server.model, **request}
+        request = {"model": self.connection.server.model, **request}
         key = answer_key(request, sample)
         lock = self.locks.setdefault(key, asyncio.Lock())
         async with lock:  # the same request of a sibling waits, and finds the answer
             record = self.recorded.get(key)
             if not record and self.cache is not None:
-                record = self.cache.get(key)
+                record = self.cache.get(self.name, key)
             if record:
                 text = record["text"]
                 try:
@@ -183,7 +168,8 @@ class Session:
             if answer.failed and any(answer.tokens):
                 self.spent.in_vain[key] = answer.failed
             elif not answer.failed and self.cache is not None:
-                self.cache.put(key, {"text": answer.text, "tokens": answer.tokens})
+                kept = {"text": answer.text, "tokens": answer.tokens}
+                self.cache.put(self.name, key, kept)
             return answer
 
     async def readable_answer(
@@ -217,25 +203,33 @@ class Session:
         return answer
 
     async def call(self, request: Mapping[str, Any]) -> ModelAnswer:
-        """Return one answer as the server gives it, retries included."""
-        async with self.free:
-            if reason := self.end_reason():
-                return ModelAnswer(failed=reason)
-            try:
-                await self.turn(request)
+        """Return one answer as the server gives it, retries included.
+
+        The run's deadline bounds all of it: waiting for a place among the calls under
+        way and for a turn, the attempts, and the time between them.
+        """
+        run = asyncio.timeout_at(self.spent.deadline)
+        try:
+            async with run, self.free:
+                if reason := self.end_reason():
+                    return ModelAnswer(failed=reason)
                 async with asyncio.timeout(self.limits.call_deadline):
-                    columns = await self.send(request)
-            except TimeoutError:
-                return ModelAnswer(
-                    failed=f"there was no answer within {self.limits.call_deadline:g} s"
-                )
-            except Exception as error:  # whatever the client or the server does
-                return ModelAnswer(failed=self.failure(error))
-            tokens = (
-                _count(columns["prompt_tokens"]),
-                _count(columns["completion_tokens"]),
-            )
-            self.spent.cost += self.limits.cost(tokens) or 0.0
+                    columns = await self.connection.ask(request)
+        except TimeoutError:
+            if run.expired():
+                return ModelAnswer(failed=self.late_reason)
+            seconds = self.limits.call_deadline
+            reason = f"there was no answer within {seconds:g} s"
+            if self.connection.is_failing:
+                self.connection.count_failed_question(reason)
+            return ModelAnswer(failed=reason)
+        except Exception as error:  # whatever the client or the server does
+            return ModelAnswer(failed=self.connection.failure(error))
+        tokens = (
+            _count(columns["prompt_tokens"]),
+            _count(columns["completion_tokens"]),
+        )
+        self.spent.cost += self.limits.cost(tokens) or 0.0
         text = columns["completion"] or ""
         reason = ""
         if refusal := columns.get("refusal"):
@@ -250,84 +244,21 @@ class Session:
             text = text[:ANSWER_EXCERPT]
         return ModelAnswer(text, failed=reason, tokens=tokens)
 
-    async def turn(self, request: Mapping[str, Any]) -> None:
-        """Wait until the limits of a minute let this request through."""
-        if self.requests:
-            await self.requests.acquire()
-        if self.tokens:
-            options = ("max_tokens", "max_completion_tokens")
-            longest = max(float(request.get(option) or 0) for option in options)
-            estimate = len(json.dumps(request)) / 4 + longest
-            await self.tokens.acquire(min(estimate, self.tokens.max_rate))
-
-    async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask once, in the next form of schema where a server refuses one."""
-        import openai
-
-        form = self.form
-        body = dict(request)
-        if "response_format" in body:
-            body["response_format"] = schema_form(body["response_format"], form)
-        body = {name: value for name, value in body.items() if value is not None}
-        try:
-            text: str = await self.connected().post(
-                "/chat/completions", body=body, cast_to=str
-            )
-        except openai.APIStatusError as error:
-            is_refused = refuses_schema(error.status_code, str(error))
-            if "response_format" not in body or not is_refused:
-                raise
-            # calls under way together are refused together
-            self.form = max(self.form, form + 1)
-            return await self.send(request)
-        return read_answer(text)
-
-    def connected(self) -> Any:
-        """Return the client; its repeated calls wait for another turn."""
-        import openai
-
-        async def repeated(request: Any) -> None:
-            if request.headers.get("x-stainless-retry-count", "0") != "0":
-                await self.turn(json.loads(request.content))
-
-        async def refused(response: Any) -> None:
-            if response.is_error:
-                text = str(await response.aread())
-                if refuses_schema(response.status_code, text):
-                    response.headers["x-should-retry"] = "false"
-
-        if self.client is None:
-            hooks: dict[str, list[Any]] = {"request": [repeated], "response": [refused]}
-            self.client = openai.AsyncOpenAI(
-                api_key=self.server.key,
-                base_url=self.server.base_url,
-                timeout=self.server.timeout,
-                max_retries=self.server.retries,
-                http_client=openai.DefaultAsyncHttpxClient(event_hooks=hooks),
-            )
-        return self.client
-
-    def failure(self, error: Exception) -> str:
-        """Return why a call failed, and end the run if no other call can succeed."""
-        fatal = self.server.fatal(error, self.models or [])
-        if fatal is None:
-            return f"there is no answer: {self.server.reason(error)}"
-        gone = fatal_code(error) == "unreachable"  # a trainer's run goes on for days
-        self.spent.until = time.monotonic() + AGAIN_SECONDS if gone else math.inf
-        self.spent.ended = str(fatal)
-        return self.spent.ended
+    @property
+    def late_reason(self) -> str:
+        """Why no call is made, or ends, after the run's deadline."""
+        return f"the run has had its {self.limits.run_deadline:g} s"
 
     def end_reason(self) -> str:
         """Return why this run makes no further call, "" while it may."""
         limits = self.limits
         spent = self.spent
-        now = time.monotonic()
-        if spent.ended and now < spent.until:
-            return spent.ended
+        if self.connection.is_ended:
+            return self.connection.ended
         if limits.budget is not None and spent.cost >= limits.budget:
             return f"the budget of {limits.budget:g} is used up"
-        if limits.run_deadline is not None and now - spent.began > limits.run_deadline:
-            return f"the run has had its {limits.run_deadline:g} s"
+        if spent.deadline is not None and time.monotonic() >= spent.deadline:
+            return self.late_reason
         return ""
 
 
@@ -336,26 +267,18 @@ def _count(tokens: Any) -> int:
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
-def answer_key(request: Mapping[str, Any], sample: int) -> str:
-    """Return the cache key: model, messages, options, number of the sample."""
-    text = json.dumps([request, sample], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 @cache
-def _opened(
-    kind: Callable[..., Session], environment: tuple[Any, ...], *settings: Any
-) -> Session:
-    return kind(*settings)
+def _opened(environment: tuple[Any, ...], *settings: Any) -> Session:
+    return Session(*settings)
 
 
-def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
+def session_of(*settings: Any) -> Session:
     """Return the session of these settings and the environment, in this process.
 
     InputError: settings that cannot be; no key.
     """
     names = (os.environ.get(KEY), os.environ.get(ADDRESS))
-    return _opened(kind, (os.getpid(), *names, cache_file()), *settings)
+    return _opened((os.getpid(), *names, cache_file()), *settings)
 
 
 async def in_session(work: Coroutine[Any, Any, T]) -> T:

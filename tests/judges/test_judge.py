@@ -17,8 +17,7 @@ from judged import completion_in, judge, reason, reward_of, score, user_text, ve
 from server import SOON, Reply, error, said
 
 import rewardkit as rk
-from rewardkit.judges.session import answer_key
-from rewardkit.judges.spending import Cache, cache_file
+from rewardkit.judges.cache import Cache, answer_key, cache_file
 from rewardkit.mutation.options import option_changes
 
 PRICES = {"prices": (1e6, 1e6)}
@@ -327,7 +326,7 @@ def test_calls_under_way_never_pass_the_limit_whatever_fails(serve):
 def test_no_more_is_asked_in_a_minute_than_allowed_attempts_that_fail_included(
     serve, limits, monkeypatch
 ):
-    monkeypatch.setattr("rewardkit.judges.session.MINUTE", 1.2)
+    monkeypatch.setattr("rewardkit.judges.connection.MINUTE", 1.2)
     times = []
 
     def answer(text, attempt):
@@ -335,7 +334,6 @@ def test_no_more_is_asked_in_a_minute_than_allowed_attempts_that_fail_included(
         return error(500) if attempt == 0 else verdict()
 
     asking = judge(serve(answer), limits=limits, options={"max_tokens": 30_000})
-    asking.session.connected()  # which takes a while
     scores = score(asking, ["a", "b"])
     assert scores.counts["c"]["scored"] == 2 and len(times) == 4
     assert (
@@ -373,7 +371,6 @@ def test_a_key_that_is_refused_half_way_or_a_deadline_ends_the_run(
 ):
     server = serve(lambda *_: verdict() if len(server.asked) <= 5 else then)
     asking = judge(server, limits={"concurrency": 1, **limits})
-    asking.session.connected()  # which takes a while
     scores = score(asking, [str(at) for at in range(20)])
     assert 5 <= scores.counts["c"]["scored"] <= most and len(server.asked) <= most + 1
     assert why in reason(scores, 19)
@@ -485,14 +482,15 @@ def test_the_cache_is_plain_data_that_processes_share_and_can_be_emptied(tmp_pat
 
     def write(cache, name):
         for at in range(50):
-            cache.put(f"{name}{at}", {"text": "x"})
+            cache.put("s", f"{name}{at}", {"text": "x"})
 
     with ThreadPoolExecutor(2) as writers:
         list(writers.map(write, (one, two), "01"))
     assert (
         one.count == two.count == 100
-        and two.get("07") == {"text": "x"}
-        and one.get("nothing") is None
+        and two.get("s", "07") == {"text": "x"}
+        and one.get("s", "nothing") is None
+        and one.get("other", "07") is None
     )
     assert one.size > 0
     one.clear()

@@ -47,6 +47,10 @@ def four(text, attempt):
     return said("<think>2+2</think><answer>4</answer>")
 
 
+class _HTTPServer(ThreadingHTTPServer):
+    request_queue_size = 64  # connections that wait; 5 refuse some of 16 at once
+
+
 class ModelServer:
     """The server; `answer(text, attempt)` says what it replies to the prompt's last text.
 
@@ -114,7 +118,7 @@ class ModelServer:
                     self.close_connection = True
                 self.close_connection |= reply.cut
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http = _HTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
         self._http.handle_error = lambda *_: (
             None

@@ -14,7 +14,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 import rewardkit as rk
-from rewardkit.judges.session import ModelAnswer, Session, answer_key
+from rewardkit.judges.cache import answer_key
+from rewardkit.judges.session import ModelAnswer, Session
 
 HERE = Path(__file__).parent
 
@@ -28,7 +29,7 @@ def recorded(name: str) -> str:
         for columns, told in calls(item, cases, said) if getattr(item.function, "asks_model", False) else ():
 
             async def ask(session, request, sample, read, told=told):
-                key = answer_key({"model": session.server.model, **request}, sample)
+                key = answer_key({"model": session.connection.server.model, **request}, sample)
                 text = json.dumps(answer(request["messages"][-1]["content"], told), ensure_ascii=False)
                 lines[key] = json.dumps({"key": key, "text": text}, ensure_ascii=False)
                 return ModelAnswer(text, read(text), cached=True)

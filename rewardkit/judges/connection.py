@@ -1,0 +1,243 @@
+"""Connection: how a request reaches a model on a server, and when it is given up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.judges.limits import Limits
+from rewardkit.judges.retries import (
+    FAILED_QUESTIONS,
+    FAILING_ATTEMPTS,
+    is_outage,
+    may_repeat,
+    seconds_before_repeat,
+)
+from rewardkit.rollouts.chat import Server, fatal_code, read_answer
+
+MINUTE = 60.0  # seconds
+AGAIN_SECONDS = 30.0
+"""Time after which a server that did not answer is asked again.
+
+Our choice: about what a restart takes.
+"""
+SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
+"""By which the sentence of a server tells that it does not take a schema."""
+
+
+def schema_form(response_format: Mapping[str, Any], attempt: int) -> Any:
+    """Return a way to ask for a schema: OpenAI's, llama-cpp-python's, then none."""
+    if attempt == 0:
+        return response_format
+    if attempt == 1:
+        schema = response_format["json_schema"]["schema"]
+        return {"type": "json_object", "schema": schema}
+    return None
+
+
+def refuses_schema(status: int, text: str) -> bool:
+    """Return whether an error means that a server does not take this schema."""
+    return status in (400, 422, 500) and any(word in text for word in SCHEMA_WORDS)
+
+
+class Connection:
+    """Requests to one model: turns, forms of schema, repeated attempts.
+
+    `ended` says why the server is not asked, up to the time `until` of the monotonic
+    clock. `failed_attempts` and `failed_questions` are in a row, without an answer.
+    """
+
+    def __init__(self, server: Server, limits: Limits) -> None:
+        from aiolimiter import AsyncLimiter
+
+        self.server = server
+        self.limits = limits
+        requests = limits.requests_per_minute
+        tokens = limits.tokens_per_minute
+        # requests are spread evenly
+        self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None
+        self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
+        self.repeating = asyncio.Lock()
+        self.models: list[str] | None = None  # None until the server lists them
+        self.form = 0  # the first `schema_form` that the server has not refused
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget how the server did, for a new run."""
+        self.ended = ""
+        self.until = math.inf
+        self.failed_attempts = 0
+        self.failed_questions = 0
+
+    @cached_property
+    def client(self) -> Any:
+        """The client, which repeats nothing itself."""
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=self.server.key,
+            base_url=self.server.base_url,
+            timeout=self.server.timeout,
+            max_retries=0,
+        )
+
+    def load_client(self) -> None:
+        """Import and make the client before it is needed."""
+        _ = self.client
+
+    def reach(self, seconds: float) -> None:
+        """See within some seconds that the server has the model, once.
+
+        InputError: it is not there, or refuses the key, which ends the connection for a
+        while; it has no such model.
+        """
+        if self.models is not None:
+            return
+        server = replace(self.server, timeout=seconds)
+        try:
+            with server.client() as client:
+                models = server.models(client)
+        except InputError as error:
+            self.end(str(error), AGAIN_SECONDS)
+            raise
+        if others := server.others(models):
+            raise InputError(
+                f"the server at {server.address!r} has no model "
+                f"{server.model!r}{others}"
+            )
+        self.models = models
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the server is not asked now, for the reason in `ended`."""
+        return bool(self.ended) and time.monotonic() < self.until
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the server has answered nothing of late."""
+        return self.failed_attempts >= FAILING_ATTEMPTS
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether repeating is in vain, as it was for a question before."""
+        return self.is_ended or (self.is_failing and self.failed_questions > 0)
+
+    def end(self, reason: str, seconds: float = math.inf) -> None:
+        """Make no further call, for some seconds."""
+        self.ended = reason
+        self.until = time.monotonic() + seconds
+
+    async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask, and repeat as often as the limits allow what fails.
+
+        Of a server that fails altogether one question is repeated at a time; the others
+        wait for what comes of it.
+        """
+        try:
+            return await self.attempt(request)
+        except Exception as error:
+            if not may_repeat(error):
+                raise
+            fault = error
+        if self.is_failing:
+            async with self.repeating:
+                if self.is_failing:
+                    return await self.repeat(request, fault)
+        return await self.repeat(request, fault)
+
+    async def repeat(
+        self, request: Mapping[str, Any], fault: Exception
+    ) -> dict[str, Any]:
+        """Repeat a request that failed; raise the last fault where that is in vain."""
+        for repeats in range(self.limits.retries):
+            if self.is_given_up:
+                break
+            await asyncio.sleep(seconds_before_repeat(fault, repeats))
+            if self.is_given_up:
+                break
+            try:
+                return await self.attempt(request)
+            except Exception as error:
+                fault = error
+                if not may_repeat(error):
+                    break
+        raise fault
+
+    async def attempt(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask once, and count attempts in a row that no server answers."""
+        await self.turn(request)
+        try:
+            columns = await self.send(request)
+        except Exception as error:
+            if is_outage(error):
+                self.failed_attempts += 1
+                raise
+            self.failed_attempts = self.failed_questions = 0
+            raise
+        self.failed_attempts = self.failed_questions = 0
+        return columns
+
+    async def turn(self, request: Mapping[str, Any]) -> None:
+        """Wait until the limits of a minute let this request through."""
+        if self.requests:
+            await self.requests.acquire()
+        if self.tokens:
+            options = ("max_tokens", "max_completion_tokens")
+            longest = max(float(request.get(option) or 0) for option in options)
+            estimate = len(json.dumps(request)) / 4 + longest
+            await self.tokens.acquire(min(estimate, self.tokens.max_rate))
+
+    async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask once, in the next form of schema where a server refuses one."""
+        import openai
+
+        form = self.form
+        body = dict(request)
+        if "response_format" in body:
+            body["response_format"] = schema_form(body["response_format"], form)
+        body = {name: value for name, value in body.items() if value is not None}
+        try:
+            text: str = await self.client.post(
+                "/chat/completions", body=body, cast_to=str
+            )
+        except openai.APIStatusError as error:
+            is_refused = refuses_schema(error.status_code, str(error))
+            if "response_format" not in body or not is_refused:
+                raise
+            # calls under way together are refused together
+            self.form = max(self.form, form + 1)
+            await self.turn(request)
+            return await self.send(request)
+        return read_answer(text)
+
+    def failure(self, error: Exception) -> str:
+        """Return why a call failed, and end the run if no other call can succeed."""
+        fatal = self.server.fatal(error, self.models or [])
+        if fatal is None:
+            reason = self.server.reason(error)
+            if is_outage(error):
+                self.count_failed_question(reason)
+            return f"there is no answer: {reason}"
+        gone = fatal_code(error) == "unreachable"  # a trainer's run goes on for days
+        self.end(str(fatal), AGAIN_SECONDS if gone else math.inf)
+        return self.ended
+
+    def count_failed_question(self, reason: str) -> None:
+        """Count a question without an answer; end the run after some in a row."""
+        self.failed_questions += 1
+        if self.is_ended or self.failed_questions < FAILED_QUESTIONS:
+            return
+        self.end(
+            f"the server at {self.server.address!r} answered none of the last "
+            f"{self.failed_questions} questions, asked {self.failed_attempts} times "
+            f"(model {self.server.model!r}: {reason}); look at its log, then score "
+            "again",
+            AGAIN_SECONDS,
+        )
