@@ -111,8 +111,10 @@ def _differences(first: Stretches, second: Stretches) -> Floats:
     gap = np.where(np.abs(gap) > SMALLEST_GAP, gap, 0.0)
     freedom = np.maximum(first.counts + second.counts - 2, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (first.squares + second.squares) / freedom
-        variance = variance * (1 / first.counts + 1 / second.counts)
+        pooled = (first.squares + second.squares) / freedom
+        pooled = pooled * (1 / first.counts + 1 / second.counts)
+        # the larger one: a stretch of equal groups says little of another's spread
+        variance = np.fmax(pooled, first.errors**2 + second.errors**2)
         # of no spread at all, the largest that so many groups can say
         odds = np.log1p(gap * gap / np.fmax(variance, SMALLEST_VARIANCE) / freedom)
     scale = 1 - 3 / (4 * freedom)

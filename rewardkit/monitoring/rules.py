@@ -140,6 +140,19 @@ def reward_without_task(
     )
 
 
+@rule("more_wrong_paid")
+def more_wrong_paid(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    more_wrong_paid: float = 0.2,  # of the completions more than before: our choice
+) -> Iterator[Finding]:
+    """Find that more wrong completions are paid like right ones."""
+    item = timeline.wrong_paid
+    if item is not None and item.change.size >= more_wrong_paid:
+        yield report_paid(timeline, item, "more_wrong_paid")
+
+
 @rule("newly_paid")
 def newly_paid(
     timeline: Timeline,
@@ -148,16 +161,19 @@ def newly_paid(
     most_named: int = 3,
 ) -> Iterator[Finding]:
     """Report what is newly paid; an alarm is another rule's."""
-    for item in timeline.newly_paid[:most_named]:
+    others = [item for item in timeline.newly_paid if item is not timeline.wrong_paid]
+    for item in others[:most_named]:
         yield report_paid(timeline, item)
 
 
-def report_paid(timeline: Timeline, item: NewlyPaid) -> Finding:
+def report_paid(
+    timeline: Timeline, item: NewlyPaid, code: str = "newly_paid"
+) -> Finding:
     """Return the finding that a feature is newly paid, with completions to read."""
     rows = timeline.rows_read[item.rows == 1]
     return finding(
         timeline.view,
-        "newly_paid",
+        code,
         item.component,
         n=len(timeline.rows_read),
         reading=rows[np.argsort(-timeline.windows.of_rows[rows], kind="stable")][:50],
@@ -281,6 +297,7 @@ RULES: tuple[Rule, ...] = (
     signal_lost,
     length_creep,
     texts_repeat,
+    more_wrong_paid,
     newly_paid,
 )
 """In their order: each rule gets the findings of those before it."""

@@ -326,40 +326,47 @@ class Timeline:
 
     @cached_property
     def newly_paid(self) -> Sequence[NewlyPaid]:
-        """Return what is newly paid, of the rows that are read."""
+        """Return what is newly paid, of the rows that are read, causes first."""
+        items = find_newly_paid(
+            read_features(self.texts), self._payment, self.windows_read
+        )
+        fall = self.task_change(-1)
+        if fall is not None:
+            items.sort(key=lambda item: not self.grows_over(item, fall))
+        return items if self.wrong_paid is None else [self.wrong_paid, *items]
+
+    @cached_property
+    def wrong_paid(self) -> NewlyPaid | None:
+        """Return wrong completions that are newly paid like right ones, if any."""
+        if self.task is None:
+            return None
+        shares, rewards = self.task.shares, self.view.rewards
+        right = rewards[(shares >= HALF) & ~np.isnan(rewards)]
+        if not len(right):
+            return None
+        is_paid = (shares < HALF) & (rewards >= np.median(right))
+        rows = is_paid[self.rows_read].astype(float)
+        feature = Feature("are wrong and paid like right ones", "", rows)
+        items = find_newly_paid([feature], self._payment, self.windows_read)
+        return items[0] if items else None
+
+    @cached_property
+    def _payment(self) -> Payment:
+        """Return what the rows that are read are paid."""
         view, rows = self.view, self.rows_read
         shares = np.full(len(view), np.nan) if self.task is None else self.task.shares
-        payment = Payment(
+        return Payment(
             view.advantages[rows],
             {name: values[rows] for name, values in self._advantage_parts.items()},
             {name: view.paid[name][rows] for name in self.amounts},
             shares[rows],
         )
-        items = []
-        for features in (self._paid_like_right(), read_features(self.texts)):
-            items += find_newly_paid(features, payment, self.windows_read)
-        fall = self.task_change(-1)
-        if fall is not None:
-            items.sort(key=lambda item: not self.grows_over(item, fall))
-        return items
 
     def grows_over(self, item: NewlyPaid, change: Change) -> bool:
         """Return whether what is newly paid grows from before a change to after it."""
         figure = self.windows_read.figure(item.rows)
         before, after = slice(*change.reference), slice(*change.ending)
         return figure.mean(after) - figure.mean(before) >= GROWTH_OF_CAUSE
-
-    def _paid_like_right(self) -> list[Feature]:
-        """Return the feature of being wrong and earning what right completions do."""
-        if self.task is None:
-            return []
-        shares, rewards = self.task.shares, self.view.rewards
-        right = rewards[(shares >= HALF) & ~np.isnan(rewards)]
-        if not len(right):
-            return []
-        is_paid = (shares < HALF) & (rewards >= np.median(right))
-        rows = is_paid[self.rows_read].astype(float)
-        return [Feature("are wrong and paid like right ones", "", rows)]
 
     @cached_property
     def _advantage_parts(self) -> dict[str, Floats]:

@@ -55,7 +55,8 @@ def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read(
     assert "thanks" in second.words and second.component == "polite"
     assert second.interval[0] > 0 and abs(second.task) < 0.1
     assert monitor.verdict == "watch"
-    assert [alarm.code for alarm in monitor.alarms] == ["reward_without_task"]
+    codes = [alarm.code for alarm in monitor.alarms]
+    assert codes == ["reward_without_task", "more_wrong_paid"]
     text = str(monitor)
     assert "before, step" in text and "after, step" in text
 
