@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.errors import InputError
+from rewardkit.findings import counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
 from rewardkit.notebook.tiles import contract_tile
@@ -27,6 +29,7 @@ from rewardkit.scoring.scores import Scores
 LINES_ABOVE = 1  # of a cell above those of its file: the one with the magic
 LINE_ENDS = re.compile("\r\n|\r|\n")
 """As Python and the notebook count lines; a form feed is none."""
+LONGEST_FAILURE = 300  # characters of a reason
 LONGEST_CODE_LINE = 120  # characters
 MOST_MOVES = 3  # lines on rewards, advantages, and the order of siblings
 
@@ -90,6 +93,23 @@ def _describe_moves(a: Scores | None, b: Scores | None) -> list[str]:
     return [one_line(line, 400) for line in moves.moves[:MOST_MOVES]]
 
 
+def describe_failures(scores: Scores) -> list[str]:
+    """Say of each component how many of its calls failed, and why."""
+    failures = []
+    for name, counts in scores.counts.items():
+        if not counts["error"]:
+            continue
+        reasons = Counter(scores.errors(name))
+        ((reason, _),) = reasons.most_common(1)
+        often = "most often " if len(reasons) > 1 else ""
+        calls = counted(len(scores) - counts["gated"], "call")
+        failures.append(
+            f"{counts['error']:,} of {calls} of {name!r} failed ({often}"
+            f"{one_line(reason, LONGEST_FAILURE)})"
+        )
+    return failures
+
+
 @dataclass(frozen=True, eq=False)
 class CellOutcome:
     """What became of a reward cell.
@@ -108,12 +128,28 @@ class CellOutcome:
     scores: Scores | None = None
     cases: CheckResult | None = None
 
+    @property
+    def failures(self) -> list[str]:
+        """Say which calls on the rollouts failed, where the contract shows no fault."""
+        if self.scores is None or self.contract is None or self.contract.alarms:
+            return []
+        return describe_failures(self.scores)
+
+    @property
+    def contract_line(self) -> str:
+        """Say whether the contract is kept, "" where it was not tried."""
+        if self.contract is None:
+            return ""
+        if self.failures:
+            return f"contract: not kept, as {'; '.join(self.failures)}"
+        tile = contract_tile(self.contract)
+        return f"contract: {tile.figure}, {tile.words}"
+
     def __repr__(self) -> str:
         changes = [f"  {line}" for line in self.changes]
         lines = [self.saved, *changes, self.variables, *self.notes]
         if self.contract is not None:
-            tile = contract_tile(self.contract)
-            lines.append(f"contract: {tile.figure}, {tile.words}")
+            lines.append(self.contract_line)
             for finding in self.contract.findings:
                 lines += probe_point(finding, self.contract.reward).lines(True)
         for record in (self.scores, self.cases):
@@ -123,10 +159,11 @@ class CellOutcome:
 
     def _repr_html_(self) -> str:
         changes = markup.listed(map(markup.escaped, self.changes))
-        notes = markup.paragraphs(self.variables, *self.notes)
+        notes = markup.paragraphs(self.variables, *self.notes, self.contract_line)
         head = f"<p><b>{markup.escaped(self.saved)}</b></p>{changes}{notes}"
         parts = [f'<div class="rewardkit">{head}</div>']
-        for record in (self.contract, self.scores, self.cases):
+        contract = None if self.failures else self.contract
+        for record in (contract, self.scores, self.cases):
             if record is not None:
                 parts.append(record._repr_html_())
         return self.cell.point_to_lines("".join(parts), markup.escaped)

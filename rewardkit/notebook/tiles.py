@@ -13,11 +13,9 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.rehearsal.outlook import share_text
 from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
-from rewardkit.html.excerpts import one_line
 from rewardkit.monitoring.monitor import Monitor
 from rewardkit.mutation.results import MutantResult
 from rewardkit.probes.result import (
-    JUDGES_NOTHING,
     ProbeResult,
     count_alarms,
     kind_of_alarm,
@@ -38,6 +36,9 @@ SHORTCUTS = (
 """Findings about what is paid, not about whether siblings differ."""
 NOTICED = 0.5
 """Share of mutants that the cases should notice. Our choice."""
+SHOWN_SHARE = 0.005
+"""Share of full marks from which a tile shows what a wrong answer earns. Our choice:
+less is shown as 0 %."""
 BROKEN = "broken contract"
 CASES, SIGNAL, HOLES = "Right on cases", "Learnable signal", "Holes and losses"
 RUN = "The run"
@@ -111,18 +112,29 @@ def cases_tile(
 
 
 def holes_tile(result: ProbeResult) -> Tile:
-    """Say how many wrong answers are paid and right ones are not."""
+    """Say how many wrong answers are paid and right ones are not.
+
+    "Good" is 0 only where all was tried that could have found one.
+    """
     holes = [alarm for alarm in result.alarms if kind_of_alarm(alarm) != BROKEN]
     figure = f"{len(holes)} found"
     probes = f"in {result.effort}"
+    earned = ""
+    if result.wrong_share >= SHOWN_SHARE:
+        share = percent(result.wrong_share)
+        earned = f"; a wrong answer earns up to {share} of full marks"
     if holes:
         grade = holes[0].severity
         reason = count_alarms(holes)
-        return Tile(HOLES, grade, figure, _count_codes(holes), reason)
-    nothing = _why_undecided(result)
-    if nothing:
-        return unknown(HOLES, probes, f"the probes say nothing, as {nothing}")
-    return Tile(HOLES, "good", figure, probes)
+        return Tile(HOLES, grade, figure, _count_codes(holes) + earned, reason)
+    if result.why_blind:
+        reason = f"the probes say nothing, as {result.why_blind}"
+        return unknown(HOLES, probes, reason)
+    if result.gaps:
+        gaps = "; ".join(result.gaps)
+        reason = f"the probes do not say all: {gaps}"
+        return Tile(HOLES, "info", figure, f"{probes}{earned}; {gaps}", reason)
+    return Tile(HOLES, "good", figure, probes + earned)
 
 
 def contract_tile(result: ProbeResult) -> Tile:
@@ -161,18 +173,6 @@ def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
             grade = finding.severity
             return Tile(CONTRACT, grade, "broken", words, reason, tile.ends)
     return tile
-
-
-def _why_undecided(result: ProbeResult) -> str:
-    """Say why the probes decide nothing; "" where they do."""
-    if any(finding.code in JUDGES_NOTHING for finding in result.findings):
-        return "it judged none of what was tried"
-    if not result.tried_probes:
-        reasons = [one_line(item.why, 300) for item in result.inconclusive]
-        return "; ".join(reasons) or "no prompt could be probed"
-    if result.is_undecided:
-        return "no right answer is known"
-    return "their time was over" if result.untried else ""
 
 
 # --- signal, selection and changes

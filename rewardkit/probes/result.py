@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,14 @@ ALARM_PLURALS = {
 
 JUDGES_NOTHING = ("always_errors", "always_abstains", "always_late")
 """Findings of a reward that judges no row."""
+
+ATTACKS = frozenset(
+    probe.name for probe in STRATEGIES if probe.expects in ("wrong", "form", "more")
+)
+"""Names of the probes by which a hole is found."""
+
+OPEN_DOUBTS = ("own_prompt", "one_answer", "one_prompt", "tolerance", "listed")
+"""Doubts of findings that say "Not decided"; see `probes.trials.Doubt`."""
 
 LOSSES = ("right_unpaid", "prompt_left_out", "truth_unread", "other_scale")
 """Findings of right answers that are lost, beside those of the equivalents."""
@@ -213,6 +222,61 @@ class ProbeResult(HasPage):
         return {*self.calibration.modes.values()} <= {"unknown", "slow"}
 
     @property
+    def why_blind(self) -> str:
+        """Say why no hole could have been found; "" where one could."""
+        if any(finding.code in JUDGES_NOTHING for finding in self.findings):
+            return "it judged none of what was tried"
+        if not self.looks_for_holes:
+            return "only the contract was probed"
+        notes = [note for note in self.inconclusive if note.probe != "hang"]
+        if self.tried_probes:
+            notes = [note for note in notes if note.probe == "probes"]
+        reasons = [note.why for note in notes]
+        if not self.tried_probes and not reasons:
+            reasons = ["no prompt could be probed"]
+        if reasons:
+            return "; ".join(one_line(reason, 300) for reason in reasons)
+        if self.is_undecided:
+            return "no right answer is known"
+        if not ATTACKS.intersection(self.tried_probes):
+            return "no wrong answer could be tried"
+        return "their time was over" if self.untried else ""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Say what was left out or not decided, where a hole could have been found."""
+        gaps: list[str] = []
+        left_out = len(STRATEGIES) - len(self.probes)
+        if left_out:
+            gaps.append(f"only= leaves out {counted(left_out, 'probe')}")
+        undecided = [
+            one_line(note.probe, 60)
+            for note in self.inconclusive
+            if note.probe not in ("probes", "hang")
+        ]
+        for finding in self.findings:
+            is_open = finding.evidence.get("doubt") in OPEN_DOUBTS
+            if is_open and finding.severity == "info" and not finding.accepted:
+                undecided.append(finding.code)
+        if undecided:
+            gaps.append(f"not decided: {most(undecided)}")
+        return tuple(gaps)
+
+    @property
+    def wrong_share(self) -> float:
+        """The most that a wrong answer in good form earns, as a share of full marks.
+
+        NaN where no right answer is known.
+        """
+        calibration = self.calibration
+        shares = [
+            calibration.scales[subject.rollout_id].wrong_share
+            for subject in calibration.subjects
+            if subject.answer is not None
+        ]
+        return max(shares, default=math.nan)
+
+    @property
     def effort(self) -> str:
         """Say how much was tried."""
         calls = counted(self.calls, "call")
@@ -250,9 +314,11 @@ class ProbeResult(HasPage):
         sentence = f"no {fault} found in {self.effort}"
         if self.untried:
             return f"unfinished, as the budget was over: {sentence}"
-        if self.is_undecided:
-            return f"inconclusive, as no right answer is known: {sentence}"
-        return sentence
+        if not self.looks_for_holes:
+            return sentence
+        if self.why_blind:
+            return f"inconclusive, as {self.why_blind}: {sentence}"
+        return "; ".join([sentence, *self.gaps])
 
     @property
     def _verdict_has_effort(self) -> bool:

@@ -223,6 +223,31 @@ def test_what_raises_is_shown_with_its_line_of_the_cell_be_it_field_helper_or_as
     )
 
 
+FAILING_CALLS = [
+    # when a call fails, and what is said of the contract
+    ("True", "contract: 1 broken, always_errors"),
+    (  # rows of which none is among the first, on which the contract is tried
+        "completion.count('really') == 2",
+        "contract: not kept, as 8 of 24 calls of 'right' failed (KeyError: 'answer'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fails", "expected"), FAILING_CALLS)
+def test_a_contract_is_not_kept_where_calls_on_the_rollouts_fail(run, fails, expected):
+    rows = sorted(ROWS, key=lambda row: len(row["completion"]))
+    run.shell.push({"rollouts": rk.load_rollouts(rows)})
+    body = CELL.replace(
+        "    return ground_truth in completion",
+        f"    if {fails}:\n        raise KeyError('answer')\n    return True",
+    )
+    outcome = run("%%reward mine.py", body)
+    for shown in (repr(outcome), outcome._repr_html_()):
+        assert "contract: kept" not in shown
+        assert "no broken contract" not in shown
+    assert expected in repr(outcome)
+
+
 def test_a_call_that_hangs_ends_and_the_others_are_not_made(run):
     began = time.monotonic()
     body = CELL.replace("    return len", "    while True: pass\n    return len")

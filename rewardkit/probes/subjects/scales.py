@@ -51,6 +51,11 @@ class Scale:
         return max(self.wrong, self.plain, self.logged)
 
     @property
+    def wrong_share(self) -> float:
+        """Return what a wrong answer in good form earns, as a share of full marks."""
+        return (self.wrong - self.floor) / (self.right - self.floor)
+
+    @property
     def span(self) -> float:
         """Return what being right adds."""
         return self.right - self.wrong
