@@ -2,12 +2,14 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from planted_probes import CLEAN, inside, made, number, probed, somewhere, strict
 
 import rewardkit as rk
 from rewardkit.notebook.tiles import holes_tile
+from rewardkit.probes.result import Inconclusive
 
 pytestmark = pytest.mark.integration
 
@@ -86,3 +88,31 @@ def test_a_reward_that_always_raises_breaks_the_contract_also_by_itself(only):
     result = probed(raises, only=only, search=0)
     (alarm,) = result["always_errors"]
     assert alarm in result.alarms and "KeyError: 'answer'" in alarm.sentence
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return probed(CLEAN, search=0)
+
+
+def doubted(clean, doubt):
+    """The result with a finding for information, of something that is paid."""
+    finding = probed(somewhere, search=0).alarms[0]
+    evidence = {**finding.evidence, "doubt": doubt}
+    finding = replace(finding, severity="info", evidence=evidence)
+    return replace(clean, findings=(finding,)), finding.code
+
+
+def test_what_is_not_decided_makes_nothing_found_neutral(clean):
+    open_part = Inconclusive("chemistry", "no right answer is known")
+    result = replace(clean, inconclusive=(*clean.inconclusive, open_part))
+    assert result.gaps == ("not decided: chemistry",)
+    assert holes_tile(result).grade == "info"
+    assert result.verdict.endswith("; not decided: chemistry")
+    result, code = doubted(clean, "one_answer")
+    assert result.gaps == (f"not decided: {code}",)
+
+
+def test_luck_on_a_few_prompts_is_decided(clean):
+    result, _ = doubted(clean, "rare")
+    assert result.gaps == () and holes_tile(result).grade == "good"
