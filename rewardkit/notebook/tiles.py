@@ -119,22 +119,21 @@ def holes_tile(result: ProbeResult) -> Tile:
     holes = [alarm for alarm in result.alarms if kind_of_alarm(alarm) != BROKEN]
     figure = f"{len(holes)} found"
     probes = f"in {result.effort}"
-    earned = ""
-    if result.wrong_share >= SHOWN_SHARE:
-        share = percent(result.wrong_share)
-        earned = f"; a wrong answer earns up to {share} of full marks"
     if holes:
         grade = holes[0].severity
         reason = count_alarms(holes)
-        return Tile(HOLES, grade, figure, _count_codes(holes) + earned, reason)
+        return Tile(HOLES, grade, figure, _count_codes(holes), reason)
     if result.why_blind:
         reason = f"the probes say nothing, as {result.why_blind}"
         return unknown(HOLES, probes, reason)
+    words = probes
+    if result.wrong_share >= SHOWN_SHARE:
+        words += f"; a wrong answer earns up to {percent(result.wrong_share)}"
     if result.gaps:
         gaps = "; ".join(result.gaps)
         reason = f"the probes do not say all: {gaps}"
-        return Tile(HOLES, "info", figure, f"{probes}{earned}; {gaps}", reason)
-    return Tile(HOLES, "good", figure, probes + earned)
+        return Tile(HOLES, "info", figure, f"{words}; {gaps}", reason)
+    return Tile(HOLES, "good", figure, words)
 
 
 def contract_tile(result: ProbeResult) -> Tile:
