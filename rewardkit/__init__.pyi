@@ -51,6 +51,7 @@ from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Route
 from rewardkit.rewards.save import save_reward
+from rewardkit.rewards.schedule import Schedule, schedule
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.sample import Sampled, sample
@@ -99,6 +100,7 @@ __all__ = [
     "Run",
     "Runs",
     "Sampled",
+    "Schedule",
     "Scores",
     "Started",
     "Suggestion",
@@ -137,6 +139,7 @@ __all__ = [
     "runs",
     "sample",
     "save_reward",
+    "schedule",
     "score",
     "siblings",
     "start",

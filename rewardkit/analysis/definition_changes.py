@@ -12,6 +12,7 @@ from rewardkit.plain import PlainRecord
 COMPONENT_KEYS = (
     "function",
     "weight",
+    "schedule",
     "gate",
     "columns",
     "asks_for",

@@ -101,6 +101,13 @@ class RewardedRows:
         """Return the declared weights, (components,)."""
         return np.array([item.weight for item in self.reward.components], dtype=float)
 
+    def row_weights(self, name: str) -> float | Floats:
+        """Return the weight of a component: one, or of a schedule that of each row."""
+        component = self.components[name]
+        if component.schedule is None or self.context.steps is None:
+            return float(component.weight)
+        return component.schedule.over(self.context.steps)
+
     @cached_property
     def declared_weights(self) -> dict[str, float]:
         """Return |weight| of each component as a share of all."""

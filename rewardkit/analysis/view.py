@@ -114,7 +114,7 @@ class View(RewardedRows):
         not_judged = np.flatnonzero(np.isnan(self.rewards))
 
         def pay(name: str) -> Floats:
-            values = self.components[name].weight * self.scores[name]
+            values = self.row_weights(name) * self.scores[name]
             values[np.isnan(values)] = 0.0
             if divisor is not None:
                 zeros = np.zeros(len(self))
@@ -130,8 +130,8 @@ class View(RewardedRows):
         """Return the sum of the weights that count in the mean of each row."""
         total = np.zeros(len(self))
         skips = self.reward.on_missing == "skip"
-        for name, component in self.components.items():
-            weight = max(component.weight, 0.0)
+        for name in self.names:
+            weight = np.maximum(self.row_weights(name), 0.0)
             total += np.where(self.missing(name) & skips, 0.0, weight)
         return total
 
@@ -148,10 +148,10 @@ class View(RewardedRows):
         """
         if self.training.name == "gdpo":
             pieces = {}
-            for name, component in self.components.items():
+            for name in self.names:
                 eps = self.training.eps
                 scaled = advantages.grpo(self.scores[name], self.groups, eps=eps)
-                pieces[name] = component.weight * np.nan_to_num(scaled)
+                pieces[name] = self.row_weights(name) * np.nan_to_num(scaled)
             return pieces
         if self.additive:
             return self.paid

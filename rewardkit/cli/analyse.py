@@ -44,11 +44,14 @@ def scored_or_logged(options: Options) -> LoadedScores:
     them is.
     """
     source = _read_source(options)
-    task = getattr(options, "primary", None)
-    if task is None:
-        return source
     scores = source.scores
-    return source._replace(scores=replace(scores, reward=scores.reward.with_task(task)))
+    task = getattr(options, "primary", None)
+    if task is not None:
+        scores = replace(scores, reward=scores.reward.with_task(task))
+    step = getattr(options, "at_step", None)
+    if step is not None:
+        scores = scores.at(step)
+    return source._replace(scores=scores)
 
 
 def _read_source(options: Options) -> LoadedScores:
@@ -94,8 +97,8 @@ def fail_status(worst: str | None, fail_on: str | None) -> int:
 
 
 @command(
-    "SCORES --training --label --primary --by --seed --fail-on --verbose READING "
-    "--log-weight --json"
+    "SCORES --training --label --primary --at-step --by --seed --fail-on --verbose "
+    "READING --log-weight --json"
 )
 def diagnose(options: Options) -> CommandResult:
     """Say what SCORES would do to training, and what to change.

@@ -158,6 +158,7 @@ SHARED: OptionTable = {
     "--label COLUMN": "A trusted column that says which completions are good.",
     "--primary NAME": "The component that is the task.  [default: what reads the "
     "truth]",
+    "--at-step N": "Weigh a reward whose weights depend on the step as at this one.",
     "--by COLUMN...": "Also look at each value of this column.  [default: those that "
     "siblings share]",
     "--seed SEED": "Seed of what is drawn.",

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from keyword import iskeyword
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
+from rewardkit.rewards.schedule import Schedule
 from rewardkit.rewards.users_code import user_code
 
 
@@ -173,14 +174,16 @@ class Component:
     a bool, or ``None`` for "not judged". Its parameters name the columns it needs:
     rollout columns, fields, earlier components' scores; `columns` maps a parameter to a
     column of another name. `weight` is its share of the reward, negative for a penalty,
-    0 to record only; `why` says what it is paid for; behind a closed `gate` it is not
-    run. ``batch=True``: columns in, list out; ``batch="group"``: the same, a call a
-    group where there are groups, and row by row where that call fails; ``group=True``:
-    lists of the siblings of one group whose gate is open, and without groups not
-    judged; primitives that compare siblings set it themselves. An `async def` is run on
-    an event loop. `primary` marks the task itself (by default the component of the
-    largest weight); `expects_partial` says that a wrong answer may earn a part of it,
-    which probes then do not hold against it. RewardError: inconsistent options.
+    0 to record only, or a `schedule` of the training's steps, of which the first weight
+    is taken where no step is told; `why` says what it is paid for; behind a closed
+    `gate` it is not run. ``batch=True``: columns in, list out; ``batch="group"``: the
+    same, a call a group where there are groups, and row by row where that call fails;
+    ``group=True``: lists of the siblings of one group whose gate is open, and without
+    groups not judged; primitives that compare siblings set it themselves. An `async
+    def` is run on an event loop. `primary` marks the task itself (by default the
+    component of the largest weight); `expects_partial` says that a wrong answer may
+    earn a part of it, which probes then do not hold against it. RewardError:
+    inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -189,7 +192,7 @@ class Component:
     name: str
     function: Callable[..., Any]
     _: KW_ONLY
-    weight: float = 1.0
+    weight: Any = 1.0
     why: str = ""
     gate: Gate | None = None
     columns: Mapping[str, str] | None = None
@@ -198,9 +201,15 @@ class Component:
     group: bool = False
     primary: bool = False
     expects_partial: bool = False
+    schedule: Schedule | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "component")
+        if isinstance(self.weight, Schedule):
+            object.__setattr__(self, "schedule", self.weight)
+            object.__setattr__(self, "weight", self.weight.start)
+        elif self.schedule is not None and self.weight != self.schedule.start:
+            object.__setattr__(self, "schedule", None)  # another weight takes its place
         # some functions can only be called for several rows
         if not (self.batch or self.group):
             together = getattr(self.function, "together", "")
@@ -286,7 +295,15 @@ class Component:
         record = {"weight": self.weight, "why": self.why, "primary": self.primary}
         if self.expects_partial:
             record["expects_partial"] = True
+        if self.schedule is not None:
+            record["schedule"] = repr(self.schedule)
         return record
+
+    def at(self, step: float) -> Component:
+        """Return the component with its weight at a step, and no schedule."""
+        if self.schedule is None:
+            return self
+        return replace(self, weight=self.schedule.at(step), schedule=None)
 
 
 def _is_range(value: Any) -> bool:

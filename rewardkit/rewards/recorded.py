@@ -16,6 +16,7 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded, describe
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Route
+from rewardkit.rewards.schedule import schedule
 from rewardkit.rollouts.logs.log import identifier, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
@@ -24,7 +25,7 @@ LOGGED_REWARD = "logged"
 """The name that stands for the scores of the log, in commands and in notebooks."""
 
 RECORDED_MAKERS: Mapping[str, Callable[..., Any]] = {
-    make.__name__: make for make in (gate, standardise, min_max, rank)
+    make.__name__: make for make in (gate, schedule, standardise, min_max, rank)
 }
 """Calls that a run record holds with all their options."""
 
@@ -174,7 +175,7 @@ def _component_from_record(record: Mapping[str, Any]) -> Component:
     return Component(
         record["name"],
         Recorded(record["function"], tuple(record["asks_for"])),
-        weight=record["weight"],
+        weight=_from_text(record.get("schedule")) or record["weight"],
         why=record["why"],
         gate=_gate_from_text(record["gate"]),
         columns=record["columns"],

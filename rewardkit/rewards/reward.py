@@ -329,14 +329,29 @@ class Reward(HasPage):
                     f"has {list(self.names)}{did_you_mean(name, self.names)}"
                 )
 
-        def weighed(inner: Reward) -> Reward:
-            components = []
-            for item in inner.components:
-                weight = weights.get(item.name, item.weight)
-                components.append(replace(item, weight=weight))
-            return replace(inner, components=components)
+        def weighed(item: Component) -> Component:
+            if item.name not in weights:
+                return item
+            return replace(item, weight=weights[item.name], schedule=None)
 
-        return self.map(weighed)
+        return self._map_components(weighed)
+
+    def at(self, step: float) -> Reward:
+        """Return the same reward with its weights at a step of the training."""
+        return self._map_components(lambda item: item.at(step))
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a weight depends on the step of the training."""
+        return any(item.schedule is not None for item in self.all_components)
+
+    def _map_components(self, change: Callable[[Component], Component]) -> Reward:
+        """Return the same reward with `change` made to each component."""
+        return self.map(
+            lambda inner: replace(
+                inner, components=[change(item) for item in inner.components]
+            )
+        )
 
     def with_task(self, name: str) -> Reward:
         """Return the same reward with this component as the task, in every branch.
@@ -349,13 +364,9 @@ class Reward(HasPage):
                 f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
             )
 
-        def marked(inner: Reward) -> Reward:
-            components = []
-            for item in inner.components:
-                components.append(replace(item, primary=item.name == name))
-            return replace(inner, components=components)
-
-        return self.map(marked)
+        return self._map_components(
+            lambda item: replace(item, primary=item.name == name)
+        )
 
     def __call__(self, **columns: Any) -> RewardResult:
         """Score one completion, given by its columns, before any transform.
@@ -407,6 +418,12 @@ class Reward(HasPage):
             "transform": transform,
             "transform_sources": hashes["transform_sources"],
         }
+        if self.is_scheduled:
+            paying["schedules"] = {
+                item.name: repr(item.schedule)
+                for item in self.components
+                if item.schedule is not None
+            }
         return {
             "version": RECORD_VERSION,
             "name": self.name,

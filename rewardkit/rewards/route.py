@@ -207,6 +207,7 @@ class Plan:
     reward: Reward
     rows: int
     parts: tuple[Part, ...]
+    steps: Floats | None = None
 
     def combine(
         self, scores: Mapping[str, Floats], gated: Mapping[str, Flags], gate: Floats
@@ -218,14 +219,25 @@ class Plan:
         closed, NaN unknown.
         """
         total = np.full(self.rows, np.nan)
-        for part in self.parts:
-            total[part.rows] = add_up(
-                part.reward,
-                {name: scores[name][part.rows] for name in part.reward.names},
-                {name: gated[name][part.rows] for name in part.reward.names},
-                gate[part.rows],
+        for reward, rows in self._weighed():
+            total[rows] = add_up(
+                reward,
+                {name: scores[name][rows] for name in reward.names},
+                {name: gated[name][rows] for name in reward.names},
+                gate[rows],
             )
         return total
+
+    def _weighed(self) -> Iterator[tuple[Reward, Rows]]:
+        """Yield rows with the reward whose weights they get: those at their step."""
+        for part in self.parts:
+            if self.steps is None or not part.reward.is_scheduled:
+                yield part.reward, part.rows
+                continue
+            steps = self.steps[part.rows]
+            distinct, places = np.unique(steps, return_inverse=True)
+            for place, step in enumerate(distinct):
+                yield part.reward.at(step), part.rows[places == place]
 
     def transform(self, rewards: Floats, groups: Rows) -> Floats:
         """Return the rewards after each part's transform; NaN stays NaN."""
@@ -252,7 +264,8 @@ class Plan:
             part_rows = np.flatnonzero(owners == place)
             if len(part_rows) or not self.reward.routed_by:
                 parts.append(replace(part, rows=part_rows))
-        return Plan(self.reward, len(rows), tuple(parts))
+        steps = None if self.steps is None else self.steps[rows]
+        return Plan(self.reward, len(rows), tuple(parts), steps)
 
 
 def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
@@ -270,7 +283,19 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
         )
     reward.check_columns(list(columns))
     count = len(next(iter(columns.values()), ())) if rows is None else rows
-    return Plan(reward, count, tuple(reward.parts(columns, count)))
+    parts = tuple(reward.parts(columns, count))
+    return Plan(reward, count, parts, steps_of(reward, columns.get("step")))
+
+
+def steps_of(reward: Reward, values: Sequence[Any] | None) -> Floats | None:
+    """Return the steps of rows, (rows,), NaN where none is told; None: not needed."""
+    if values is None or not reward.is_scheduled:
+        return None
+    steps = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            steps[row] = value
+    return steps
 
 
 def add_up(

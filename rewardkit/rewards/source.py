@@ -270,8 +270,13 @@ def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
             arguments.append(f"default={write(item.default)}")
         return _block("rk.Route(", [*arguments, f"name={item.name!r}"], ")")
     arguments = []
+    schedule = getattr(item, "schedule", None)
     for option in fields(item):
         value = getattr(item, option.name)
+        if schedule is not None and option.name in ("weight", "schedule"):
+            if option.name == "weight":
+                arguments.append(f"weight=rk.{schedule!r}")
+            continue
         is_default = option.name != "weight" and (
             value == option.default or value == {}
         )

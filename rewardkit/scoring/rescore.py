@@ -15,7 +15,6 @@ import pandas as pd
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Plan
 from rewardkit.rollouts.columns import PART_PREFIXES
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
@@ -142,7 +141,7 @@ def rescore(
         return scores.under(reward), {}
     with time_limit(scores.run.get("timeout")) as limit, caught_prints() as printed:
         outcomes = evaluate(
-            Plan(reward, len(scores), tuple(scores.parts_of(reward))),
+            scores.plan(reward),
             read_columns(reward, scores.rollouts),
             groups=scores.groups,
             ignore_gates=bool(scores.run.get("ignore_gates")),

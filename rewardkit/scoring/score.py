@@ -170,6 +170,8 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
     names = [str(name) for name in rollouts.table.columns]
     reward.check_columns(names)
     sources = dict.fromkeys(reward.needs, "")
+    if reward.is_scheduled and "step" in names:
+        sources["step"] = ""
     if ROLLOUT in sources and ROLLOUT not in names:
         sources = {}
         for name, source in rollouts.mapping.items():

@@ -23,7 +23,7 @@ from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
 from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.reward import Floats, Part, Reward
-from rewardkit.rewards.route import Plan
+from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
 from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES, write_whole
 from rewardkit.rollouts.table import Rollouts
@@ -116,7 +116,7 @@ class Scores(HasPage):
     @cached_property
     def outcomes(self) -> Outcomes:
         """Return what came of each field and component, as before weights."""
-        plan = Plan(self.reward, len(self), tuple(self.parts))
+        plan = self.plan(self.reward)
         outcomes = Outcomes.blank(plan)
         for name in self.reward.fields:
             outcomes.fields[name] = column_values(self.table[f"field/{name}"])
@@ -211,9 +211,19 @@ class Scores(HasPage):
         values = {column: column_values(self.rollouts.table[column])} if column else {}
         return reward.parts(values, len(self))
 
+    def plan(self, reward: Reward) -> Plan:
+        """Return the plan of a reward for these rows."""
+        steps = column_values(self.table["step"]) if "step" in self.table else None
+        parts = tuple(self.parts_of(reward))
+        return Plan(reward, len(self), parts, steps_of(reward, steps))
+
+    def at(self, step: float) -> Scores:
+        """Return these scores under the weights of a step of the training."""
+        return self.under(self.reward.at(step))
+
     def under(self, reward: Reward) -> Scores:
         """Return these scores combined as `reward` says, of the same components."""
-        plan = Plan(reward, len(self), tuple(self.parts_of(reward)))
+        plan = self.plan(reward)
         gate = np.full(len(self), 1.0)
         gate[:] = self.table.get("gate/reward", 1.0)
         raw = plan.combine(

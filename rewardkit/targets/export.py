@@ -187,6 +187,18 @@ def _check_arguments(
         sentence = (
             f"{target.title} takes one reward, without weights; export without separate"
         )
+    elif reward.is_scheduled and separate:
+        sentence = (
+            f"{target.title} keeps one weight for each function, and reward "
+            f"{reward.name!r} has weights that depend on the step; export without "
+            "separate"
+        )
+    elif reward.is_scheduled and not target.abilities.steps:
+        sentence = (
+            f"{target.title} does not tell a reward which step it is, and reward "
+            f"{reward.name!r} has weights that depend on it; export reward.at(step) "
+            "for each stretch of the training"
+        )
     if sentence:
         raise RewardError(sentence)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from rewardkit.errors import RewardError
 from rewardkit.primitives.primitive import note
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
@@ -250,6 +251,12 @@ def functions(
     """
     if not separate:
         return [Combined(reward, **options)]
+    if reward.is_scheduled:
+        raise RewardError(
+            f"reward {reward.name!r} has weights that depend on the step, and "
+            "reward_weights are the same at every step; take one function, without "
+            "separate"
+        )
     return [Separate(reward, **options, component=name) for name in reward.names]
 
 
