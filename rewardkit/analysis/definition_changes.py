@@ -145,7 +145,8 @@ def _list_entries(record: Mapping[str, Any], shared: Collection[str]) -> Entries
             continue
         order.append(name)
         for key in COMPONENT_KEYS:
-            entries[key, name] = item[key]
+            if key in item:
+                entries[key, name] = item[key]
     entries["order", ""] = order
     for key in SOURCE_KEYS:
         for name, text in record[key].items():

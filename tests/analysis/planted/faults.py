@@ -77,6 +77,12 @@ def unrouted(generator, share):
 # the reward as a whole
 
 
+def switched(generator, later):
+    """The weight of the task jumps from 1 to another one at step 100."""
+    schedule = rk.schedule({0: 1.0, 100: later}, between="step")
+    return scored(*base(generator)).reweigh({"correct": schedule}), {}
+
+
 def constant_reward(_, parts, graded):
     first = parts["tidy"] if graded else parts["correct"]
     return {"said": first, "unsaid": 1 - first}
@@ -473,6 +479,8 @@ FAULTS: dict[str, Fault] = {
     "a source without a reward": Fault(unrouted, 1 / 3, 1 / 30, "abstentions", None),
     # x and 1 - x at one weight, of 0 and 1; graded, where the sum is equal up to its last digit only.
     "constant reward": Fault(said_and_unsaid, False, True, "opposed"),
+    # From a step on the task costs half of what it paid; it is paid no more.
+    "a switch": Fault(switched, -0.5, 0.0, "switch"),
     # A judge that gives 7 of 10 to nineteen answers in twenty; to nine in ten.
     "clustered": Fault(table(clustered, drawn=False), 0.95, 0.9, "clustered"),
     # Eight siblings of which seven say the same; of which five do, more than half.
