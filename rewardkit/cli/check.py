@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +13,8 @@ from rewardkit.cli.options import Integer, Number
 from rewardkit.cli.output import recognised
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
+from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.versions import note_figures
 from rewardkit.html.blocks import Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
@@ -33,12 +36,15 @@ MISS_COLUMNS = ("case", "what", "expected", "got", "why")
 MISS_CHARACTERS = 600
 """Of the one miss that is told at length."""
 
+KEEP = "Note the result with the version of REWARD in the folder runs."
+
 # --- check
 
 
 @command(
     "REWARD CASES --verbose --as --timeout --no-cache --json",
     {
+        "--keep": KEEP,
         "--ignore NAME...": "Leave out what CASES say of this component, which REWARD "
         "does not have.",
         "--mutants": "List small changes of the reward that your cases do not catch.",
@@ -75,6 +81,9 @@ def check(options: Options) -> CommandResult:
     record = {**result.record(), "origin": reward.origin}
     lines = recognised(reward.origin, verbose=options.verbose)
     lines += _result_lines(result, verbose=options.verbose)
+    if options.keep:
+        figures = {"cases": [result.passed, len(result.cases)]}
+        lines.append(_noted(reward, figures))
     if options.mutants:
         mutated = rk.mutants(
             reward, cases, options.rollouts, ignore=options.ignore, timeout=limit
@@ -86,6 +95,12 @@ def check(options: Options) -> CommandResult:
             cases_written = counted(record["cases_written"], "case")
             lines.append(f"{cases_written} added to {options.write_cases}")
     return CommandResult(record, "\n".join(lines), 1 if result.misses else 0)
+
+
+def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
+    """Note figures with the version of a reward; say with which."""
+    version = note_figures(reward, figures)
+    return f"noted with {version.name} in {KEPT_RUNS} (rewardkit runs)"
 
 
 def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
@@ -213,6 +228,7 @@ NOTHING_PROBED = (
         "--accept REASON": "Add the findings of this run to the baseline, with this "
         "reason.",
         "--write-cases FILE": "Add cases that would catch the findings to this file.",
+        "--keep": KEEP,
         "--list": "List the families and probes, and exit.",
     },
 )
@@ -251,6 +267,8 @@ def probe(options: Options) -> CommandResult:
             reward, rollouts, baseline=baseline, progress=progress, **settings
         )
     added, notes = _write_files(options, result)
+    if options.keep:
+        notes.append(_noted(reward, {"exploits": len(result.alarms)}))
     if options.accept is not None:
         result = result.under_baseline(options.baseline)
     record = {**result.record(), **added, "origin": reward.origin}

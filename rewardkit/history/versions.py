@@ -17,7 +17,15 @@ from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
-from rewardkit.history.kept import ABOUT, FORMAT, VERSIONS, now, read_json, write_json
+from rewardkit.history.kept import (
+    ABOUT,
+    FORMAT,
+    KEPT_RUNS,
+    VERSIONS,
+    now,
+    read_json,
+    write_json,
+)
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import save_reward
 from rewardkit.rollouts.paths import write_whole
@@ -128,6 +136,16 @@ class Version:
         }
         write_json(self.folder / ABOUT, about)
         shutil.rmtree(self.folder / "source", ignore_errors=True)
+
+
+def note_figures(
+    reward: Reward, figures: Mapping[str, Any], folder: str | Path = KEPT_RUNS
+) -> Version:
+    """Note figures of a check or a probe with the version of a reward, made if needed.
+
+    They are ``cases`` (passed, all) and ``exploits`` (how many were found).
+    """
+    return keep_version(reward, Path(folder)).note_figures(figures)
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:

@@ -24,6 +24,8 @@ from IPython.core.magic_arguments import (
 )
 
 from rewardkit.errors import InputError, did_you_mean, preview
+from rewardkit.history.keep import keep
+from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.reward_file import (
     CellOutcome,
@@ -62,7 +64,7 @@ ROLLOUT_TYPES = Rollouts | Scores | pd.DataFrame
 
 USAGE = (
     "write %%reward PATH.py [--rollouts NAME] [--name ATTRIBUTE] [--as TRAINER] "
-    "[--cases PATH] [--timeout SECONDS] [--force]"
+    "[--cases PATH] [--timeout SECONDS] [--keep NOTE] [--force]"
 )
 
 
@@ -108,6 +110,11 @@ class RewardMagics(Magics):
         help="Seconds that a call may take; 0: no limit.",
     )
     @argument(
+        "--keep",
+        metavar="NOTE",
+        help="Keep the scoring in the folder runs, with this note.",
+    )
+    @argument(
         "--force",
         action="store_true",
         help="Replace a file that was changed elsewhere, too.",
@@ -149,6 +156,8 @@ class RewardMagics(Magics):
             status = f"{path} is saved and `reward` is new, but "
             with _in_one_sentence(reward_cell, status):
                 outcome = _try(outcome, reward, rollouts, cases, options.timeout)
+                if options.keep is not None:
+                    outcome = _keep(outcome, options.keep)
             saved = replace(saved, scores=outcome.scores)
             self._remember(path, saved, scores=outcome.scores)
         if before is None or before.data == data:
@@ -158,6 +167,17 @@ class RewardMagics(Magics):
     def _remember(self, path: Path, saved: SavedReward, **variables: Any) -> None:
         self.saved[path.resolve()] = saved
         self.variables.update(variables)
+
+
+def _keep(outcome: CellOutcome, text: str) -> CellOutcome:
+    """Keep the scoring of a cell, with the cases that it was checked against."""
+    assert outcome.scores is not None
+    run = keep(outcome.scores, note=text)
+    if outcome.cases is not None:
+        counts = [outcome.cases.passed, len(outcome.cases.cases)]
+        run.version.note_figures({"cases": counts})
+    kept = f"kept as {run.version.name} in {KEPT_RUNS}"
+    return replace(outcome, notes=(*outcome.notes, kept))
 
 
 class CellError(InputError):

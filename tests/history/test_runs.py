@@ -284,6 +284,24 @@ def test_scores_in_a_folder_are_not_written_over_by_another_scoring(here):
     refused("score my.py log.jsonl --note x", "--note is for --keep")
 
 
+def test_checks_and_probes_are_noted_with_the_version(here):
+    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    case = {"name": "a", "completion": "1", "ground_truth": "1", "reward": 1.2}
+    (here / "cases.jsonl").write_text(json.dumps(case))
+    text = run("check my.py cases.jsonl --keep").stdout
+    assert "noted with v1 in runs" in text
+    record("score my.py log.jsonl --keep")
+    found = len(
+        json.loads(run("probe my.py log.jsonl --keep --json").stdout)["findings"]
+    )
+    assert found
+    (kept,) = record("runs")["runs"]
+    assert (
+        kept["figures"]["cases"] == [1, 1] and 0 < kept["figures"]["exploits"] <= found
+    )
+    assert "1 of 1" in run("runs").stdout
+
+
 def test_a_label_says_which_version_orders_better():
     table = rollouts().table.assign(good=[True, False, False] * 4)
     table.to_json("log.jsonl", orient="records", lines=True)

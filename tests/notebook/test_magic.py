@@ -347,6 +347,16 @@ def test_cases_are_checked_and_their_misses_shown(run, tmp_path):
     assert "0 of 1 cases passed, 1 failed" in page and "<b>it is" not in page
 
 
+def test_a_version_is_kept_with_its_note_and_cases(run, tmp_path):
+    case = {"completion": "1", "ground_truth": "1", "prompt": "?", "reward": 1.2}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    outcome = run("%%reward my.py --cases cases.jsonl --keep 'the first'", CELL)
+    assert "kept as v1 in runs" in repr(outcome)
+    kept = rk.runs()["v1"]
+    assert (kept.note, kept.figures["cases"]) == ("the first", [1, 1])
+    assert kept.version.source == {"my.py": CELL.encode()}
+
+
 def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
     head = (
         "def compute_score(data_source, solution_str, ground_truth, extra_info=None):"
