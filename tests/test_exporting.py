@@ -136,11 +136,13 @@ def test_an_error_is_no_score_and_is_logged_and_what_abstains_is_not(caplog):
         "score": 0.0,
         "judged": 0.0,
         "fails": 0.0,
+        "judged/fails": 0.0,
     }
     assert verl.functions(reward, missing=-2.0)("s", "", "t") == {
         "score": -2.0,
         "judged": 0.0,
         "fails": -2.0,
+        "judged/fails": 0.0,
     }
 
 
@@ -155,7 +157,9 @@ def test_verl_finds_columns_in_extra_info_and_gated_components_count_nothing():
         "score": 0.5,
         "judged": 1.0,
         "grade": 0.5,
+        "judged/grade": 1.0,
         "late": 0.0,
+        "judged/late": 1.0,
     }
     found = batch(["s"] * 2, ["x", "y"], [None] * 2, [{"level": 3}, {"level": 4}])
     assert [one["score"] for one in found] == [1.75, 2.0]

@@ -19,6 +19,12 @@ No reward can have a component of such a name, and a scored table has no such co
 its own.
 """
 
+JUDGED_PREFIX = "judged/"
+"""Prefix of a key beside a component's score, which our exports return to a trainer.
+
+It is 1.0, or 0.0 where the component was not judged and the score stands for that.
+"""
+
 PART_PREFIXES = (
     "field/",
     "failed/",

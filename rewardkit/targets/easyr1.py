@@ -134,10 +134,7 @@ class ComputeScore(RewardHolder):
             for name in ("ground_truth", RESPONSE_LENGTH):
                 row[name] = reward_input.get(name)
             rows.append(row)
-        results = self.dicts(rows)
-        for result in results:
-            result["overall"] = result.pop("score")
-        return results
+        return self.dicts(rows, main="overall")
 
 
 functions = ComputeScore

@@ -23,7 +23,12 @@ from rewardkit.history.recorder import Recorder, as_recorder, record_batch
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
-from rewardkit.rollouts.columns import ALIASES, lists_of_columns, map_columns
+from rewardkit.rollouts.columns import (
+    ALIASES,
+    JUDGED_PREFIX,
+    lists_of_columns,
+    map_columns,
+)
 from rewardkit.scoring.calls import is_scoring
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.evaluate import evaluate
@@ -167,19 +172,29 @@ class RewardHolder(Made):
         """Return the rewards alone, with `missing` where there is none."""
         return self.rate(batch, count).numbers(self.missing)[0]
 
-    def dicts(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-        """Return for each row ``score``, ``judged`` (1.0 or 0.0) and the scores.
+    def dicts(
+        self, rows: Sequence[Mapping[str, Any]], *, main: str = "score"
+    ) -> list[dict[str, float]]:
+        """Return for each row its reward as `main`, ``judged`` and the scores.
 
+        ``judged`` is 1.0, or 0.0 where the reward is `missing`; ``judged/NAME`` says so
+        of each component, so that a trainer's mean of it is the share that was judged.
         All are finite, under the same keys. A component that is called as one of the
-        two is left out.
+        first two is left out.
         """
         rated = self.rate_rows(rows)
         rewards, score_rows = rated.numbers(self.missing)
         results = []
         for place, reward in enumerate(rewards):
             is_judged = rated.rewards[place] is not None
-            first = {"score": reward, JUDGED: float(is_judged)}
-            results.append(first | score_rows[place] | first)
+            result = {main: reward, JUDGED: float(is_judged)}
+            for name, score in score_rows[place].items():
+                if name in (main, JUDGED):
+                    continue
+                is_scored = rated.scores[name][place] is not None
+                result[name] = score
+                result[f"{JUDGED_PREFIX}{name}"] = float(is_scored)
+            results.append(result)
         return results
 
 

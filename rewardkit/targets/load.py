@@ -14,7 +14,7 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import failed, find_reward, with_source
 from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.columns import free_name
+from rewardkit.rollouts.columns import JUDGED_PREFIX, free_name
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.prints import caught_prints
@@ -295,13 +295,17 @@ def _components_of(
     field = f"{name}_result" if is_unseen else name
     field = free_name(identifier(field), used | set(keys))
     used.add(field)
-    judged = JUDGED if trial.says_judged else ""
     components = []
     for key in keys or [str(main)]:
+        if trial.says_judged and key.startswith(JUDGED_PREFIX):
+            continue
+        judged = ""
+        if trial.says_judged:
+            judged = JUDGED if key == main else f"{JUDGED_PREFIX}{key}"
         label = name if is_unseen else f"{prefix}{key}"
         label = free_name(identifier(label), used)
         used.add(label)
-        number = Key(key)
+        number = Key(key, judged=judged)
         if key == main:
             number = Key(key, main=True, judged=judged, none=trial.target.none)
         options = paid if key == main or main not in keys else unpaid

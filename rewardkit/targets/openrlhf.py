@@ -17,6 +17,7 @@ from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
+from rewardkit.rollouts.columns import JUDGED_PREFIX
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import Row, filled_columns, required_columns
@@ -28,6 +29,7 @@ from rewardkit.targets.target import (
     Target,
     TrainerCode,
     TrainerReading,
+    is_judged_key,
     require_installed,
     run_async,
 )
@@ -191,7 +193,7 @@ class Rewards(RewardHolder):
     ) -> dict[str, Any]:
         """Return `rewards`, the same as `scores`, and `extra_logs`.
 
-        In the latter stand each component and `judged` (1, or 0).
+        In the latter stand `judged` (1, or 0), each component and its ``judged/NAME``.
         A label that is a dict holds columns. A query in which the prompt was not found
         is not judged.
         """
@@ -211,8 +213,13 @@ class Rewards(RewardHolder):
                 len(rows) - len(readable),
                 len(rows),
             )
-        names = list(dict.fromkeys(("score", JUDGED, *self.reward.names)))
-        unjudged = dict.fromkeys(names, self.missing) | {JUDGED: 0.0}
+        names = ["score", JUDGED]
+        for name in self.reward.names:
+            if name not in names:
+                names += [name, f"{JUDGED_PREFIX}{name}"]
+        unjudged = {}
+        for name in names:
+            unjudged[name] = 0.0 if is_judged_key(name) else self.missing
         scores = iter(self.dicts(readable) if readable else ())
         results = []
         for row in rows:

@@ -14,7 +14,12 @@ from typing import Any
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import verl
 from rewardkit.targets.columns import Row
-from rewardkit.targets.target import JUDGED, Called, TrainerCode, require_installed
+from rewardkit.targets.target import (
+    Called,
+    TrainerCode,
+    is_judged_key,
+    require_installed,
+)
 
 functions = verl.functions
 
@@ -34,7 +39,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     rewards = manager(batch(rows), return_dict=True)
     values = {"reward": rewards["reward_tensor"][:, 0].tolist()}
     for name, scores in rewards["reward_extra_info"].items():
-        if name not in ("score", JUDGED):
+        if name != "score" and not is_judged_key(name):
             values[name] = scores
     caller = f"load_custom_reward_function and NaiveRewardManager of {version}"
     return Called(caller, values, cast=("reward",))

@@ -14,17 +14,20 @@ from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.rewards.component import parameters
+from rewardkit.rollouts.columns import JUDGED_PREFIX
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments
 from rewardkit.targets.columns import Row, required_parameters
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
+    JUDGED,
     Abilities,
     Called,
     Target,
     TrainerCode,
     TrainerReading,
     import_file,
+    is_judged_key,
     require_installed,
 )
 from rewardkit.targets.turns import from_messages, generated_texts, prompt_turns
@@ -130,6 +133,19 @@ class Step(RewardHolder):
 
 
 functions = Step
+
+
+def judged_scores(metadata: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of an episode that were judged, for `get_metrics`.
+
+    SkyRL-gym averages each key over the episodes that have it.
+    """
+    metrics = {}
+    for name, value in metadata.items():
+        key = JUDGED if name == "score" else f"{JUDGED_PREFIX}{name}"
+        if is_judged_key(name) or metadata[key]:
+            metrics[name] = value
+    return metrics
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:

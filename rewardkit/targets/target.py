@@ -18,11 +18,20 @@ from typing import Any, Literal, Self
 from rewardkit.errors import RewardError
 from rewardkit.history.recorder import Recorder
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.columns import JUDGED_PREFIX
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import Row
 
 JUDGED = "judged"
-"""Key that says whether there was a reward, where the trainer needs a number."""
+"""Key that says whether there was a reward, where the trainer needs a number.
+
+With the prefix ``judged/`` before its name, a key says so of a component.
+"""
+
+
+def is_judged_key(key: str) -> bool:
+    """Return whether a key says that a number was judged, and is no score itself."""
+    return key == JUDGED or key.startswith(JUDGED_PREFIX)
 
 
 @dataclass(frozen=True)
@@ -168,7 +177,7 @@ class Called:
         """Collect a dict a completion, in which `main` is the reward."""
         values = {"reward": [scores[main] for scores in rewards]}
         for name in rewards[0] if rewards else ():
-            if name not in (main, JUDGED):
+            if name != main and not is_judged_key(name):
                 values[name] = [scores[name] for scores in rewards]
         return cls(caller, values, tuple(values) if cast else ())
 

@@ -131,10 +131,16 @@ class Rewards(RewardHolder):
     component: str | None = field(default=None, kw_only=True)
 
     def __call__(self, task: Any, trace: Any) -> float:
-        """Return the number, `missing` where there is none."""
+        """Return the number, `missing` where there is none.
+
+        The scores of a whole reward become metrics of the trace: those that are judged.
+        """
         rated = self.rate_rows([columns_of(task, trace)])
         if self.component is None:
             (value,) = rated.rewards
+            for name, (score,) in rated.scores.items():
+                if score is not None and hasattr(trace, "record_metric"):
+                    trace.record_metric(name, score)
         else:
             (value,) = rated.scores[self.component]
         return self.missing if value is None else value

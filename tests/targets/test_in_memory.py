@@ -73,7 +73,12 @@ def response(text, length):
 
 def stepped(reward, judged):
     """As SkyRL wants it."""
-    told = {"score": reward, "judged": judged, "paid": reward}
+    told = {
+        "score": reward,
+        "judged": judged,
+        "paid": reward,
+        "judged/paid": judged,
+    }
     return {"observations": [], "reward": reward, "done": True, "metadata": told}
 
 

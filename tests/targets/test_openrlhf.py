@@ -100,6 +100,7 @@ def test_a_label_that_is_a_dict_holds_columns_and_no_component_overwrites_what_i
     assert found["rewards"].tolist() == [3.0] and set(found["extra_logs"]) == {
         "judged",
         "component_reward",
+        "judged/reward",
     }
     made = export(reward, to="openrlhf", path=tmp_path / "out.py")
     assert (

@@ -2,6 +2,8 @@
 
 import pytest
 import skyrl_gym
+import waiting
+from skyrl_gym.metrics import aggregate_for_environment
 from table import read_as, rows
 
 import rewardkit as rk
@@ -52,4 +54,24 @@ def test_the_lines_to_paste_register_the_environment(tmp_path):
     )
     env = skyrl_gym.make(name, env_config={}, extras=TRUTH)
     env.init([{"role": "user", "content": "2+2?"}])
-    assert env.step("4")["done"] and env.get_metrics() == {}
+    assert env.step("4")["done"] and env.get_metrics()["judged/correct"] == 1.0
+
+
+def test_its_mean_of_a_component_leaves_out_episodes_that_are_not_judged(tmp_path):
+    reward = rk.load_reward(f"{waiting.__file__}:half_judged")
+    made = export(reward, to="skyrl-gym", path=tmp_path / "half.py")
+    skyrl_gym.register(
+        id="half", entry_point=getattr(import_file(made.path), made.functions[0])
+    )
+    episodes = []
+    for text in ("a" * 32, ""):
+        env = skyrl_gym.make("half", env_config={}, extras=TRUTH)
+        env.init([{"role": "user", "content": "2+2?"}])
+        env.step(text)
+        episodes.append(env.get_metrics())
+    assert aggregate_for_environment("half", episodes) == {
+        "judged": 0.0,
+        "slow": 0.5,
+        "judged/slow": 0.5,
+        "judged/none": 0.0,
+    }

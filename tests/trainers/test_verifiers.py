@@ -123,3 +123,17 @@ def test_on_real_traces_it_gives_there_what_it_gives_here(reward, rows, tmp_path
         reward, to="verifiers", path=tmp_path / "out.py", missing=-1.0, verify=rows
     )
     assert made.proof.equal and not any("async" in sentence for sentence in made.losses)
+
+
+def test_judged_scores_of_a_whole_reward_are_metrics_of_the_trace(tmp_path):
+    made = export(HALF, to="verifiers", path=tmp_path / "half.py", missing=-1.0)
+    plugged = vf.RewardFunctionConfig(fn=f"{made.path}:half")
+    metrics = []
+    for text in ("ab", "a"):
+        row = {"prompt": "2+2?", "completion": text, "ground_truth": "4"}
+        trace = scored(row, vf.TaskConfig(rewards={"half": plugged}))
+        metrics.append(trace.metrics)
+    assert metrics == [
+        {"length": 2.0, "abstains": 1.0, "slow": 2 / 64},
+        {"length": 1.0, "slow": 1 / 64},
+    ]

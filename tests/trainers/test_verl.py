@@ -3,6 +3,7 @@
 import numpy as np
 import waiting
 from table import arithmetic, proved, read_as
+from verl.trainer.ppo.metric_utils import process_validation_metrics
 from verl.workers.reward_manager.batch import BatchRewardManager
 
 import rewardkit as rk
@@ -44,7 +45,57 @@ def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_mark
     assert proof.judged == 0 and not proof.equal  # what nothing judges proves nothing
     assert "async def compute_score" in path.read_text()
     one = verl.functions(waiting.half_judged(), missing=-3.0)("x", "abc", None)
-    assert one == {"score": -3.0, "judged": 0.0, "slow": 3 / 64, "none": -3.0}
+    assert one == {
+        "score": -3.0,
+        "judged": 0.0,
+        "slow": 3 / 64,
+        "judged/slow": 1.0,
+        "none": -3.0,
+        "judged/none": 0.0,
+    }
+
+
+def test_its_validation_metrics_tell_each_component_and_the_share_that_is_judged(
+    tmp_path,
+):
+    components = [
+        rk.Component("right", lambda completion, ground_truth: "4" in completion),
+        rk.Component("short", judges_short_ones),
+    ]
+    reward = rk.Reward("two", components=components, on_missing="skip")
+    texts = ["4", "5", "4 or 5", "6"]
+    rows = [
+        {"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in texts
+    ]
+    manager = BatchRewardManager(
+        verl.Texts(rows), 0, verl.functions(reward, batch=True)
+    )
+    extra = manager(verl.protocol(rows), return_dict=True)["reward_extra_info"]
+    metrics = process_validation_metrics(["sums"] * 4, ["2+2?"] * 4, extra)["sums"]
+    means = {name: figures["mean@4"] for name, figures in metrics.items()}
+    assert means["right"] == 0.5 and means["judged/right"] == 1.0
+    assert means["short"] == 0.75 and means["judged/short"] == 0.75
+    # its dump is read back with what was not judged as missing
+    dump = []
+    for place, row in enumerate(rows):
+        scores = {name: values[place] for name, values in extra.items()}
+        dump.append(
+            {
+                "input": "2+2?",
+                "output": row["completion"],
+                "gts": "4",
+                "step": 1,
+                **scores,
+            }
+        )
+    scores = rk.score(rk.recorded(rk.load_rollouts(dump)), rk.load_rollouts(dump))
+    assert np.isnan(scores.score("short")).tolist() == [False, False, True, False]
+    assert "judged_short" not in scores.reward.names
+
+
+def judges_short_ones(completion):
+    """Judge completions of one letter alone."""
+    return None if len(completion) > 1 else 1.0
 
 
 def test_the_batch_manager_takes_a_function_of_lists():

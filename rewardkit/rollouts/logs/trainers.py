@@ -25,7 +25,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from rewardkit.primitives.messages import assistant_text, content_text
-from rewardkit.rollouts.columns import Columns, lists_of_columns
+from rewardkit.rollouts.columns import JUDGED_PREFIX, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
@@ -63,8 +63,24 @@ def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     if keys and all(keys):
         columns["rollout_id"] = list(map(str, columns.pop("uid")))
         columns["prompt_id"] = [key[1] for key in keys if key]
+    columns = _leave_out_unjudged(columns)
+    beside = [name for name in beside if name in columns]
     rows = replace(rows, columns=columns)
     return scored_table(rows, keep, total="score", unpaid=VERL_COLUMNS, beside=beside)
+
+
+def _leave_out_unjudged(columns: Columns) -> Columns:
+    """Return the columns with None for scores that our export marked as not judged."""
+    kept = dict(columns)
+    for name in columns:
+        mark = f"{JUDGED_PREFIX}{name}"
+        if mark not in kept:
+            continue
+        cells = []
+        for cell, is_judged in zip(kept[name], kept.pop(mark), strict=True):
+            cells.append(None if is_judged == 0 else cell)
+        kept[name] = cells
+    return kept
 
 
 # --- NeMo-RL
