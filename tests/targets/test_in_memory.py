@@ -109,8 +109,8 @@ SWIFT = {
 SWIFT |= {"trainer_state": SimpleNamespace(global_step=7)}
 # target, the reward, what its function is called with, what it gives
 CALLED = [
-    ("easyr1", "near", ([response("4", 50)],), {}, [{"judged": 1.0, "overall": -3.0}]),
-    ("easyr1", "near", ([response("", 0)],), {}, [{"judged": 0.0, "overall": -9.0}]),
+    ("easyr1", "near", ([response("4", 50)],), {}, [{"overall": -3.0, "judged": 1.0}]),
+    ("easyr1", "near", ([response("", 0)],), {}, [{"overall": -9.0, "judged": 0.0}]),
     ("eval-protocol", "fits", (says("2+2?", "4"), "4"), LEVEL, result(2.0)),
     (
         "eval-protocol",

@@ -1,5 +1,7 @@
 """ms-swift's own classes, and the function of its trainer that calls rewards."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import waiting
@@ -8,6 +10,7 @@ from swift.rl_core.data import GRPOSample
 from swift.rl_core.grpo_algorithm import compute_rewards_per_func
 from table import read_as, rows
 
+import rewardkit as rk
 from rewardkit.targets.export import export
 from rewardkit.targets.turns import transcript
 
@@ -45,6 +48,23 @@ def theirs(function):
 def test_a_class_is_read_as_it_is_called_there(kind):
     _, ours = read_as("ms-swift", "ms-swift", f"{__file__}:{kind.__name__}", ROLLOUTS)
     assert ours == [None if value != value else value for value in theirs(kind())]
+
+
+def test_its_trainer_tells_the_step_whose_weights_are_paid(tmp_path):
+    falling = rk.schedule({0: 1.0, 100: 0.2})
+    reward = waiting.made("falling", {waiting.share: falling})
+    export(reward, to="ms-swift", path=tmp_path / "falling.py", verify=ROLLOUTS)
+    paid = []
+    for step in (0, 50, 100):
+        samples = [
+            GRPOSample.from_row({"messages": transcript(ROLLOUTS[2]), "solution": "4"})
+        ]
+        state = SimpleNamespace(global_step=step)
+        functions = [orms["falling"]()]
+        paid += compute_rewards_per_func(
+            samples, functions, [None], torch.device("cpu"), state
+        ).tolist()[0]
+    assert paid == pytest.approx([1.0, 0.6, 0.2])
 
 
 def test_an_async_reward_is_an_async_class_there(tmp_path):

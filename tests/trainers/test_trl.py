@@ -126,6 +126,19 @@ def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(
     )
 
 
+def test_a_trainer_pays_the_weights_of_its_step(tmp_path):
+    switch = rk.schedule({0: 1.0, 1: -3.0}, between="step")
+    mine = waiting.made("stepped", {waiting.share: switch}, on_missing="skip")
+    made = export(mine, to="trl", path=tmp_path / "stepped.py")
+    function = getattr(import_file(made.path), made.functions[0])
+    table, rollouts, _ = trained([function], tmp_path)
+    shares = rk.score(mine, rollouts).score("share")
+    # TRL logs a batch of step 0 as step 1
+    weights = np.where(table["step"] == 1, 1.0, -3.0)
+    assert set(weights) == {1.0, -3.0} and np.nanmax(shares) > 0
+    same(table["stepped"], weights * shares)
+
+
 @pytest.mark.parametrize("separate", [False, True])
 def test_what_a_trainer_pays_is_recorded_by_its_steps_and_shown_by_component(
     separate, tmp_path
