@@ -85,6 +85,7 @@ VIEW_RULES: tuple[Rule, ...] = (
     components.redundant,
     components.dominant,
     schedules.switch,
+    schedules.unpaid_task,
     phantom.phantom,
     shortcuts.label,
     shortcuts.wrong_above_right,
@@ -98,6 +99,12 @@ THRESHOLDS: dict[str, float] = {}
 for view_rule in VIEW_RULES:
     THRESHOLDS |= view_rule.thresholds
 
+FIRST_WEIGHTS = (
+    "the rows have no step, so that weights are those before training; scores.at(step) "
+    "and --at-step look at a later step"
+)
+"""What is said where weights depend on the step and rows do not tell it."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(HasPage):
@@ -105,7 +112,7 @@ class Diagnosis(HasPage):
 
     `views` hold the arrays they were computed from, one a data source; `by` names the
     columns whose values were looked at by themselves, and `notes` say which values of
-    the columns that the caller named are too rare for that.
+    the columns that the caller named are too rare for that, and which weights hold.
     """
 
     scores: Scores
@@ -329,6 +336,8 @@ def diagnose(
         findings += find_news(parts, of_view, look_at_slice)
     findings = sorted(logged.merge_causes(findings), key=_rank)
     notes: list[str] = []
+    if finite.reward.is_scheduled and views and views[0].context.steps is None:
+        notes.append(FIRST_WEIGHTS)
     for whole in wholes if by is not None else ():
         notes += explain_slices(finite, whole, names)
     return Diagnosis(

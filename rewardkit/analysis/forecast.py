@@ -46,6 +46,11 @@ FRAGILE = 0.25
 STEPS_APART = 10
 """Steps between the points of curves in the record."""
 ADDS_UP = "weighted_sum"
+SCHEDULED = (
+    "weights depend on the step, and learners are paid as these rows are, at all of "
+    "theirs: forecast scores.at(step), too"
+)
+"""What is said of a reward with schedules."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,8 @@ class Forecast(HasPage):
         """Return what is left out, and why, a sentence each."""
         notes: dict[str, None] = {}
         for view in self.views:
+            if view.reward.is_scheduled:
+                notes[SCHEDULED] = None
             if view.context.why_no_label:
                 notes[f"the label is not used: {view.context.why_no_label}"] = None
             missing = int(np.isnan(view.rewards).sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -78,13 +78,19 @@ class RewardedRows:
 
     @cached_property
     def components(self) -> dict[str, Component]:
-        """Return the components by name."""
-        return {component.name: component for component in self.reward.components}
+        """Return the components by name; a schedule's weight is its mean here."""
+        components = {}
+        for item in self.reward.components:
+            if item.schedule is not None:
+                weight = float(np.mean(self.row_weights(item)))
+                item = replace(item, weight=weight, schedule=None)
+            components[item.name] = item
+        return components
 
     @cached_property
     def paid_names(self) -> list[str]:
         """Return the names of the components with a weight."""
-        return [item.name for item in self.reward.components if item.weight]
+        return [name for name, item in self.components.items() if item.weight]
 
     @property
     def primary(self) -> str:
@@ -99,11 +105,10 @@ class RewardedRows:
     @property
     def weights(self) -> Floats:
         """Return the declared weights, (components,)."""
-        return np.array([item.weight for item in self.reward.components], dtype=float)
+        return np.array([item.weight for item in self.components.values()], dtype=float)
 
-    def row_weights(self, name: str) -> float | Floats:
+    def row_weights(self, component: Component) -> float | Floats:
         """Return the weight of a component: one, or of a schedule that of each row."""
-        component = self.components[name]
         if component.schedule is None or self.context.steps is None:
             return float(component.weight)
         return component.schedule.over(self.context.steps)

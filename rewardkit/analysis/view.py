@@ -22,8 +22,8 @@ from rewardkit.analysis.statistics.pairs import Correlations, correlations
 from rewardkit.analysis.totals import find_totals
 from rewardkit.analysis.verdicts import Verdicts, find_verdicts
 from rewardkit.rewards.recorded import is_recorded
-from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import add_up, transformed
+from rewardkit.rewards.reward import Part, Reward
+from rewardkit.rewards.route import Plan, transformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,14 @@ class View(RewardedRows):
     def verdicts(self) -> Verdicts | None:
         """Return what says which rows did the task, or None.
 
-        The primary component, where it is known and others are paid beside it.
+        The primary component, where it is known and others are paid beside it, at these
+        steps or later.
         """
-        if self.task_is_known and len(self.paid_names) > 1:
+        paid = [item.name for item in self.reward.components if item.largest_weight]
+        if self.task_is_known and len(paid) > 1:
             name, low = self.primary, self.span(self.primary)[0]
             return Verdicts(name, self.scores[name], low, is_component=True)
-        return find_verdicts(self.scores, self.paid_names, self.context, self.groups)
+        return find_verdicts(self.scores, paid, self.context, self.groups)
 
     @cached_property
     def has_task_signal(self) -> Floats:
@@ -113,8 +115,10 @@ class View(RewardedRows):
         is_closed = np.flatnonzero(self.gate == 0)
         not_judged = np.flatnonzero(np.isnan(self.rewards))
 
+        declared = {item.name: item for item in self.reward.components}
+
         def pay(name: str) -> Floats:
-            values = self.row_weights(name) * self.scores[name]
+            values = self.row_weights(declared[name]) * self.scores[name]
             values[np.isnan(values)] = 0.0
             if divisor is not None:
                 zeros = np.zeros(len(self))
@@ -130,9 +134,9 @@ class View(RewardedRows):
         """Return the sum of the weights that count in the mean of each row."""
         total = np.zeros(len(self))
         skips = self.reward.on_missing == "skip"
-        for name in self.names:
-            weight = np.maximum(self.row_weights(name), 0.0)
-            total += np.where(self.missing(name) & skips, 0.0, weight)
+        for component in self.reward.components:
+            weight = np.maximum(self.row_weights(component), 0.0)
+            total += np.where(self.missing(component.name) & skips, 0.0, weight)
         return total
 
     @cached_property
@@ -148,10 +152,10 @@ class View(RewardedRows):
         """
         if self.training.name == "gdpo":
             pieces = {}
-            for name in self.names:
-                eps = self.training.eps
+            for component in self.reward.components:
+                name, eps = component.name, self.training.eps
                 scaled = advantages.grpo(self.scores[name], self.groups, eps=eps)
-                pieces[name] = self.row_weights(name) * np.nan_to_num(scaled)
+                pieces[name] = self.row_weights(component) * np.nan_to_num(scaled)
             return pieces
         if self.additive:
             return self.paid
@@ -219,7 +223,10 @@ class View(RewardedRows):
 
     def under(self, reward: Reward) -> View:
         """Return the view of these scores under other weights, gates or transform."""
-        rewards = add_up(reward, self.scores, self.gated, self.gate)
+        steps = self.context.steps if reward.is_scheduled else None
+        part = Part(self.part, reward, np.arange(len(self)))
+        plan = Plan(reward, len(self), (part,), steps)
+        rewards = plan.combine(self.scores, self.gated, self.gate)
         rewards = transformed(reward, rewards, self.groups)
         return replace(self, reward=reward, rewards=rewards)
 

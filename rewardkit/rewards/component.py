@@ -299,6 +299,13 @@ class Component:
             record["schedule"] = repr(self.schedule)
         return record
 
+    @property
+    def largest_weight(self) -> float:
+        """Return the weight, of a schedule the one that is farthest from 0."""
+        if self.schedule is None:
+            return float(self.weight)
+        return max(self.schedule.weights, key=abs)
+
     def at(self, step: float) -> Component:
         """Return the component with its weight at a step, and no schedule."""
         if self.schedule is None:

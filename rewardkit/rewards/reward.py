@@ -193,11 +193,11 @@ class Reward(HasPage):
     def primary(self) -> str:
         """Name of the heaviest component of the task; of equal ones the first."""
         task = [item for item in self.components if item.name in self.task]
-        return max(task, key=lambda item: item.weight).name
+        return max(task, key=lambda item: item.largest_weight).name
 
     def _heaviest(self) -> list[str]:
-        top = max(item.weight for item in self.components)
-        return [item.name for item in self.components if item.weight == top]
+        top = max(item.largest_weight for item in self.components)
+        return [item.name for item in self.components if item.largest_weight == top]
 
     @property
     def _named_task(self) -> tuple[str, ...]:
@@ -213,13 +213,13 @@ class Reward(HasPage):
             if not truths.isdisjoint(call.reads):
                 truths.add(name)
         task = self._paid_readers_of(truths)
-        has_others = len(task) < sum(item.weight > 0 for item in self.components)
-        return task if has_others else ()
+        paid = [item for item in self.components if item.largest_weight > 0]
+        return task if len(task) < len(paid) else ()
 
     def _paid_readers_of(self, columns: set[str]) -> tuple[str, ...]:
         names = []
         for item in self.components:
-            if item.weight > 0 and not columns.isdisjoint(item.call.reads):
+            if item.largest_weight > 0 and not columns.isdisjoint(item.call.reads):
                 names.append(item.name)
         return tuple(names)
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error
+from rewardkit.errors import (
+    CAUGHT,
+    InputError,
+    RewardError,
+    describe_error,
+    preview,
+)
 from rewardkit.primitives.weights import aggregate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import fingerprint
@@ -288,14 +295,29 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
 
 
 def steps_of(reward: Reward, values: Sequence[Any] | None) -> Floats | None:
-    """Return the steps of rows, (rows,), NaN where none is told; None: not needed."""
+    """Return the steps of rows, (rows,), NaN where none is told; None: not needed.
+
+    RewardError: a step is no number.
+    """
     if values is None or not reward.is_scheduled:
         return None
     steps = np.full(len(values), np.nan)
     for row, value in enumerate(values):
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            steps[row] = value
+        if value is None:
+            continue
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise RewardError(
+                f"row {row} has step {preview(value)}, and reward {reward.name!r} has "
+                "weights that depend on it; give numbers, or leave the column out"
+            )
+        steps[row] = float(value)
     return steps
+
+
+def at_step_of(reward: Reward, row: Mapping[str, Any]) -> Reward:
+    """Return the reward with the weights that a row gets."""
+    steps = steps_of(reward, [row.get("step")])
+    return reward if steps is None else reward.at(steps[0])
 
 
 def add_up(

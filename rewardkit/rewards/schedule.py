@@ -43,6 +43,10 @@ class Schedule:
         """Return the weight before training."""
         return self.weights[0]
 
+    def step_of(self, weight: float) -> int:
+        """Return the first step of one of its weights."""
+        return self.steps[self.weights.index(weight)]
+
     @property
     def switches(self) -> tuple[int, ...]:
         """Return the steps at which the weight jumps."""

@@ -21,7 +21,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call, Component
 from rewardkit.rewards.reward import Columns, Part, Reward, Rows
-from rewardkit.rewards.route import Plan, bind
+from rewardkit.rewards.route import Plan, at_step_of, bind
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.answers import as_decision, as_field, as_score, guarded
 from rewardkit.scoring.callers import NEEDS_SIBLINGS, Caller, Together, at_rows
@@ -378,5 +378,5 @@ def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
         if outcome.verdicts:
             result.verdicts[name] = outcome.verdicts[0]
     for part in plan.parts:
-        result.weights.update(part.reward.weights)
+        result.weights.update(at_step_of(part.reward, columns).weights)
     return result

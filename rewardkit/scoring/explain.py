@@ -19,6 +19,7 @@ from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward, check_reward
+from rewardkit.rewards.route import at_step_of
 from rewardkit.rollouts.values import present
 from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.scores import Scores
@@ -128,7 +129,8 @@ def explain(
             "explain takes one rollout, a dict of columns such as rollouts[0], not "
             f"{preview(rollout)}"
         )
-    columns = {name: rollout[name] for name in rollout if name in reward.needs}
+    needs = {*reward.needs, "step"} if reward.is_scheduled else {*reward.needs}
+    columns = {name: rollout[name] for name in rollout if name in needs}
     if not set(reward.needs) <= set(columns):
         columns = dict(rollout)  # whole rows, or the error names what is missing
     return _explain(reward, rollout, reward(**columns), "this rollout")
@@ -168,6 +170,7 @@ def _explain(
             f"reward {reward.name!r} has no part for {place}, so there is nothing to "
             "explain"
         )
+    part = at_step_of(part, rollout)
     completion = rollout.get("completion")
     spans = {}
     for name, function in part.fields.items():

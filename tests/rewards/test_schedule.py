@@ -167,6 +167,59 @@ def test_a_switch_that_takes_the_signal_is_told():
     assert (finding.evidence["lost"], finding.severity) == (1.0, "warn")
 
 
+# --- a curriculum: form first, the task later
+
+
+def curriculum():
+    """Pay short ones at first, and right ones from step 100 on."""
+    components = [
+        rk.Component("short", short, weight=rk.schedule({0: 1.0, 100: 0.2})),
+        rk.Component("right", right, weight=rk.schedule({0: 0.0, 100: 1.0})),
+    ]
+    return rk.Reward("curriculum", components=components)
+
+
+def test_the_task_of_a_curriculum_is_the_task_before_it_is_paid():
+    reward = curriculum()
+    assert reward.task == ("right",)
+    before = rk.diagnose(rk.score(reward, many()))
+    (finding,) = before["unpaid_task"]
+    assert "is not paid at the steps of these rows" in finding.statement
+    assert before.views[0].verdicts.name == "right"
+    assert any("the rows have no step" in note for note in before.notes)
+    table = many().table.assign(step=([0] * 4 + [100] * 4) * 20)
+    during = rk.diagnose(rk.score(reward, rk.load_rollouts(table)))
+    assert not during["unpaid_task"] and not during.notes
+    view = during.views[0]
+    assert view.weights.tolist() == pytest.approx([0.6, 0.5])
+    assert sum(view.paid.values()).tolist() == pytest.approx(view.rewards.tolist())
+    # without the form nothing is paid before the first step, and there is no reward
+    without = view.under(view.reward.reweigh({"short": 0.0}))
+    assert np.isnan(without.rewards.reshape(-1, 4)[0]).all()
+    assert without.rewards.reshape(-1, 4)[1].tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("step, adds", [(0, [1.0, 0.0]), (100, [0.2, 1.0])])
+def test_what_a_component_adds_is_explained_at_the_step_of_the_row(step, adds):
+    row = {"prompt": "2+2?", "completion": "4", "ground_truth": "4", "step": step}
+    reward = curriculum()
+    for subject, place in (
+        (reward, row),
+        (rk.score(reward, rk.load_rollouts([row])), 0),
+    ):
+        explanation = rk.explain(subject, place)
+        assert [line.contribution for line in explanation.lines] == pytest.approx(adds)
+        assert explanation.result.reward == pytest.approx(sum(adds))
+    columns = {"completion": "4", "ground_truth": "4", "step": np.int64(step)}
+    assert list(reward(**columns).weights.values()) == pytest.approx(adds)
+
+
+def test_a_step_that_is_no_number_is_refused():
+    row = {"prompt": "2+2?", "completion": "4", "ground_truth": "4", "step": "fifty"}
+    with pytest.raises(rk.RewardError, match="row 0 has step 'fifty'"):
+        rk.score(curriculum(), rk.load_rollouts([row]))
+
+
 # --- at the command line, and in trainers
 
 

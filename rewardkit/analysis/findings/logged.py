@@ -63,8 +63,9 @@ def _earned_by_task(view: View) -> Floats:
     if len(view.paid_names) < 2 or not view.task_is_known:
         return view.rewards
     earned = np.zeros(len(view))
-    for name in view.task:
-        earned += view.components[name].weight * view.scores[name]
+    for component in view.reward.components:
+        if component.name in view.task:
+            earned += view.row_weights(component) * view.scores[component.name]
     return np.where(np.isnan(view.rewards), np.nan, earned)
 
 

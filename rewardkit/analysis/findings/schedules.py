@@ -65,6 +65,24 @@ def switch(
         )
 
 
+@rule("unpaid_task")
+def unpaid_task(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find a task that is paid at other steps than those of these rows."""
+    for item in view.reward.components:
+        is_unpaid = view.components[item.name].weight == 0
+        if item.schedule is None or item.name not in view.task or not is_unpaid:
+            continue
+        yield finding(
+            view,
+            "unpaid_task",
+            item.name,
+            n=len(view),
+            cost=1.0,
+            schedule=repr(item.schedule),
+            step=item.schedule.step_of(item.largest_weight),
+        )
+
+
 def _rewards_at(view: View, step: int) -> Floats:
     """Return what the rows would earn at a step, before a transform, (rows,)."""
     return add_up(view.reward.at(step), view.scores, view.gated, view.gate)

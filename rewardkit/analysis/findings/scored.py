@@ -67,7 +67,7 @@ def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]
     explained = np.zeros(len(raw), dtype=bool)
     of_components = []
     for component in raw.reward.components:
-        name, is_paid = component.name, bool(component.weight)
+        name, is_paid = component.name, bool(component.largest_weight)
         refused = _refused_infinite(raw, name)
         values = np.where(refused, np.inf, raw.score(name))
         infinite = refused | (np.isnan(scores.score(name)) & ~np.isnan(raw.score(name)))

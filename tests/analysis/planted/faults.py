@@ -83,6 +83,12 @@ def switched(generator, later):
     return scored(*base(generator)).reweigh({"correct": schedule}), {}
 
 
+def paid_later(generator, last):
+    """The weight of the task goes from 0 to its last one at step 100."""
+    schedule = rk.schedule({0: 0.0, 100: last})
+    return scored(*base(generator)).reweigh({"correct": schedule}), {}
+
+
 def constant_reward(_, parts, graded):
     first = parts["tidy"] if graded else parts["correct"]
     return {"said": first, "unsaid": 1 - first}
@@ -481,6 +487,8 @@ FAULTS: dict[str, Fault] = {
     "constant reward": Fault(said_and_unsaid, False, True, "opposed"),
     # From a step on the task costs half of what it paid; it is paid no more.
     "a switch": Fault(switched, -0.5, 0.0, "switch"),
+    # A curriculum that pays form alone before training, and then the task twice as much; a little more.
+    "a task paid later": Fault(paid_later, 1.0, 0.6, "unpaid_task", "correct"),
     # A judge that gives 7 of 10 to nineteen answers in twenty; to nine in ten.
     "clustered": Fault(table(clustered, drawn=False), 0.95, 0.9, "clustered"),
     # Eight siblings of which seven say the same; of which five do, more than half.
