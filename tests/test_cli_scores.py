@@ -357,6 +357,7 @@ def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
 def test_primary_names_the_component_that_is_the_task():
     told = record("monitor gallery:brevity --primary short")
     assert told["verdict"] == "stop"  # stated answers still say what is right
+    assert "not from 'short'" in told["notes"][0]
     refused("monitor gallery:brevity --primary brief", "no component 'brief'")
 
 

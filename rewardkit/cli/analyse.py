@@ -128,7 +128,8 @@ def diagnose(options: Options) -> CommandResult:
     }
     severities = [diagnosis.worst]
     if watched is not None:
-        as_one = replace(page, title=f"All steps as one batch: {page.title}")
+        title = f"All steps as one batch, whatever became of the run: {page.title}"
+        as_one = replace(page, title=title)
         pages[:1] = [watched.first_page(options.scores), as_one]
         record["monitor"] = watched.record()
         severities.append(watched.worst)

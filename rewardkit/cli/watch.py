@@ -54,7 +54,7 @@ def monitor(options: Options) -> CommandResult:
 
 
 def _watch(options: Options, scores: rk.Scores) -> Monitor:
-    return rk.monitor(scores, **options.select("label training seed"))
+    return rk.monitor(scores, **options.select("label primary training seed"))
 
 
 def _follow(options: Options) -> CommandResult:

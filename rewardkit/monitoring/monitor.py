@@ -21,6 +21,7 @@ from rewardkit.findings import (
     run_rules,
     short_number,
 )
+from rewardkit.history.files import RECORDER
 from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
@@ -35,8 +36,8 @@ from rewardkit.monitoring.page import (
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.remedy import make_cases, try_gate
 from rewardkit.monitoring.rules import RULES, report_paid
-from rewardkit.monitoring.timeline import Timeline
-from rewardkit.monitoring.windows import MOST_WINDOWS
+from rewardkit.monitoring.timeline import STATED, Timeline
+from rewardkit.monitoring.windows import MOST_WINDOWS, restarts
 from rewardkit.plain import to_plain
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.training import Training
@@ -47,6 +48,7 @@ from rewardkit.scoring.scores import Scores
 
 VERDICTS = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""
+NOT_DECIDED = "not decided"
 FEWEST_STEPS = 2
 FEWEST_TO_TELL = 4 * FEWEST_GROUPS
 """Groups of a run under which "nothing was found" says little. Our choice."""
@@ -69,8 +71,12 @@ class Monitor(HasPage):
 
     @property
     def verdict(self) -> str:
-        """Return "healthy", "watch" or "stop"."""
-        return VERDICTS[self.worst or "info"]
+        """Return "healthy", "watch" or "stop"; "not decided" of too few groups."""
+        verdict = VERDICTS[self.worst or "info"]
+        groups = sum(len(timeline.view.owner) for timeline in self.timelines)
+        if verdict == "healthy" and groups < FEWEST_TO_TELL:
+            return NOT_DECIDED
+        return verdict
 
     @property
     def worst(self) -> str | None:
@@ -233,6 +239,8 @@ class Monitor(HasPage):
     def _next_step(self) -> str:
         if self.verdict == "healthy":
             return "train on; look again after more steps"
+        if not self.alarms:
+            return "look again after more steps"
         steps = [self.alarms[0].advice]
         for timeline in self.timelines:
             tried = try_gate(self.scores, timeline)
@@ -296,6 +304,7 @@ def monitor(
     settings = Training.of(training)
     scores = only_finite(read_scores(source, weights=weights))
     scores = weigh_as_trained(scores, settings)
+    _check_one_run(scores)
     if primary is not None:
         scores = replace(scores, reward=scores.reward.with_task(primary))
     label = scores.rollouts.label_column(label)
@@ -315,12 +324,30 @@ def monitor(
     notes: list[str] = []
     for timeline in timelines:
         findings += run_rules(RULES, timeline)
-        notes += _notes_on(timeline)
+        notes += _notes_on(timeline, primary)
     findings.sort(key=lambda finding: finding.order)
     return Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
 
 
-def _notes_on(timeline: Timeline) -> Iterator[str]:
+def _check_one_run(scores: Scores) -> None:
+    """Raise an InputError where the steps of a log begin anew after its first run.
+
+    A run that was resumed begins anew at a later step. What recorders wrote knows its
+    sessions.
+    """
+    if "step" not in scores.table or RECORDER in scores.run:
+        return
+    steps = pd.to_numeric(scores.table["step"], errors="coerce").to_numpy(dtype=float)
+    for row in restarts(steps):
+        if steps[row] <= np.nanmin(steps[:row]):
+            raise InputError(
+                f"the steps of {scores.rollouts.source} begin anew at step "
+                f"{steps[row]:g} with row {row + 1}, so that it holds two runs, or "
+                "files of several processes; give the file of one"
+            )
+
+
+def _notes_on(timeline: Timeline, primary: str | None) -> Iterator[str]:
     """Yield what could not be told of a part of a run."""
     why = timeline.view.context.why_no_label
     if why:
@@ -330,6 +357,11 @@ def _notes_on(timeline: Timeline) -> Iterator[str]:
         yield (
             f"{counted(again, 'row')} are left out: they have no step, or one that a "
             "restarted run did again"
+        )
+    if primary is not None and timeline.task_name == STATED:
+        yield (
+            "what is right is read from the answers that completions state, not from "
+            f"{primary!r}"
         )
     if timeline.task is None:
         yield (

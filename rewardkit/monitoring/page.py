@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.summary import different
 from rewardkit.findings import list_amounts, percent, short_number
 from rewardkit.html.blocks import Block, Quote, Table
@@ -98,6 +99,9 @@ def _pair(timeline: Timeline, item: NewlyPaid) -> list[Block]:
     is_before = (windows >= first) & (windows < last) & (item.rows == 0)
     is_after = (windows >= item.change.ending[0]) & (item.rows == 1)
     before, after = rows[is_before], rows[is_after]
+    if timeline.task is not None:  # what is paid though it is wrong says most
+        is_wrong = timeline.task.shares[after] < HALF
+        after = after[is_wrong] if is_wrong.any() else after
     if not len(before) or not len(after):
         return []
     view = timeline.view

@@ -21,6 +21,8 @@ from rewardkit.scoring.scores import Scores
 
 MOST_CASES = 3
 """Cases of a feature, each of another prompt. Our choice."""
+MOST_CAUSES = 2
+"""Features of which cases are made: those that follow are often shadows. Our choice."""
 CASE_COLUMNS = ("prompt", "messages", "ground_truth", "data_source", "completion")
 """Columns of a log that a case takes over."""
 
@@ -96,24 +98,32 @@ def _wrong_rows(timeline: Timeline, item: NewlyPaid) -> Codes:
 def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
     """Yield cases of wrong completions that are newly paid, and the most they may earn.
 
-    That is what they earn without the component that pays them most. Nothing of what
-    no component of a sum pays, or where it is not known what is right.
+    Of what is newly paid most, and only where it earns more than a wrong completion
+    did at the start, which is the most that it may earn. Nothing of what no component
+    of a sum pays, or where it is not known what is right.
     """
     view = timeline.view
+    if timeline.task is None or not timeline.newly_paid:
+        return
+    is_wrong = (timeline.task.shares < HALF) & ~np.isnan(view.rewards)
+    usual = view.rewards[is_wrong & timeline.is_early(timeline.windows.of_rows)]
+    if not len(usual):
+        return
+    ordinary = float(np.median(usual))
     least = math.floor(np.nanmin(view.rewards))
     taken: set[int] = set()
-    for item in timeline.newly_paid:
+    for item in timeline.newly_paid[:MOST_CAUSES]:
         if item.component is None:
             continue
         amounts = view.paid[item.component]
         rows = _wrong_rows(timeline, item)
-        rows = rows[(amounts[rows] > 0) & ~np.isin(rows, list(taken))]
+        rows = rows[(view.rewards[rows] > ordinary) & ~np.isin(rows, list(taken))]
         _, firsts = np.unique(view.bootstrap.prompts[rows], return_index=True)
         for row in rows[np.sort(firsts)][:MOST_CASES].tolist():
             table = view.context.table.iloc[row]
             columns = {name: table[name] for name in CASE_COLUMNS if name in table}
             taken.add(row)
-            most = round(float(view.rewards[row] - amounts[row]), 6)
+            most = round(max(ordinary, float(view.rewards[row] - amounts[row])), 6)
             yield {
                 "name": f"newly paid, row {table['rollout_id']}: {item.words}",
                 **columns,

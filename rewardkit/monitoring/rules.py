@@ -28,16 +28,20 @@ def report(
     /,
     *,
     severity: str = "",
+    loss: float = 0.0,
     **evidence: Any,
 ) -> Finding:
-    """Return the finding that a figure changed, with rows of the end to read."""
+    """Return the finding that a figure changed, with rows of the end to read.
+
+    It weighs as much as its `loss`, 0 to 1, or the size of the change.
+    """
     return finding(
         timeline.view,
         code,
         component,
         n=int((timeline.windows.of_rows >= 0).sum()),
         severity=severity,
-        cost=1.0 if severity == "high" else min(abs(change.size), 0.99),
+        cost=1.0 if severity == "high" else min(loss or abs(change.size), 0.99),
         reading=timeline.windows.rows_in(range(*change.ending)),
         value=change.size,
         before=change.before,
@@ -212,7 +216,14 @@ def component_dies(
         if change is None or change.fall < component_fall:
             continue
         severity = "info" if timeline.task_rises else "warn"
-        yield report(timeline, "component_dies", name, change, severity=severity)
+        yield report(
+            timeline,
+            "component_dies",
+            name,
+            change,
+            severity=severity,
+            loss=change.fall,
+        )
 
 
 @rule("signal_lost")
@@ -231,6 +242,43 @@ def signal_lost(
     share = math.nan if figure is None else figure.mean(slice(*change.ending))
     severity = "info" if share >= learned else "warn"
     yield report(timeline, "signal_lost", None, change, severity=severity, task=share)
+
+
+@rule("never_learned", "never_signal")
+def never_learned(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    hardly_done: float = 0.02,  # share done of the task: our choice
+    dead_throughout: float = 0.75,  # of the groups: our choice
+    enough_done: float = 0.7,  # share done of the task that explains ties: our choice
+) -> Iterator[Finding]:
+    """Find that hardly anything is right, or has a signal, from the start on."""
+    codes = {item.code for item in findings}
+    figure = timeline.task_figure
+    share = math.nan if figure is None else figure.mean(slice(None))
+    if share <= hardly_done and "task_falls" not in codes:
+        yield _throughout(timeline, "never_learned", share)
+    dead = timeline.dead_groups.mean(slice(None))
+    is_learned = share >= enough_done
+    if dead >= dead_throughout and not is_learned and "signal_lost" not in codes:
+        yield _throughout(timeline, "never_signal", dead)
+
+
+def _throughout(timeline: Timeline, code: str, value: float) -> Finding:
+    """Return the finding that a figure is bad from the first step on."""
+    first = float(timeline.windows.first[0])
+    return finding(
+        timeline.view,
+        code,
+        None,
+        n=int((timeline.windows.of_rows >= 0).sum()),
+        value=value,
+        since=first,
+        since_interval=(first, first),
+        task=timeline.task_name,
+        cost=0.99,
+    )
 
 
 @rule("length_creep")
@@ -295,6 +343,7 @@ RULES: tuple[Rule, ...] = (
     judging_fails,
     component_dies,
     signal_lost,
+    never_learned,
     length_creep,
     texts_repeat,
     more_wrong_paid,

@@ -10,6 +10,8 @@ import numpy as np
 
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats, number_of
 
+MOST_RESTARTS = 10
+"""Times that a run is taken up again, at the most. Our choice."""
 MOST_WINDOWS = 25
 """Windows of a run. Our choice: a step is told to 4 % of the run."""
 
@@ -80,6 +82,19 @@ class Windows:
         )
 
 
+def restarts(steps: Floats) -> Codes:
+    """Return the rows at which steps fall to one that was there before.
+
+    None where they fall often: then the rows are in another order than they came.
+    """
+    falls = np.flatnonzero(np.diff(steps) < 0) + 1
+    if len(falls) > MOST_RESTARTS:
+        return np.empty(0, dtype=np.intp)
+    return np.array(
+        [row for row in falls if (steps[:row] == steps[row]).any()], dtype=np.intp
+    )
+
+
 def was_done_again(steps: Floats) -> Mask:
     """Return the rows of steps that a restarted run did again, (rows,).
 
@@ -92,10 +107,8 @@ def was_done_again(steps: Floats) -> Mask:
     np.False_
     """
     again = np.zeros(len(steps), dtype=bool)
-    for fall in np.flatnonzero(np.diff(steps) < 0) + 1:
-        before = steps[:fall]
-        if (before == steps[fall]).any():
-            again[:fall] |= before >= steps[fall]
+    for row in restarts(steps):
+        again[:row] |= steps[:row] >= steps[row]
     return again
 
 

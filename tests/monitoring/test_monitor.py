@@ -6,7 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from histories import FAULTS, GENERATIONS, PLAIN, SOUND, STEPS, History, ramp, write
+from histories import (
+    FAULTS,
+    GENERATIONS,
+    PLAIN,
+    SHORTENED,
+    SOUND,
+    STEPS,
+    History,
+    ramp,
+    write,
+)
 
 import rewardkit as rk
 from rewardkit.html.excerpts import hidden_user_texts
@@ -105,8 +115,9 @@ def test_nothing_is_called_right_where_nothing_says_it():
 
 def test_a_few_groups_are_said_to_be_too_few_and_lone_completions_to_say_nothing():
     table = write(0, 0.5)
-    few = table[table["step"] < 3]
-    assert "24 groups are too few" in History(few, PLAIN).monitor().sentence
+    few = History(table[table["step"] < 3], PLAIN).monitor()
+    assert "24 groups are too few" in few.sentence
+    assert (few.verdict, few.alarms) == ("not decided", [])
     lone = History(table[::GENERATIONS], PLAIN).monitor()
     assert "no group has two completions" in lone.notes[0]
 
@@ -150,6 +161,31 @@ def test_there_are_no_cases_where_nothing_says_what_is_right():
     assert "--gate" not in str(monitor)
 
 
+def test_a_run_that_is_bad_from_the_start_is_no_healthy_one():
+    """Nothing changes, and nothing is learned."""
+    empty = History(write(0, 0.01, empty=0.97), SHORTENED).monitor()
+    codes = {alarm.code for alarm in empty.alarms}
+    assert {"never_learned", "never_signal"} <= codes and empty.verdict == "watch"
+    assert empty.since == 0
+    hard = {alarm.code for alarm in History(write(0, 0.1), PLAIN).monitor().alarms}
+    assert not hard & {"never_learned", "never_signal"}
+
+
+def test_rows_in_another_order_are_one_run():
+    table = write(0, 0.5).sort_values(["prompt", "step"], ignore_index=True)
+    monitor = History(table, PLAIN).monitor()
+    assert monitor.verdict == "healthy" and not monitor.notes
+
+
+def test_cases_are_only_of_what_is_paid_more_than_a_usual_wrong_answer():
+    history = FAULTS[0](0)
+    cases = history.monitor().cases
+    assert cases
+    usual = 0.2  # a tidy wrong answer
+    assert {case["reward"][1] for case in cases} == {usual}
+    assert rk.check(PLAIN, cases).passed == len(cases)  # a sound reward holds them
+
+
 # --- bad input
 
 
@@ -159,6 +195,11 @@ def test_there_are_no_cases_where_nothing_says_what_is_right():
         (lambda table: table.drop(columns="step"), {}, "has 0 steps"),
         (lambda table: table.assign(step=3), {}, "has 1 step;"),
         (lambda table: table, {"primary": "correct"}, "no component 'correct'"),
+        (
+            lambda table: pd.concat([table, table]),
+            {},
+            "begin anew at step 0 with row 1281, so that it holds two runs",
+        ),
         (lambda table: table, {"label": "nope"}, "nope"),
         (lambda table: table, {"windows": 1}, "windows=1 is not"),
     ],
