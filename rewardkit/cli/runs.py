@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -63,11 +64,20 @@ def _restore(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
     text = f"{counted(len(files), 'file')} written: {', '.join(map(str, files))}\n"
     if entry:
         file, _, name = entry.rpartition(":")
-        place = next((path for path in files if path.name == file), files[0])
-        text += f"The reward is {place}:{name}"
+        text += f"The reward is {_place(file, files)}:{name}"
     else:
         text += f"The reward is not among them: {run.version.about['why']}"
     return CommandResult({"files": list(map(str, files)), "entry": entry}, text)
+
+
+def _place(file: str, files: list[Path]) -> str:
+    """Return where a restored reward is: its file, or the module of a package."""
+    if len(files) == 1:
+        return str(files[0])
+    for path in files:
+        if path.name == file:
+            return str(path)
+    return f"(with the folder on PYTHONPATH) {file}"
 
 
 def _tag(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:

@@ -8,6 +8,8 @@ runs/scored/ID/    about.json and scores.parquet: a scoring of the two
 from __future__ import annotations
 
 import json
+import logging
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +17,8 @@ from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.paths import write_whole
+
+log = logging.getLogger(__name__)
 
 FORMAT = 1
 """The number of the form in which versions and runs are written."""
@@ -57,6 +61,15 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def read_or_warn(path: Path) -> dict[str, Any] | None:
+    """Read what `write_json` wrote; None, with a warning, where it cannot be read."""
+    try:
+        return read_json(path)
+    except RolloutsError as error:
+        log.warning("%s", error)
+        return None
+
+
 def data_path(folder: Path, data: str) -> Path:
     """Return the file of rollouts with this hash."""
     return folder / DATA / f"{data}.parquet"
@@ -65,18 +78,30 @@ def data_path(folder: Path, data: str) -> Path:
 def read_abouts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """Return the folder of each scoring with what is known of it, newest first.
 
-    Raises:
-        RolloutsError: One is broken, or of a newer format.
+    One that cannot be read is left out, with a warning.
     """
     abouts = []
     for path in (folder / SCORED).glob(f"[!.]*/{ABOUT}"):
-        abouts.append((path.parent, read_json(path)))
+        about = read_or_warn(path)
+        if about is not None:
+            abouts.append((path.parent, about))
     return sorted(abouts, key=lambda item: (item[1]["date"], item[0]), reverse=True)
 
 
 def find_scored(name: str, folder: Path) -> Path | None:
-    """Return the folder of the newest scoring of a version or with a tag, if any."""
+    """Return the folder of the newest scoring of a version or with a tag, if any.
+
+    Raises:
+        RolloutsError: The name is that of a version, and there is none.
+    """
+    versions = []
     for path, about in read_abouts(folder):
         if name == about["version"] or name in about["tags"]:
             return path
+        versions.append(about["version"])
+    if re.fullmatch(r"v\d+", name):
+        raise RolloutsError(
+            f"there is no run {name!r} in {str(folder)!r}, nor a file of that name; it "
+            f"has {list(dict.fromkeys(versions))} (rewardkit runs)"
+        )
     return None

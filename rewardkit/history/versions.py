@@ -24,6 +24,7 @@ from rewardkit.history.kept import (
     VERSIONS,
     now,
     read_json,
+    read_or_warn,
     write_json,
 )
 from rewardkit.rewards.reward import Reward
@@ -84,8 +85,12 @@ class Version:
     @cached_property
     def source(self) -> dict[str, bytes]:
         """Return its files, by name: as they were run, or as rewardkit wrote them."""
-        paths = sorted((self.folder / "source").glob("*"))
-        return {path.name: path.read_bytes() for path in paths}
+        folder = self.folder / "source"
+        files = {}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                files[path.relative_to(folder).as_posix()] = path.read_bytes()
+        return files
 
     def restore(self, path: str | Path) -> list[Path]:
         """Write the source, byte for byte as it was.
@@ -149,24 +154,24 @@ def note_figures(
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, content in files.items():
-        (folder / name).write_bytes(content)
-        paths.append(folder / name)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        paths.append(path)
     return paths
 
 
 def read_versions(folder: Path) -> list[Version]:
-    """Return the versions of a folder of runs, by number.
-
-    Raises:
-        RolloutsError: One is broken, or of a newer format.
-    """
+    """Return the versions of a folder of runs, by number; a broken one is warned of."""
     versions = []
     for place in (folder / VERSIONS).glob("v*"):
         if place.name[1:].isdigit():
-            versions.append(Version(place, read_json(place / ABOUT)))
+            about = read_or_warn(place / ABOUT)
+            if about is not None:
+                versions.append(Version(place, about))
     return sorted(versions, key=lambda version: version.number)
 
 
@@ -248,8 +253,7 @@ def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:
             why += (
                 f"; kept is what it was read from, {read_from.entry}, before a change"
             )
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+    _write_files(folder, files)
     return entry, why
 
 
@@ -266,12 +270,15 @@ def _without_weights(record: Mapping[str, Any]) -> dict[str, Any]:
 def _reweighing(entry: str, reward: Reward) -> str:
     """Return a file that gives the reward of another one other weights."""
     file, _, name = entry.rpartition(":")
+    place = repr(entry)
+    if file.endswith(".py"):
+        place = f"str(Path(__file__).with_name({file!r})) + {f':{name}'!r}"
     return f'''"""The reward of {file} with other weights."""
 
 from pathlib import Path
 
 import rewardkit as rk
 
-as_read = rk.load_reward(f"{{Path(__file__).with_name({file!r})}}:{name}")
+as_read = rk.load_reward({place})
 reward = as_read.reweigh({dict(reward.weights)!r})
 '''

@@ -29,6 +29,8 @@ from rewardkit.workers.pool import MODULE_SOURCE
 
 MODULE_FILES = "__rewardkit_files__"
 """The name under which the module that a file made holds what was run of files."""
+LIBRARIES = {"site-packages", "dist-packages"}
+"""Folders of what is installed, and no source of the user's."""
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = "reward_file_"
 """Start of the name of the module that a run of a file makes."""
@@ -146,12 +148,25 @@ def run_file(path: Path) -> ModuleType:
         for name in imported:
             helpers.pop(name, None)
         _HELPERS.update(helpers)  # of a run that failed, too
-    files = {path.name: content}
-    for file in helpers.values():
-        files[file.name] = file.read_bytes()
-    vars(module)[SOURCE_HASH] = source_hash(b"".join(files.values()))
-    vars(module)[MODULE_FILES] = files
+    beside_text = b"".join(file.read_bytes() for file in helpers.values())
+    vars(module)[SOURCE_HASH] = source_hash(content + beside_text)
+    vars(module)[MODULE_FILES] = {path.name: content} | _files_below(path.parent)
     return module
+
+
+def _files_below(folder: Path) -> dict[str, bytes]:
+    """Return the files of imported modules in a folder and those in it, by name.
+
+    Not of libraries that are installed there.
+    """
+    files = {}
+    for name, module in sys.modules.copy().items():
+        file = Path(getattr(module, "__file__", None) or "")
+        is_user_s = file.suffix == ".py" and folder in file.parents
+        if is_user_s and not LIBRARIES & {*file.parts} and file.is_file():
+            if not name.startswith(FILE_MODULE) and name != "__main__":
+                files[file.relative_to(folder).as_posix()] = file.read_bytes()
+    return files
 
 
 def with_source(reward: Reward, name: str) -> Reward:
@@ -161,10 +176,18 @@ def with_source(reward: Reward, name: str) -> Reward:
         path = Path(place).resolve()
         module = sys.modules[_name(path.stem, str(path).encode())]
         files = vars(module)[MODULE_FILES]
+        entry = path.name
     else:
         path = Path(str(sys.modules[place].__file__))
-        files = {path.name: path.read_bytes()} if path.is_file() else {}
-    read_from = ReadFrom(f"{path.name}:{attribute}", files, reward.record())
+        entry, files = path.name, {path.name: path.read_bytes()}
+        top = place.partition(".")[0]
+        if top != place and not LIBRARIES & {*path.parts} and top != "rewardkit":
+            package = Path(str(sys.modules[top].__file__)).parent
+            entry = place
+            files = {}
+            for name, content in _files_below(package).items():
+                files[f"{top}/{name}"] = content
+    read_from = ReadFrom(f"{entry}:{attribute}", files, reward.record())
     return replace(reward, read_from=read_from)
 
 

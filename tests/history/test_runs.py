@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -146,6 +147,34 @@ def test_files_of_one_name_beside_two_rewards_are_told_apart(here):
     assert scored().rewards.max() == 1.0
 
 
+@pytest.mark.parametrize(
+    "name, entry",
+    [("pack.main:reward", "pack.main:reward"), ("top.py", "top.py:reward")],
+)
+def test_modules_of_a_package_and_of_folders_below_are_kept(
+    here, monkeypatch, name, entry
+):
+    monkeypatch.syspath_prepend(here)
+    for module in [name for name in sys.modules if name.split(".")[0] == "pack"]:
+        monkeypatch.delitem(sys.modules, module)
+    (here / "pack").mkdir()
+    (here / "pack" / "__init__.py").write_text("")
+    (here / "pack" / "parts.py").write_text("LONG = 12")
+    (here / "pack" / "main.py").write_text(FILE.replace("beside", ".parts"))
+    (here / "top.py").write_text(FILE.replace("beside", "pack.parts"))
+    version = rk.score(rk.load_reward(name), rollouts()).keep().version
+    assert version.source["pack/parts.py"] == b"LONG = 12"
+    assert version.about["entry"] == entry
+    reweighed = rk.score(
+        rk.load_reward(name).reweigh({"short": 2.0}), rollouts()
+    ).keep()
+    text = reweighed.version.source["reward.py"].decode()
+    compile(text, "reward.py", "exec")
+    assert ("with_name" in text) == (name == "top.py")
+    files = {path.as_posix() for path in version.restore("back")}
+    assert {"back/pack/__init__.py", "back/pack/parts.py"} <= files
+
+
 # --- the folder
 
 
@@ -168,12 +197,16 @@ def test_a_folder_of_runs_can_be_moved_and_says_when_its_rollouts_are_gone(here)
         ("scored/*", '{"format": 99}', "is of format 99"),
     ],
 )
-def test_what_cannot_be_read_is_told_in_a_sentence(here, place, content, message):
+def test_what_cannot_be_read_is_told_in_a_sentence_and_the_others_are_there(
+    here, caplog, place, content, message
+):
     scored().keep()
     (path,) = here.glob(f"runs/{place}/about.json")
+    scored().reweigh({"short": 0.5}).keep()
     path.write_text(content)
-    with pytest.raises(rk.RolloutsError, match=message):
-        rk.runs()
+    assert rk.runs().names == ["v2"]
+    assert message in caplog.text
+    assert scored().reweigh({"short": 0.6}).keep().version.name == "v3"
 
 
 def test_a_deleted_version_takes_its_rollouts_along_and_its_number_is_not_given_again():
@@ -267,7 +300,7 @@ def test_an_afternoon_of_edits_at_the_command_line(here):
     run("runs tag v1 --tag old --note 'the first one'")
     assert record("runs show old")["run"]["note"] == "the first one"
     assert record("runs delete v1 --yes") == {"deleted": "v1", "runs": 1}
-    refused("diagnose v1", "there is no file 'v1'")
+    refused("diagnose v1", "there is no run 'v1' in 'runs', nor a file")
 
 
 def test_scores_in_a_folder_are_not_written_over_by_another_scoring(here):
