@@ -354,6 +354,15 @@ def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
     assert "monitor" not in record(f"diagnose {GALLERY} --log-weight generation=1")
 
 
+def test_a_log_whose_steps_are_texts_is_diagnosed_as_one_batch(tmp_path):
+    rows = []
+    for row in rk.load_rollouts("gallery:arithmetic")[:64]:
+        rows.append({**row, "step": f"step_{row['rollout_id'] % 2}"})
+    file = tmp_path / "log.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert "monitor" not in record(f"diagnose {file} --log-weight generation=1")
+
+
 def test_primary_names_the_component_that_is_the_task():
     told = record("monitor gallery:brevity --primary short")
     assert told["verdict"] == "stop"  # stated answers still say what is right

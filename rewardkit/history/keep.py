@@ -74,7 +74,8 @@ def keep(
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RolloutsError(
-            f"no run can be kept in {str(folder)!r}: {error.strerror}"
+            f"no run can be kept in {str(folder)!r} ({error.strerror}); give another "
+            "folder, or move what is there away"
         ) from None
     if redact:
         scores = redact_texts(scores)

@@ -234,7 +234,8 @@ class Runs(HasPage, Sequence[Run]):
     def page(self) -> Page:
         """Return the table of the runs, newest first."""
         if not self.items:
-            return Page(f"No runs in {self.folder}", [])
+            how = "`rewardkit score --keep` keeps one"
+            return Page(f"No such runs in {self.folder}; {how}", [])
         rows = [_cells(run, self) for run in self.items]
         same = [name for name in ALIKE if len({row[name] for row in rows}) == 1]
         header = [name for name in COLUMNS if name not in same]

@@ -79,7 +79,7 @@ class Version:
 
     @property
     def is_deleted(self) -> bool:
-        """Return whether only its number is left."""
+        """Return whether it was deleted; its number stays taken."""
         return bool(self.about.get("deleted"))
 
     @cached_property

@@ -50,7 +50,10 @@ class Change:
 
     @property
     def fall(self) -> float:
-        """Return the share of what was there that is lost, 0 to 1, NaN from 0."""
+        """Return the loss as a share of what was there before, 0 to 1.
+
+        NaN where there was nothing before.
+        """
         if self.before <= 0:
             return math.nan
         return min(max(-self.size / self.before, 0.0), 1.0)

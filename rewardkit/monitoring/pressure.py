@@ -74,7 +74,10 @@ class Payment:
     task: Floats
 
     def beside_task(self, groups: Codes) -> Floats:
-        """Return the advantages less what siblings earn by the task, (rows,)."""
+        """Return what is left of the advantages once the task is paid for, (rows,).
+
+        That is the rest of a regression on the task among siblings.
+        """
         is_known = ~np.isnan(self.task)
         task = within(np.where(is_known, self.task, 0.0), groups)
         spread = float((task * task).sum())
@@ -87,7 +90,9 @@ class Payment:
 def find_newly_paid(
     features: Sequence[Feature], payment: Payment, windows: Windows
 ) -> list[NewlyPaid]:
-    """Return what is newly paid, what grew most first; of features alike one.
+    """Return what is newly paid, what grew most first.
+
+    Of features that the same completions have one is returned.
 
     Args:
         features: of the rows.
@@ -174,7 +179,7 @@ def _paid(
 def _gains(
     rows: Floats, change: Change, payment: Payment, windows: Windows
 ) -> dict[str, float]:
-    """Return the components that pay more for what grew than for what was there.
+    """Return by how much each component pays the feature more than its absence.
 
     Where the log holds no steps in which siblings differ in the feature, the
     completions with it at the end are compared with those without it before: those

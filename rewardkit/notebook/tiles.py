@@ -13,7 +13,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.rehearsal.outlook import share_text
 from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
-from rewardkit.monitoring.monitor import Monitor
+from rewardkit.monitoring.monitor import NOT_DECIDED, Monitor
 from rewardkit.mutation.results import MutantResult
 from rewardkit.probes.result import (
     ProbeResult,
@@ -179,6 +179,8 @@ def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
 
 def run_tile(watched: Monitor) -> Tile:
     """Say what a run over its steps has come to, and since when."""
+    if watched.verdict == NOT_DECIDED:
+        return unknown(RUN, NOT_DECIDED, "too few groups to tell")
     grade = {"healthy": "good", "watch": "warn", "stop": "high"}[watched.verdict]
     if not watched.alarms:
         return Tile(RUN, grade, watched.verdict, "over its steps")

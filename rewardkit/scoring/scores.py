@@ -25,6 +25,7 @@ from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
+from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES, write_whole
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
@@ -197,8 +198,13 @@ class Scores(HasPage):
 
     @property
     def has_steps(self) -> bool:
-        """Return whether these are the scores of a run: rows of two steps or more."""
-        return "step" in self.table and self.table["step"].nunique() > 1
+        """Return whether these are the scores of a run: rows of two steps or more.
+
+        A step is a number.
+        """
+        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+            return False
+        return self.table["step"].nunique() > 1
 
     @property
     def parts(self) -> list[Part]:

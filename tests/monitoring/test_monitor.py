@@ -255,7 +255,7 @@ def test_the_error_of_a_mean_is_that_of_its_groups():
     assert errors == pytest.approx([by_hand, 0.0])
 
 
-def test_no_change_is_found_in_999_of_1000_runs_without_one():
+def test_a_change_is_found_in_at_most_one_of_300_runs_without_one():
     draw = np.random.default_rng(4)
     windows = Windows.of(np.arange(50).repeat(8) * 1.0, np.arange(400))
     found = 0
