@@ -81,11 +81,7 @@ def who_pays(timeline: Timeline) -> list[Block]:
 def _causes(timeline: Timeline) -> Sequence[NewlyPaid]:
     """Return what is newly paid: of a task that falls what grows meanwhile, if any."""
     fall = timeline.task_change(-1)
-    growing = []
-    if fall is not None:
-        for item in timeline.newly_paid:
-            if timeline.grows_over(item, fall):
-                growing.append(item)
+    growing = [] if fall is None else timeline.causes_of(fall)
     return growing or timeline.newly_paid
 
 

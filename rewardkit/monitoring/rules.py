@@ -87,12 +87,8 @@ def task_falls(
 
 
 def _pays(timeline: Timeline, change: Change) -> list[str]:
-    """Return what is newly paid and grows over a change, what says most first."""
-    words = []
-    for item in timeline.newly_paid:
-        if timeline.grows_over(item, change):
-            words.append(item.words)
-    return words[:MOST_NAMED]
+    """Return the words for what is newly paid and grows over a change."""
+    return [item.words for item in timeline.causes_of(change)[:MOST_NAMED]]
 
 
 @rule("reward_falls")

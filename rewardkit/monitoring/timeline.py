@@ -332,7 +332,7 @@ class Timeline:
         )
         fall = self.task_change(-1)
         if fall is not None:
-            items.sort(key=lambda item: not self.grows_over(item, fall))
+            items.sort(key=lambda item: not self._grows_over(item, fall))
         return items if self.wrong_paid is None else [self.wrong_paid, *items]
 
     @cached_property
@@ -362,8 +362,11 @@ class Timeline:
             shares[rows],
         )
 
-    def grows_over(self, item: NewlyPaid, change: Change) -> bool:
-        """Return whether what is newly paid grows from before a change to after it."""
+    def causes_of(self, change: Change) -> list[NewlyPaid]:
+        """Return what is newly paid and grows over a change, what says most first."""
+        return [item for item in self.newly_paid if self._grows_over(item, change)]
+
+    def _grows_over(self, item: NewlyPaid, change: Change) -> bool:
         figure = self.windows_read.figure(item.rows)
         before, after = slice(*change.reference), slice(*change.ending)
         return figure.mean(after) - figure.mean(before) >= GROWTH_OF_CAUSE
