@@ -160,12 +160,15 @@ def _files_below(folder: Path) -> dict[str, bytes]:
     Not of libraries that are installed there.
     """
     files = {}
+    start = f"{folder}{os.sep}"
     for name, module in sys.modules.copy().items():
-        file = Path(getattr(module, "__file__", None) or "")
-        is_user_s = file.suffix == ".py" and folder in file.parents
-        if is_user_s and not LIBRARIES & {*file.parts} and file.is_file():
-            if not name.startswith(FILE_MODULE) and name != "__main__":
-                files[file.relative_to(folder).as_posix()] = file.read_bytes()
+        place = getattr(module, "__file__", None) or ""
+        is_below = place.startswith(start) and place.endswith(".py")
+        if not is_below or name.startswith(FILE_MODULE) or name == "__main__":
+            continue
+        file = Path(place)
+        if not LIBRARIES & {*file.parts} and file.is_file():
+            files[file.relative_to(folder).as_posix()] = file.read_bytes()
     return files
 
 
