@@ -62,7 +62,7 @@ def keep(
         The run.
 
     Raises:
-        RolloutsError: The folder cannot be written, or holds a newer format.
+        RolloutsError: The folder cannot be made, or what is known of the run is broken.
         InputError: A note or tags that are no text.
     """
     if not isinstance(note, str) or not all(isinstance(tag, str) for tag in tags):

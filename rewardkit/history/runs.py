@@ -358,11 +358,10 @@ def against_parent(run: Run, runs: Sequence[Run]) -> str:
 def runs(folder: str | Path = KEPT_RUNS) -> Runs:
     """Return the scorings that were kept in a folder, newest first.
 
+    One that is broken or of a newer format is left out, with a warning.
+
     Args:
         folder: Where `keep` put them.
-
-    Raises:
-        RolloutsError: A file of it is broken or of a newer format.
 
     >>> from tempfile import mkdtemp
     >>> len(runs(mkdtemp()))
