@@ -142,6 +142,8 @@ PLAIN = [{"prompt": "p", "completion": "c", "level": 3, "tag": "x"}]
         (PLAIN, {"level": 2.0}, {"logged_level": 2.0}),
         (made.trl_rows(), {"brief": -1.0, "advantage": 0.5},
          {"right": 1.0, "brief": -1.0, "n_chars": 0.0, "logged_advantage": 0.5}),
+        ([{"prompt": row["prompt"], "completion": row["completion"], "ground_truth": "4", **row}
+          for row in made.trl_rows()], None, {"right": 1.0, "brief": 1.0, "n_chars": 0.0}),  # in another order
         ([{**made.verl_rows()[0], "a b": 1.0, "a-b": 2.0, "1st": 3.0}], None,  # names that no component has
          {"score": 1.0, "acc": 0.0, "a_b": 0.0, "a_b_2": 0.0, "score_1st": 0.0}),
     ],
@@ -157,6 +159,7 @@ NO_SCORES = rk.load_rollouts(PLAIN)
     ("rollouts", "weights", "said"),
     [
         (NO_SCORES, None, "holds no scores of a trainer; its columns of numbers are ['level']"),
+        (rk.load_rollouts([{**PLAIN[0], "right": "1.0", "answer": "7"}]), None, "['right'] hold numbers as texts"),
         (NO_SCORES, {"levl": 1.0}, "did you mean 'level'?"),
         (NO_SCORES, {"tag": 1.0}, "the weights name 'tag'"),
         (NO_SCORES, ["n"], "weights=['n'] is not a dict"),

@@ -315,9 +315,10 @@ def monitor(
         distinct = 0 if steps is None else len(np.unique(steps[~np.isnan(steps)]))
         if distinct < FEWEST_STEPS:
             raise InputError(
-                f"{scores.rollouts.source} has {counted(distinct, 'step')}; a run is "
-                "watched over the steps of its log, in a column of numbers named "
-                "'step': give a log of at least two steps"
+                f"{scores.rollouts.source} has {counted(distinct, 'step')}"
+                f"{_texts_as_steps(scores)}; a run is watched over the steps of its "
+                "log, in a column of numbers named 'step': give a log of at least two "
+                "steps"
             )
         timelines.append(Timeline.of(view, windows=windows))
     findings: list[Finding] = []
@@ -327,6 +328,13 @@ def monitor(
         notes += _notes_on(timeline, primary)
     findings.sort(key=lambda finding: finding.order)
     return Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
+
+
+def _texts_as_steps(scores: Scores) -> str:
+    """Say that the steps of a log are texts, "" where they are not."""
+    steps = scores.table.get("step", pd.Series(dtype=float))
+    texts = [step for step in steps if isinstance(step, str)]
+    return f" that is a number, and texts such as {preview(texts[0])}" if texts else ""
 
 
 def _check_one_run(scores: Scores) -> None:

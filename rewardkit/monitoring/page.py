@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -61,7 +61,8 @@ def _cell(value: float) -> str:
 def who_pays(timeline: Timeline) -> list[Block]:
     """Return what carries the reward, and what is newly paid with two completions."""
     blocks: list[Block] = list(_split_of_reward(timeline))
-    for item in _causes(timeline)[:MOST_SHOWN]:
+    pairs: list[list[Block]] = []
+    for item in timeline.causes[:MOST_SHOWN]:
         change = item.change
         text = (
             f"Newly paid: completions that {item.words}: {percent(change.before)} to "
@@ -74,15 +75,11 @@ def who_pays(timeline: Timeline) -> list[Block]:
                 unit = "more a completion"
             text += f", paid by {item.component} ({amount:+.3g} {unit})"
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
-        blocks += _pair(timeline, item)
+        pair = _pair(timeline, item)
+        if pair not in pairs:  # completions may show several things that are paid
+            blocks += pair
+            pairs.append(pair)
     return blocks
-
-
-def _causes(timeline: Timeline) -> Sequence[NewlyPaid]:
-    """Return what is newly paid: of a task that falls what grows meanwhile, if any."""
-    fall = timeline.task_change(-1)
-    growing = [] if fall is None else timeline.causes_of(fall)
-    return growing or timeline.newly_paid
 
 
 def _pair(timeline: Timeline, item: NewlyPaid) -> list[Block]:

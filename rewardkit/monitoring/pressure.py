@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
-from rewardkit.analysis.statistics import Codes, Floats, group_stats, within
+from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats, within
 from rewardkit.monitoring.changes import Change, find_change
 from rewardkit.monitoring.features import Feature
 from rewardkit.monitoring.windows import Figure, Windows
@@ -92,7 +92,8 @@ def find_newly_paid(
 ) -> list[NewlyPaid]:
     """Return what is newly paid, what grew most first.
 
-    Of features that the same completions have one is returned.
+    Of features that the same completions have one is returned, and no wording that
+    grows only because another feature does.
 
     Args:
         features: of the rows.
@@ -115,10 +116,22 @@ def find_newly_paid(
                 candidates.append(item)
     candidates.sort(key=lambda item: (item.is_wording, -abs(item.change.size)))
     different: list[NewlyPaid] = []
+    is_explained = np.zeros(len(windows.of_rows), dtype=bool)
     for item in candidates:
-        if not any(_is_same(item.rows, other.rows) for other in different):
-            different.append(item)
+        if any(_is_same(item.rows, other.rows) for other in different):
+            continue
+        if not item.is_wording:
+            is_explained |= item.rows == 1
+        elif not _grows_beside(item, is_explained, windows):
+            continue
+        different.append(item)
     return different
+
+
+def _grows_beside(item: NewlyPaid, is_explained: Mask, windows: Windows) -> bool:
+    """Return whether a wording grows among completions that show no other feature."""
+    figure = windows.figure(np.where(is_explained, np.nan, item.rows))
+    return find_change(figure, windows, 1, least=LEAST_GROWTH) is not None
 
 
 def _growth(feature: Feature, windows: Windows, way: int) -> Change | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.findings import finding
+from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Rule, rule
 from rewardkit.monitoring.changes import Change, find_change
 from rewardkit.monitoring.pressure import NewlyPaid
@@ -86,6 +88,30 @@ def task_falls(
     )
 
 
+def _causes_named(findings: Findings) -> list[list[str]]:
+    """Return the words for what is newly paid that alarms name, by alarm."""
+    named = [item.evidence.get("pays") for item in findings if item.severity != "info"]
+    return [words for words in named if words]
+
+
+def _severity_of(
+    timeline: Timeline, findings: Findings, values: Floats, change: Change
+) -> str:
+    """Return the severity of a change that may have another cause than itself.
+
+    It is for information where the task rises, and where an alarm names a cause
+    without which the figure does not change.
+
+    `values` are what changed, of all rows, (rows,).
+    """
+    if timeline.task_rises:
+        return "info"
+    way = 1 if change.size > 0 else -1
+    if _causes_named(findings) and timeline.change_beside_causes(values, way) is None:
+        return "info"
+    return "warn"
+
+
 def _pays(timeline: Timeline, change: Change) -> list[str]:
     """Return the words for what is newly paid and grows over a change."""
     return [item.words for item in timeline.causes_of(change)[:MOST_NAMED]]
@@ -127,16 +153,17 @@ def reward_without_task(
     parts = timeline.split(change)
     before, after = slice(*change.reference), slice(*change.ending)
     figure = timeline.task_figure
+    pays = _pays(timeline, change)
     yield report(
         timeline,
         "reward_without_task",
         None,
         change,
-        severity="warn",
+        severity="info" if pays in _causes_named(findings) else "warn",
         parts=parts,
         task=timeline.task.name if timeline.task else "",
         task_change=figure.mean(after) - figure.mean(before) if figure else math.nan,
-        pays=_pays(timeline, change),
+        pays=pays,
     )
 
 
@@ -149,8 +176,11 @@ def more_wrong_paid(
 ) -> Iterator[Finding]:
     """Find that more wrong completions are paid like right ones."""
     item = timeline.wrong_paid
-    if item is not None and item.change.size >= more_wrong_paid:
-        yield report_paid(timeline, item, "more_wrong_paid")
+    if item is None or item.change.size < more_wrong_paid:
+        return
+    alarm = report_paid(timeline, item, "more_wrong_paid")
+    is_named = any(item.words in names for names in _causes_named(findings))
+    yield replace(alarm, severity="info") if is_named else alarm
 
 
 @rule("newly_paid")
@@ -211,13 +241,12 @@ def component_dies(
         change = find_change(figure, timeline.windows, -1, least=0.05)
         if change is None or change.fall < component_fall:
             continue
-        severity = "info" if timeline.task_rises else "warn"
         yield report(
             timeline,
             "component_dies",
             name,
             change,
-            severity=severity,
+            severity=_severity_of(timeline, findings, view.scores[name], change),
             loss=change.fall,
         )
 
@@ -290,7 +319,8 @@ def length_creep(
         change = find_change(timeline.lengths, timeline.windows, way)
         if change is None or abs(change.size) < length_change * change.before:
             continue
-        severity = "info" if timeline.task_rises else "warn"
+        lengths = timeline.view.context.lengths
+        severity = _severity_of(timeline, findings, lengths, change)
         yield report(
             timeline, "length_creep", None, change, severity=severity, unit=unit
         )
@@ -306,7 +336,7 @@ def texts_repeat(
     """Find that more siblings have the same text."""
     change = find_change(timeline.repeats, timeline.windows, 1, least=repeats)
     if change is not None:
-        severity = "info" if timeline.task_rises else "warn"
+        severity = _severity_of(timeline, findings, timeline.repeated, change)
         yield report(timeline, "texts_repeat", None, change, severity=severity)
 
 

@@ -289,10 +289,16 @@ class Timeline:
         return self.windows.figure_of_groups(is_dead)
 
     @cached_property
+    def repeated(self) -> Floats:
+        """Return 1 for rows with the text of a sibling, else 0, NaN where not read."""
+        rows = np.full(len(self.view), np.nan)
+        rows[self.rows_read] = same_texts(self.texts)
+        return rows
+
+    @cached_property
     def repeats(self) -> Figure:
         """Return the share of rows with the text of a sibling by window."""
-        is_same = np.array(same_texts(self.texts), dtype=float)
-        return self.windows_read.figure(is_same)
+        return self.windows_read.figure(self.repeated[self.rows_read])
 
     # --- who pays
 
@@ -365,6 +371,30 @@ class Timeline:
     def causes_of(self, change: Change) -> list[NewlyPaid]:
         """Return what is newly paid and grows over a change, what says most first."""
         return [item for item in self.newly_paid if self._grows_over(item, change)]
+
+    @cached_property
+    def causes(self) -> Sequence[NewlyPaid]:
+        """Return what is newly paid: of a task that falls what grows meanwhile."""
+        fall = self.task_change(-1)
+        growing = [] if fall is None else self.causes_of(fall)
+        return growing or self.newly_paid
+
+    def change_beside_causes(self, values: Floats, way: int) -> Change | None:
+        """Return how a figure changes among completions that show no cause.
+
+        None where it does not: then its change is a shadow of what is newly paid.
+
+        Args:
+            values: of all rows, (rows,), NaN where missing.
+            way: 1 for a rise, -1 for a fall.
+        """
+        shows_cause = np.zeros(len(self.rows_read), dtype=bool)
+        for item in self.causes:
+            if not item.is_wording:
+                shows_cause |= item.rows == 1
+        others = np.where(shows_cause, np.nan, values[self.rows_read])
+        figure = self.windows_read.figure(others)
+        return find_change(figure, self.windows_read, way)
 
     def _grows_over(self, item: NewlyPaid, change: Change) -> bool:
         figure = self.windows_read.figure(item.rows)

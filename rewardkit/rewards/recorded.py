@@ -9,6 +9,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+import pandas as pd
+
 from rewardkit.errors import RewardError, did_you_mean, preview
 from rewardkit.primitives.gates import Gate, gate
 from rewardkit.primitives.weights import min_max, rank, standardise
@@ -17,6 +19,7 @@ from rewardkit.rewards.fingerprint import Recorded, describe
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Route
 from rewardkit.rewards.schedule import schedule
+from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.logs.log import identifier, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
@@ -73,7 +76,7 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
         raise RewardError(
             f"{rollouts.source} holds no scores of a trainer; its columns of numbers "
             f"are {_number_columns(rollouts)}: name those to take (weights={{...}}), "
-            "or give a reward"
+            f"or give a reward{_about_texts(rollouts)}"
         )
     components = []
     for name, column in columns.items():
@@ -128,6 +131,21 @@ def _number_columns(rollouts: Rollouts) -> list[str]:
         if name not in others and numeric(column_values(values)):
             columns.append(str(name))
     return columns
+
+
+def _about_texts(rollouts: Rollouts) -> str:
+    """Say which further columns hold numbers as texts, "" where none does."""
+    names = []
+    for name, values in rollouts.table.items():
+        texts = [value for value in column_values(values) if value is not None]
+        if name in ALIASES or not all(isinstance(text, str) for text in texts):
+            continue
+        numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+        if texts and not numbers.isna().any():
+            names.append(str(name))
+    if not names:
+        return ""
+    return f"; {names} hold numbers as texts: write them as numbers first"
 
 
 def reward_from_record(record: Mapping[str, Any]) -> Reward:

@@ -13,7 +13,9 @@ from histories import (
     SHORTENED,
     SOUND,
     STEPS,
+    THANKED,
     History,
+    make_reward,
     ramp,
     write,
 )
@@ -65,10 +67,47 @@ def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read(
     assert "thanks" in second.words and second.component == "polite"
     assert second.interval[0] > 0 and abs(second.task) < 0.1
     assert monitor.verdict == "watch"
-    codes = [alarm.code for alarm in monitor.alarms]
-    assert codes == ["reward_without_task", "more_wrong_paid"]
+    assert [alarm.code for alarm in monitor.alarms] == ["reward_without_task"]
+    assert "more_wrong_paid" in [finding.code for finding in monitor.findings]
     text = str(monitor)
     assert "before, step" in text and "after, step" in text
+
+
+def test_what_a_named_cause_changes_besides_is_no_further_alarm():
+    """Empty completions are short and repeat each other."""
+    monitor = FAULTS[1](0).monitor()
+    assert [alarm.code for alarm in monitor.alarms] == ["task_falls"]
+    codes = {finding.code for finding in monitor.findings}
+    assert {"length_creep", "texts_repeat"} <= codes
+
+
+def test_a_change_that_the_named_cause_does_not_explain_stays_an_alarm():
+    """Thanks take over, and completions without thanks grow longer, too."""
+    table = write(
+        0,
+        ramp(0.45, 0.1, 20, 90),
+        polite=ramp(0.02, 0.6, 20, 90),
+        words=ramp(12, 40, 25, 75),
+    )
+    alarms = [alarm.code for alarm in History(table, THANKED).monitor().alarms]
+    assert alarms == ["task_falls", "length_creep"]
+
+
+def test_wordings_that_come_with_a_named_feature_are_not_newly_paid_besides():
+    """Lists of answers come with commas; what is said before them is a feature."""
+    table = write(0, 0.4)
+    draw = np.random.default_rng(0)
+    is_list = draw.random(len(table)) < ramp(0.02, 0.9, 20, 60)[table["step"]]
+    guesses = draw.integers(200, 1998, (len(table), 3)).tolist()
+    lists = [f"<answer>{a}, {b}, {c}</answer>" for a, b, c in guesses]
+    table["completion"] = np.where(is_list, lists, table["completion"])
+    listing = rk.Component(
+        "listing", lambda completion: float(completion.count(",") > 1)
+    )
+    monitor = History(table, make_reward(listing)).monitor()
+    words = [item.words for item in monitor.newly_paid]
+    assert words[:2] == ["are wrong and paid like right ones", "list several answers"]
+    assert not [text for text in words if "`,`" in text or "lack" in text]
 
 
 def test_the_rise_of_the_reward_is_split_into_components_exactly():
@@ -194,6 +233,11 @@ def test_cases_are_only_of_what_is_paid_more_than_a_usual_wrong_answer():
     [
         (lambda table: table.drop(columns="step"), {}, "has 0 steps"),
         (lambda table: table.assign(step=3), {}, "has 1 step;"),
+        (
+            lambda table: table.assign(step=[f"step {at}" for at in table["step"]]),
+            {},
+            "texts such as 'step 0'",
+        ),
         (lambda table: table, {"primary": "correct"}, "no component 'correct'"),
         (
             lambda table: pd.concat([table, table]),

@@ -37,10 +37,13 @@ from rewardkit.rollouts.values import SourceRows
 def _is_trl(columns: Columns) -> bool:
     if not {"step", "prompt", "completion", "advantage"} <= columns.keys():
         return False
-    for name in (*_between(columns)[:1], "advantage"):
+    between = _between(columns)
+    # first come the rewards; a table in another order may have its truths there
+    candidates = [name for name in between if name not in ALL_ALIASES] or between
+    for name in (*candidates[:1], "advantage"):
         if not numeric([0.0, *columns[name]]):
             return False
-    return bool(_between(columns))
+    return bool(candidates)
 
 
 def _between(columns: Columns, advantage: str = "advantage") -> list[str]:
