@@ -46,6 +46,7 @@ LOOKED_AT = {
         r".*-3e-4-0|sums-hard-.*-1.5e-4-0|sums-hard-short-.*|brackets-hard-exact-.*"
     ),
     "predictions_second.csv": "none",
+    "predictions_by_step.csv": "none",
 }
 """Predictions -> names of runs that had been looked at when they were made."""
 

@@ -10,6 +10,7 @@ import hashlib
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 
 from tasks import FILLERS
 
@@ -150,6 +151,18 @@ def bonus(function: object, weight: float = 0.3, **options: object) -> rk.Compon
     return rk.Component(function.__name__, function, weight=weight, **options)
 
 
+def scheduled(
+    name: str, task: dict[int, float], beside: rk.Component, later: dict[int, float]
+) -> rk.Reward:
+    """Return a reward whose weights, of the task and beside it, jump at steps."""
+    weight = rk.schedule(later, between="step")
+    reward = make_reward(name, replace(beside, weight=weight), weight=1.0)
+    exact_later = replace(
+        reward.components[0], weight=rk.schedule(task, between="step")
+    )
+    return replace(reward, components=[exact_later, *reward.components[1:]])
+
+
 FORM = rk.Component("form", rk.measure.tags("think", "answer"), weight=0.3)
 REWARDS = {
     reward.name: reward
@@ -182,10 +195,16 @@ REWARDS = {
         make_reward("guessed", bonus(guessed, -1.0)),
         make_reward("cosine", bonus(cosine, 1.0, range=(-1.0, 1.0)), weight=0.0),
         make_reward("majority", bonus(majority, 1.0, group=True), weight=0.0),
+        scheduled("form_first", {0: 0.0, 60: 1.0}, FORM, {0: 1.0, 60: 0.2}),
+        scheduled("short_late", {0: 1.0}, bonus(short), {0: 0.0, 80: 0.6}),
+        scheduled("short_early", {0: 1.0}, bonus(short), {0: 0.6, 60: 0.0}),
+        scheduled("exact_fades", {0: 1.0, 80: 0.0}, bonus(short), {0: 0.3}),
     )
 }
 SECOND = "near_alone any_answer noisy luck answered guessed cosine majority".split()
 """Rewards that were added when the runs of the others had been looked at."""
+THIRD = "form_first short_late short_early exact_fades".split()
+"""Rewards whose weights depend on the step, added after those."""
 SETTINGS = {
     "short_no_std": rk.Training(scale_rewards="none"),
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),

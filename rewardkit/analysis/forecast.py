@@ -46,11 +46,6 @@ FRAGILE = 0.25
 STEPS_APART = 10
 """Steps between the points of curves in the record."""
 ADDS_UP = "weighted_sum"
-SCHEDULED = (
-    "weights depend on the step, and learners are paid as these rows are, at all of "
-    "theirs: forecast scores.at(step), too"
-)
-"""What is said of a reward with schedules."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +158,6 @@ class Forecast(HasPage):
         """Return what is left out, and why, a sentence each."""
         notes: dict[str, None] = {}
         for view in self.views:
-            if view.reward.is_scheduled:
-                notes[SCHEDULED] = None
             if view.context.why_no_label:
                 notes[f"the label is not used: {view.context.why_no_label}"] = None
             missing = int(np.isnan(view.rewards).sum())
@@ -229,7 +222,7 @@ class Forecast(HasPage):
             what = grows.words if outlook.task is None else grows.name
             blocks.append(Quote(f"{what}, for example", grows.example))
         run = self.rehearsals[part]
-        plan = run.schedule
+        plan = run.plan
         caption = (
             f"Rehearsed: {plan.steps} steps of {plan.prompts} prompts x "
             f"{plan.generations} ({self.training}); the median of {len(run.pace) // 2} "

@@ -22,7 +22,7 @@ from rewardkit.analysis.rehearsal.policy import (
     NEVER,
     Learners,
     Material,
-    Schedule,
+    Plan,
     fit_ability,
     rehearse,
 )
@@ -230,10 +230,10 @@ def trained(stuff, rewards):
     learners = Learners(*(np.full(4, speed) for speed in (1.0, 0.1, 0.03)))
     rewards = np.array(rewards, dtype=float)
 
-    def pay(rows, groups, _):
+    def pay(rows, groups, _batches, _step):
         return rewards[rows], grpo(rewards[rows], groups)
 
-    return rehearse(stuff, pay, learners, Schedule(60, 8, 8))
+    return rehearse(stuff, pay, learners, Plan(60, 8, 8))
 
 
 def test_the_kind_that_is_paid_takes_over_and_without_pay_nothing_moves():

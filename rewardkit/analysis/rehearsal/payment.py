@@ -18,8 +18,8 @@ from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
 
-Scored = Callable[[Codes, Codes], tuple[Floats, dict[str, Floats]]]
-"""Rows drawn and their groups -> their rewards, and the scores of components."""
+Scored = Callable[[Codes, Codes, int], tuple[Floats, dict[str, Floats]]]
+"""Rows drawn, their groups, the step -> their rewards, and scores of components."""
 
 
 def why_siblings_are_logged(reward: Reward) -> str:
@@ -59,9 +59,13 @@ def pay_rows(view: View, rows: Rows) -> Payment:
     scored = _as_logged(rows)
     if is_scored_anew(reward):
         scored = _scored_anew(view, rows)
+    elif reward.is_scheduled and not why_not_by_step(reward):
+        scored = _at_step(reward, rows)
 
-    def pay(drawn: Codes, groups: Codes, batches: Codes) -> tuple[Floats, Floats]:
-        rewards, scores = scored(drawn, groups)
+    def pay(
+        drawn: Codes, groups: Codes, batches: Codes, step: int
+    ) -> tuple[Floats, Floats]:
+        rewards, scores = scored(drawn, groups, step)
         columns = None
         if training.name == "gdpo":
             columns = np.column_stack([scores[name] for name in view.names])
@@ -72,7 +76,7 @@ def pay_rows(view: View, rows: Rows) -> Payment:
             batches,
             eps=training.eps,
             columns=columns,
-            weights=view.weights,
+            weights=weights_at(reward, step),
         )
         if training.filter_metric is not None:
             metric = scores.get(str(training.filter_metric), rewards)
@@ -87,18 +91,53 @@ def pay_task(task: Floats) -> Payment:
     """Return what pays for the task alone, 0 where that is not known."""
     known = np.nan_to_num(task)
 
-    def pay(drawn: Codes, groups: Codes, batches: Codes) -> tuple[Floats, Floats]:
+    def pay(
+        drawn: Codes, groups: Codes, batches: Codes, step: int
+    ) -> tuple[Floats, Floats]:
         return known[drawn], formulas.grpo(known[drawn], groups)
 
     return pay
 
 
 def _as_logged(rows: Rows) -> Scored:
-    def scored(drawn: Codes, groups: Codes) -> tuple[Floats, dict[str, Floats]]:
+    def scored(
+        drawn: Codes, groups: Codes, step: int
+    ) -> tuple[Floats, dict[str, Floats]]:
         scores = {name: values[drawn] for name, values in rows.scores.items()}
         return rows.rewards[drawn], scores
 
     return scored
+
+
+def _at_step(reward: Reward, rows: Rows) -> Scored:
+    """Return what pays rows the weights of the step."""
+    as_logged = _as_logged(rows)
+
+    def scored(
+        drawn: Codes, groups: Codes, step: int
+    ) -> tuple[Floats, dict[str, Floats]]:
+        _, scores = as_logged(drawn, groups, step)
+        return rows.paid_at(weights_at(reward, step))[drawn], scores
+
+    return scored
+
+
+def weights_at(reward: Reward, step: float) -> Floats:
+    """Return the weights of the components at a step, (components,)."""
+    return np.array([item.at(step).weight for item in reward.components], dtype=float)
+
+
+def why_not_by_step(reward: Reward) -> str:
+    """Say why rows are not paid by the step of a schedule, "" where they are."""
+    if not reward.is_scheduled or is_scored_anew(reward):
+        return ""
+    adds_up = reward.aggregation == "weighted_sum" and reward.transform is None
+    if adds_up and reward.gate is None:
+        return ""
+    return (
+        "weights depend on the step, and learners are paid as these rows are, as this "
+        "reward is no plain sum: forecast scores.at(step), too"
+    )
 
 
 def _scored_anew(view: View, rows: Rows) -> Scored:
@@ -109,12 +148,14 @@ def _scored_anew(view: View, rows: Rows) -> Scored:
     }
     columns["completion"] = rows.completions
 
-    def scored(drawn: Codes, groups: Codes) -> tuple[Floats, dict[str, Floats]]:
+    def scored(
+        drawn: Codes, groups: Codes, step: int
+    ) -> tuple[Floats, dict[str, Floats]]:
         chosen = {
             name: [values[row] for row in drawn.tolist()]
             for name, values in columns.items()
         }
-        plan = bind(reward, chosen, len(drawn))
+        plan = bind(reward.at(step), chosen, len(drawn))
         with caught_prints():
             outcomes = evaluate(plan, chosen, groups=groups)
         rewards = finite(plan.transform(outcomes.rewards, groups))

@@ -45,8 +45,11 @@ STATES = 3
 """Of a completion: wrong, right, and `HACK`: wrong and paid as right ones are."""
 HACK = 2
 
-Payment = Callable[[Codes, Codes, Codes], tuple[Floats, Floats]]
-"""Rows drawn, their groups and batches -> their rewards and advantages, (drawn,)."""
+Payment = Callable[[Codes, Codes, Codes, int], tuple[Floats, Floats]]
+"""Rows drawn, their groups and batches, the step -> their rewards and advantages.
+
+The rows, groups, batches and what is returned are (drawn,).
+"""
 
 
 def sigmoid(values: Floats) -> Floats:
@@ -194,20 +197,27 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Plan:
     """How long a training is: steps, prompts of a step, completions of a prompt.
 
-    `seed` is of all that is drawn.
+    `first_step` is the step of the training with which it begins; `seed` is of all
+    that is drawn.
     """
 
     steps: int
     prompts: int
     generations: int
     seed: int = 0
+    first_step: int = 0
+
+    @property
+    def last_step(self) -> int:
+        """Return the step of the training with which it ends."""
+        return self.first_step + self.steps - 1
 
 
 def rehearse(
-    material: Material, payment: Payment, learners: Learners, schedule: Schedule
+    material: Material, payment: Payment, learners: Learners, plan: Plan
 ) -> Course:
     """Train each learner on prompts drawn anew for each of them.
 
@@ -216,19 +226,21 @@ def rehearse(
         payment: rewards and advantages of the rows drawn in a step, as the trainer
             computes them.
         learners: how fast they learn.
-        schedule: how many steps, prompts and completions.
+        plan: how many steps, prompts and completions.
     """
-    steps, count = schedule.steps, len(learners)
-    drawn = schedule.prompts * schedule.generations
-    groups = np.repeat(np.arange(count * schedule.prompts), schedule.generations)
+    steps, count = plan.steps, len(learners)
+    drawn = plan.prompts * plan.generations
+    groups = np.repeat(np.arange(count * plan.prompts), plan.generations)
     batches = np.repeat(np.arange(count), drawn)
-    policies = _Policies(material, learners, schedule)
+    policies = _Policies(material, learners, plan)
     rows = np.zeros((steps, count, drawn), dtype=np.intp)
     shares = np.zeros((steps, count, len(material.shares)))
     skill, hack, means = (np.zeros((steps, count)) for _ in range(3))
     for step in range(steps):
         batch = policies.draw()
-        rewards, paid = payment(batch.rows.ravel(), groups, batches)
+        rewards, paid = payment(
+            batch.rows.ravel(), groups, batches, plan.first_step + step
+        )
         paid = np.nan_to_num(paid).reshape(count, drawn)
         rows[step], shares[step] = batch.rows, batch.shares
         skill[step], hack[step] = policies.skill, policies.hack
@@ -263,11 +275,9 @@ class _Policies:
     being a hack.
     """
 
-    def __init__(
-        self, material: Material, learners: Learners, schedule: Schedule
-    ) -> None:
-        self.material, self.learners, self.schedule = material, learners, schedule
-        self.random = np.random.default_rng(schedule.seed)
+    def __init__(self, material: Material, learners: Learners, plan: Plan) -> None:
+        self.material, self.learners, self.plan = material, learners, plan
+        self.random = np.random.default_rng(plan.seed)
         self.children = np.flatnonzero(material.parents >= 0)
         logits = np.log(np.maximum(material.shares, 1e-12))
         logits[self.children] -= logits[material.parents[self.children]]
@@ -281,20 +291,20 @@ class _Policies:
 
     def draw(self) -> _Batch:
         """Return what each learner writes for prompts drawn for it."""
-        material, random, schedule = self.material, self.random, self.schedule
+        material, random, plan = self.material, self.random, self.plan
         learner = np.arange(len(self.learners))[:, None]
         kinds, known = len(material.shares), len(material.ease)
-        shape = (len(learner), schedule.prompts * schedule.generations)
+        shape = (len(learner), plan.prompts * plan.generations)
         shares = _softmax(self.logits, self.children, material.parents)
         ends = np.cumsum(shares, axis=1)
         ends[:, -1] = 1.0
         at = random.random(shape) + learner
         kind = np.searchsorted((ends + learner).ravel(), at.ravel())
         kind = np.minimum(kind.reshape(shape) - kinds * learner, kinds - 1)
-        places = random.integers(0, known, (len(learner), schedule.prompts))
+        places = random.integers(0, known, (len(learner), plan.prompts))
         asked = self.prompts[learner, places]
         logit = material.ability[kind] + self.skill[:, None]
-        logit += np.repeat(material.ease[asked], schedule.generations, axis=1)
+        logit += np.repeat(material.ease[asked], plan.generations, axis=1)
         chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
         right = random.random(shape) < chance
         hack_chance = sigmoid(material.hack[kind] + self.hack[:, None])

@@ -13,23 +13,28 @@ from rewardkit.analysis.rehearsal.payment import (
     is_scored_anew,
     pay_rows,
     pay_task,
+    weights_at,
+    why_not_by_step,
     why_siblings_are_logged,
 )
 from rewardkit.analysis.rehearsal.policy import (
     Course,
     Learners,
     Material,
-    Schedule,
+    Plan,
     rehearse,
 )
 from rewardkit.analysis.rehearsal.rows import Rows, collect
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.view import View
+from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit
 
 STEPS = 160
 PROMPTS = 16
 """Prompts of a step where the training does not say."""
+MOST_STEPS = 640
+"""Steps until which the weights of a schedule are followed. Our choice."""
 MOST_DRAWN = 1024
 """Completions of a step: larger ones are rehearsed with fewer prompts. Our choice."""
 LEARNERS = 16
@@ -67,7 +72,7 @@ class Rehearsal:
     material: Material
     learners: Learners
     pace: NDArray[np.str_]
-    schedule: Schedule
+    plan: Plan
     course: Course
     sound: Floats | None
     untried: tuple[str, ...]
@@ -84,14 +89,14 @@ class Rehearsal:
         """
         rows = self.rows.gate(self.view.components[name])
         payment = pay_rows(self.view, rows)
-        course = rehearse(self.material, payment, self.learners, self.schedule)
+        course = rehearse(self.material, payment, self.learners, self.plan)
         return replace(self, rows=rows, course=course)
 
 
 def rehearse_view(
     view: View,
     *,
-    steps: int = STEPS,
+    steps: int | None = None,
     seed: int = 0,
     before: Rehearsal | None = None,
     limit: TimeLimit | None = None,
@@ -100,30 +105,37 @@ def rehearse_view(
 
     Args:
         view: rows with their scores, verdicts and training.
-        steps: of the training.
+        steps: of the training; by default 160, or as many as it takes until the
+            weights of a schedule stay as they are and half of that, at most 640.
         seed: of all that is drawn.
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
         limit: of calls on completions that the log lacks, as in `reach`.
     """
     task = None if before is None else before.rows.task[: len(view)]
-    rows, kinds, material, why = collect(view, task, limit)
+    plan = _plan(view, steps, seed)
+    by_step = view.reward.is_scheduled and not why_not_by_step(view.reward)
+    weights = _mean_weights(view.reward, plan) if by_step else None
+    rows, kinds, material, why = collect(view, task, limit, weights)
     if before is None:
         is_called = is_scored_anew(view.reward)
         learners, pace = make_learners(seed, CALLED_LEARNERS if is_called else LEARNERS)
     else:
         learners, pace = before.learners, before.pace
-    generations = min(_group_size(view), MOST_DRAWN)
-    prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)
-    schedule = Schedule(steps, prompts, generations, seed)
-    course = rehearse(material, pay_rows(view, rows), learners, schedule)
+    course = rehearse(material, pay_rows(view, rows), learners, plan)
     sound = None
     if before is not None:
         sound = before.sound
     elif not np.isnan(rows.task).all():
-        alone = rehearse(material, pay_task(rows.task), learners, schedule)
+        alone = rehearse(material, pay_task(rows.task), learners, plan)
         sound = _ends(alone, rows.task)
-    untried = tuple(filter(None, (why, why_siblings_are_logged(view.reward))))
+    reasons = (
+        why,
+        why_siblings_are_logged(view.reward),
+        why_not_by_step(view.reward),
+        _why_not_to_the_end(view.reward, plan) if by_step else "",
+    )
+    untried = tuple(filter(None, reasons))
     return Rehearsal(
         view,
         rows,
@@ -131,11 +143,44 @@ def rehearse_view(
         material,
         learners,
         pace,
-        schedule,
+        plan,
         course,
         sound,
         untried,
     )
+
+
+def _plan(view: View, steps: int | None, seed: int) -> Plan:
+    """Return the training to rehearse, which begins at the first step of the rows."""
+    generations = min(_group_size(view), MOST_DRAWN)
+    prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)
+    first = 0
+    if view.context.steps is not None:
+        first = int(np.nanmin(view.context.steps))
+    if steps is None:
+        until_last = _last_change(view.reward) - first + STEPS // 2
+        steps = min(max(STEPS, until_last), MOST_STEPS)
+    return Plan(steps, prompts, generations, seed, first)
+
+
+def _last_change(reward: Reward) -> int:
+    """Return the step from which all weights stay as they are."""
+    schedules = [item.schedule for item in reward.components if item.schedule]
+    return max((schedule.steps[-1] for schedule in schedules), default=0)
+
+
+def _why_not_to_the_end(reward: Reward, plan: Plan) -> str:
+    """Say that weights change after the last step, "" where they do not."""
+    last = _last_change(reward)
+    if last <= plan.last_step:
+        return ""
+    return f"weights change until step {last}, and step {plan.last_step} is the last"
+
+
+def _mean_weights(reward: Reward, plan: Plan) -> Floats:
+    """Return the mean weights over the steps, (components,)."""
+    steps = range(plan.first_step, plan.last_step + 1)
+    return np.asarray(np.mean([weights_at(reward, step) for step in steps], axis=0))
 
 
 def _ends(course: Course, values: Floats) -> Floats:

@@ -39,6 +39,16 @@ class Rows:
         """Return which rows did more than half of the task, (rows,)."""
         return np.asarray(np.nan_to_num(self.task) >= HALF, dtype=bool)
 
+    def paid_at(self, weights: Floats) -> Floats:
+        """Return the rewards under other weights of the components, (rows,).
+
+        Of a reward that adds up what its components pay; NaN stays NaN.
+        """
+        paid = np.where(np.isnan(self.rewards), np.nan, 0.0)
+        for weight, values in zip(weights, self.scores.values(), strict=True):
+            paid += weight * np.nan_to_num(values)
+        return paid
+
     def gate(self, component: Component) -> Rows:
         """Return the rows where only right ones are paid by a component."""
         name, right = component.name, self.right
@@ -49,7 +59,10 @@ class Rows:
 
 
 def collect(
-    view: View, task: Floats | None = None, limit: TimeLimit | None = None
+    view: View,
+    task: Floats | None = None,
+    limit: TimeLimit | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Rows, list[Kind], Material, str]:
     """Return what learners write: rows, their kinds, and how often each is written.
 
@@ -57,6 +70,8 @@ def collect(
         view: the rows.
         task: what each did of the task, (rows,), where another reward says so.
         limit: of calls on completions that the log lacks, as in `reach`.
+        weights: of the components, (components,), where rewards are not to be those of
+            the view.
     """
     is_own = task is None
     logged = read_task(view) if task is None else task
@@ -80,6 +95,8 @@ def collect(
         np.append(view.rewards, reached.rewards),
         scores,
     )
+    if weights is not None:
+        rows = replace(rows, rewards=rows.paid_at(weights))
     return (
         rows,
         [*kinds, *reached.names],
