@@ -337,7 +337,8 @@ def forecast(
 
     Learners write the kinds of completions that the log has, and longer and shorter
     ones that the reward is called on; they are paid as the trainer pays, and trained
-    for 160 steps at a gentle and at a fast learning rate. See `analysis/README.md`.
+    for 160 steps at a gentle and at a fast learning rate, under the weights of each
+    step where these follow a schedule (of a weighted sum). See `analysis/README.md`.
 
     Args:
         scores: The scores; of a diagnosis its scores, label, settings and seed.

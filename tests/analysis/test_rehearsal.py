@@ -6,6 +6,7 @@ form alone end at 0.00 there; the task alone, and brevity behind a gate, at 0.7 
 """
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
@@ -18,6 +19,7 @@ from rewardkit.analysis.parts import make_views
 from rewardkit.analysis.rehearsal.hacks import find_hacks, learnable
 from rewardkit.analysis.rehearsal.kinds import find_kinds, form_of
 from rewardkit.analysis.rehearsal.outlook import outlook_of
+from rewardkit.analysis.rehearsal.payment import pay_rows
 from rewardkit.analysis.rehearsal.policy import (
     NEVER,
     Learners,
@@ -28,6 +30,7 @@ from rewardkit.analysis.rehearsal.policy import (
 )
 from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
 from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
+from rewardkit.analysis.rehearsal.rows import collect
 from rewardkit.analysis.statistics.advantages import grpo
 
 ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"
@@ -104,6 +107,54 @@ def test_what_the_log_lacks_is_reached(sums, reward, outlook, grows, label):
     found = rk.forecast(rk.score(reward, rk.load_rollouts(table)), label=label).outlook
     assert found.task == outlook
     assert grows in found.takes_over.kind
+
+
+def brief_by_step(weights):
+    return replace(BRIEF, weight=rk.schedule(weights, between="step"))
+
+
+@pytest.mark.parametrize(
+    ("reward", "outlook"),
+    [
+        (paid(brief_by_step({0: 0.3})), "falls"),
+        (paid(brief_by_step({0: 0.3, 5: 0.0})), "rises"),
+        (paid(BRIEF, weight=rk.schedule({0: 1.0, 80: 0.0})), "falls"),
+        (paid(FORM, weight=rk.schedule({0: 0.0, 20: 1.0}, between="step")), "rises"),
+    ],
+    ids=[
+        "brevity throughout",
+        "brevity for 5 steps",
+        "a task that fades",
+        "form first",
+    ],
+)
+def test_learners_are_paid_the_weights_of_their_step(sums, reward, outlook):
+    scores = rk.score(reward, rk.load_rollouts(sums))
+    assert rk.forecast(scores, label="right").outlook.task == outlook
+
+
+def test_rows_are_paid_as_the_scores_of_a_step_are(sums):
+    reward = paid(brief_by_step({0: 0.3, 100: 0.9}), weight=rk.schedule({0: 1, 50: 0}))
+    scores = rk.score(reward, rk.load_rollouts(sums))
+    (view,) = make_views(scores, label="right")
+    rows, *_ = collect(view)
+    pay, every = pay_rows(view, rows), np.arange(len(view))
+    for step in (0, 25, 100):
+        rewards, _ = pay(every, view.groups, np.zeros_like(every), step)
+        assert rewards == pytest.approx(scores.at(step).rewards)
+
+
+def test_weights_are_followed_as_far_as_they_are_said_to_be(sums):
+    reward = paid(replace(BRIEF, weight=rk.schedule({0: 0.3, 1000: 0.0})))
+    scores = rk.score(reward, rk.load_rollouts(sums[:320]))
+    (run,) = rk.forecast(scores, label="right").rehearsals.values()
+    assert run.plan.steps == 640
+    assert run.untried == ("weights change until step 1000, and step 639 is the last",)
+    mean = rk.forecast(
+        rk.score(replace(reward, aggregation="weighted_mean"), scores.rollouts),
+        label="right",
+    )
+    assert "this reward is no plain sum" in " ".join(mean.notes)
 
 
 def test_where_chance_is_paid_nothing_takes_over(sums):
