@@ -391,6 +391,37 @@ def test_scaling_changes_the_advantages_and_not_the_rewards(bench):
     assert not np.allclose(now, advantages)
 
 
+def test_a_schedule_is_looked_at_by_step_and_stays_unless_its_weight_is_moved(
+    tmp_path,
+):
+    later = rk.schedule({0: 0.5, 80: 0.0}, between="step")
+    components = [
+        rk.Component("right", right),
+        rk.Component("brief", brief, weight=later),
+    ]
+    scheduled = rk.Reward("scheduled", FIELDS, components)
+    unanswered = {"completion": "", "ground_truth": "1", "reward": 0.0}
+    bench = rk.Workbench(scheduled, rows(), [unanswered])
+    compose = panels(bench)["Compose"]
+    assert "weights_of_step" in compose.settings.value
+    assert bench._bench.checked.passed == 0  # no answer, paid for being brief
+    send(compose, "choose", "weights_of_step", "80")
+    alone = rk.score(rk.Reward("alone", FIELDS, components[:1]), rows()).rewards
+    np.testing.assert_array_equal(bench.scores.rewards, alone)
+    assert bench._bench.checked.passed == 1
+    assert bench.reward.weights == scheduled.weights and bench.reward.is_scheduled
+    send(compose, "choose", "weights_of_step", "each row's own")
+    np.testing.assert_array_equal(
+        bench.scores.rewards, rk.score(scheduled, rows()).rewards
+    )
+    weigh(compose, brief=0.1)
+    assert not bench.reward.is_scheduled
+    assert (
+        "weights_of_step"
+        not in panels(rk.Workbench(reward(), rows()))["Compose"].settings.value
+    )
+
+
 def test_a_route_composes_its_weights_and_a_row_that_it_has_no_reward_for_is_read_without_scores():
     parts = {
         "easy": reward(),

@@ -135,7 +135,7 @@ class Bench(traitlets.HasTraits):
             key,
             lambda: make_views(only_finite(scores), **self.options(variant)),
         )
-        return tuple(view.under(variant.combined(view.reward)) for view in views)
+        return tuple(view.under(variant.shown(view.reward)) for view in views)
 
     def obey(self, verb: str, *arguments: Any) -> None:
         """Do what a person does in the page; unknown commands are of an older page."""
@@ -178,7 +178,7 @@ class Bench(traitlets.HasTraits):
 
         def make() -> Scores:
             scores, _ = self.gated(self.variant)
-            return scores.under(self.variant.combined(scores.reward))
+            return scores.under(self.variant.shown(scores.reward))
 
         return self._compute("scores", make)
 
@@ -196,7 +196,9 @@ class Bench(traitlets.HasTraits):
         if not cases:
             return None
         ignored = components_of(cases)  # by a reward that has no such component
-        return check(self.reward, cases, ignore=ignored, timeout=self.timeout)
+        step = self.variant.step
+        reward = self.reward if step is None else self.reward.at(step)
+        return check(reward, cases, ignore=ignored, timeout=self.timeout)
 
     def go(self, variant: Variant, *, undone: bool = False) -> None:
         """Go over to a variant; `undone`: it is one from before."""

@@ -29,6 +29,7 @@ from rewardkit.notebook.workbench.parts import (
 )
 from rewardkit.notebook.workbench.variant import (
     Figures,
+    Variant,
     name_components,
     share_of_turned_signs,
 )
@@ -45,6 +46,7 @@ ONE_MOVE = 0.8
 LIMIT_SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
 LEFT_OUT = {"label AUC within groups": "-", "rewards missing": "0"}
 """Figure -> the text that, at the start and now, leaves out its row."""
+STEP, OWN_STEP = "weights_of_step", "each row's own"
 SCALED = ("grpo", "dr_grpo", "batch")
 """Estimators of advantages to which `scale_rewards` applies."""
 
@@ -89,7 +91,7 @@ class Compose(Panel):
             value = "an empty box" if weight is None else f"{weight:g}"
             self._refuse(
                 f"The weight of {name!r} is between {-farthest:g} and {farthest:g}, "
-                f"not {value}; it stays {variant.weights[name]:g}."
+                f"not {value}; it stays {variant.shown_weights[name]:g}."
             )
         else:
             weights = {**variant.weights, name: weight + 0.0}
@@ -122,6 +124,8 @@ class Compose(Panel):
         if name == "scale_rewards":
             training = replace(self.bench.variant.training, scale_rewards=value)
             self._change(name, training=training)
+        elif name == STEP:
+            self._change(name, step=None if value == OWN_STEP else int(value))
         else:
             self._change(name, aggregation=value)
 
@@ -189,8 +193,11 @@ class Compose(Panel):
         if trainer not in SCALED:
             reason = f"the advantages of {trainer} are not scaled so"
         choices.append(("scale_rewards", SCALINGS, scaling, reason))
+        if variant.schedule_steps:
+            steps = [OWN_STEP, *map(str, variant.schedule_steps)]
+            choices.append((STEP, steps, _step_text(variant), ""))
         rows = []
-        for name, weight in variant.weights.items():
+        for name, weight in variant.shown_weights.items():
             rows.append((name, weight, self._gate_row(name)))
         redraw(self.settings, render("settings", choices, variant.is_routed))
         redraw(self.controls, render("controls", rows))
@@ -226,7 +233,7 @@ class Compose(Panel):
                 f"An open gate lets in {', '.join(counts)}, which were never scored; "
                 "they count as missing."
             )
-        elif not any(variant.weights.values()):
+        elif not any(variant.shown_weights.values()):
             self.message.warn(
                 "No component has a weight, so nothing is paid and no row has a reward."
             )
@@ -271,11 +278,18 @@ def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
         (["choose", "scale_rewards"], variant.training.scale_rewards),
         (["choose", "aggregation"], variant.aggregation),
     ]
-    for name, weight in variant.weights.items():
+    if variant.schedule_steps:
+        settings.append((["choose", STEP], _step_text(variant)))
+    for name, weight in variant.shown_weights.items():
         settings.append((["weigh", name], float(f"{weight:.6g}")))
     for name, gate in variant.gates.items():
         settings.append((["gate", name, "on"], gate is not None))
     return settings
+
+
+def _step_text(variant: Variant) -> str:
+    """Return the step whose weights are looked at, as it is chosen."""
+    return OWN_STEP if variant.step is None else str(variant.step)
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
@@ -315,7 +329,7 @@ def _describe(figures: Figures) -> dict[str, str]:
 
 def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     """Return a component's share of the squared advantage, its weight and scores."""
-    weights = bench.variant.weights
+    weights = bench.variant.shown_weights
     gate = ""
     _, name = name_components(bench.views)[title]
     declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)

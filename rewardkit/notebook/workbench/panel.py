@@ -58,7 +58,8 @@ class Workbench:
     The last line of a cell shows it.
 
     `rollouts` are scored once (or are the Scores of this reward, which are taken as
-    they are); from then on weights, gates and filters move without scoring. `cases` is
+    they are); from then on weights, gates and filters move without scoring, and weights
+    that depend on the step are looked at as of any step. `cases` is
     a case file, to which Browse adds, or a list of cases. `label` names a column that
     says which completions are right, `training` is as `Training.of` takes it, `timeout`
     as in `score`. `scores`, `reward` and `cases` are those that stand in the panel, for

@@ -27,7 +27,8 @@ class Variant:
 
     `aggregation` is "" for a route, whose parts keep their own. `base` are the scores
     that these are settings of: those that all starts from, or those that a change of a
-    function gave.
+    function gave. `step` is that of the training whose weights are looked at, None for
+    those of each row's own step; the schedules of the reward stay.
     """
 
     base: Scores
@@ -35,6 +36,7 @@ class Variant:
     gates: Mapping[str, Gate | None]
     aggregation: str
     training: Training
+    step: int | None = None
 
     @classmethod
     def of(cls, base: Scores, training: Training) -> Variant:
@@ -72,10 +74,36 @@ class Variant:
         return {name: gate for name, gate in self.gates.items() if gate != start[name]}
 
     def combined(self, reward: Reward) -> Reward:
-        """Return a reward with the weights and aggregation, its gates as they are."""
+        """Return a reward with the weights and aggregation, its gates as they are.
+
+        A weight that was not moved keeps its schedule.
+        """
         if self.aggregation and self.aggregation != reward.aggregation:
             reward = replace(reward, aggregation=self.aggregation)
-        return reward.reweigh({name: self.weights[name] for name in reward.weights})
+        moved = {}
+        for name, weight in reward.weights.items():
+            if self.weights[name] != weight:
+                moved[name] = self.weights[name]
+        return reward.reweigh(moved)
+
+    def shown(self, reward: Reward) -> Reward:
+        """Return a reward as it is looked at: combined, at the step."""
+        reward = self.combined(reward)
+        return reward if self.step is None else reward.at(self.step)
+
+    @property
+    def shown_weights(self) -> dict[str, float]:
+        """Return the weights that are looked at, those of a schedule at the step."""
+        return dict(self.shown(self.base.reward).weights)
+
+    @property
+    def schedule_steps(self) -> list[int]:
+        """Return the steps that schedules of the reward name, in order."""
+        steps: set[int] = set()
+        for item in self.combined(self.base.reward).all_components:
+            if item.schedule is not None:
+                steps.update(item.schedule.steps)
+        return sorted(steps)
 
     def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
         """Return the settings after a change of the reward with these `scores`.
