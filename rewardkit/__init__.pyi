@@ -57,7 +57,8 @@ from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.sample import Sampled, sample
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, load_cases
-from rewardkit.scoring.check import CheckResult, assert_cases, check
+from rewardkit.scoring.check import assert_cases, check
+from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.explain import Explanation, explain
 from rewardkit.scoring.score import score

@@ -184,7 +184,9 @@ def test_what_cases_say_of_components_that_a_reward_lacks_is_left_out_by_an_opti
     folder,
 ):
     flawed = f"check {GALLERY}.flawed {GALLERY}"
-    assert "'concise', 'repetition' with --ignore NAME" in run(flawed).stderr
+    named = record(flawed, 1)["unknown"]
+    assert sorted(named) == ["concise", "repetition"]
+    assert "(" + repr(named["concise"][0]) in run(flawed).stdout
     left = run(f"{flawed} --ignore concise --ignore repetition")
     assert left.exit_code == 1 and left.stdout.startswith("26 of 88 cases passed")
 

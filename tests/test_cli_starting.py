@@ -78,18 +78,15 @@ def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
     assert sorted(there(folder / "my task")) == sorted(names)
     _, check, probe = [line.strip().removeprefix("rewardkit ") for line in lines[9:]]
     checked = run(check)
-    assert (checked.exit_code, checked.output.split(" cases")[0]) == (0, "20 of 20")
-    assert (
-        "20 cases are still marked TODO: they say what the reward gives"
-        in checked.output
-    )
+    assert checked.exit_code == 0
+    made = record(f"check {check.removeprefix('check ')}")
+    assert made["passed"] > 0 and made["undecided"] > 0
+    passed = f"{made['passed']} of {made['passed']} cases passed"
+    assert checked.output.startswith(passed)
+    assert f", {made['undecided']} undecided" in checked.output.splitlines()[0]
     assert run(f"{probe} --only contract").exit_code == 0
     made = record(NEW)
-    assert (made["reward"], made["stubs"], made["rows"]) == (
-        "countdown/countdown.py",
-        20,
-        48,
-    )
+    assert (made["reward"], made["rows"]) == ("countdown/countdown.py", 48)
 
 
 # lab

@@ -10,8 +10,9 @@ from rewardkit.analysis.finding_changes import MOST_CHANGES
 from rewardkit.findings import most
 from rewardkit.html.excerpts import one_line
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.cases import Case, load_cases
+from rewardkit.scoring.cases import WHOLE, Case, load_cases
 from rewardkit.scoring.check import check
+from rewardkit.scoring.check_result import REWARD
 
 LONGEST_NAME = 64
 """Characters of a change or a case in a line. Our choice."""
@@ -22,11 +23,12 @@ def compare_cases(
 ) -> dict[str, Any]:
     """Return which cases B passes and A fails (`gained`), and the reverse (`lost`).
 
-    What a case expects of a component that one reward lacks counts for neither. Where a
-    reward is from a run record and cannot be run, there is a `reason` in their place.
+    What a case expects of a component that one reward lacks counts for neither, nor
+    does an undecided case. Where a reward is from a run record and cannot be run, there
+    is a `reason` in their place.
     """
     cases = load_cases(source) if isinstance(source, str | Path) else source
-    shared = {"reward", *set(a.names).intersection(b.names)}
+    shared = set(a.names).intersection(b.names)
     passed: dict[str, Any] = {"a": None, "b": None}
     failed: dict[str, set[str]] = {}
     recorded = []
@@ -36,7 +38,9 @@ def compare_cases(
             continue
         result = check(reward, cases, ignore={*a.names, *b.names}, timeout=timeout)
         passed[side] = {"passed": result.passed, "failed": result.failed}
-        failed[side] = {miss.case for miss in result.misses if miss.what in shared}
+        failed[side] = {
+            miss.case for miss in result.misses if miss.what in {REWARD, *shared}
+        }
     changes = {"cases": len(cases), **passed, "gained": None, "lost": None}
     if recorded:
         reason = (
@@ -46,7 +50,7 @@ def compare_cases(
         return {**changes, "compared": 0, "reason": reason}
     names = []
     for case in cases:
-        if case.reward is not None or shared.intersection(case.scores):
+        if not case.is_undecided and {WHOLE, *shared}.intersection(case.parts):
             names.append(case.name)
     gained, lost = failed["a"] - failed["b"], failed["b"] - failed["a"]
     changes["gained"] = [name for name in names if name in gained]

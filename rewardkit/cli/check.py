@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,14 @@ from rewardkit.probes.probe import alarms_from
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD
-from rewardkit.scoring.cases import append_cases
+from rewardkit.scoring.cases import TODO, append_cases
 from rewardkit.scoring.check import components_of
-from rewardkit.starting.stubs import TODO
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
-MOST_MISSES_SHOWN = 15
+MOST_ROWS_SHOWN = 15
 MISS_COLUMNS = ("case", "what", "expected", "got", "why")
+UNDECIDED_COLUMNS = ("case", "got", "why")
 MISS_CHARACTERS = 600
 """Of the one miss that is told at length."""
 
@@ -58,7 +59,9 @@ def check(options: Options) -> CommandResult:
     """Check REWARD against written CASES; exit 1 when one is missed.
 
     CASES is JSONL: a completion, what else the reward reads, and the reward or scores
-    that it should get.
+    that it should get, as a number or a range; or two completions of a prompt, of which
+    the one "above" is to get more than the one "below". A case whose "why" begins with
+    TODO is undecided, and neither passes nor fails.
 
     Example:
       rewardkit check gallery:gsm8k gallery:gsm8k
@@ -82,7 +85,7 @@ def check(options: Options) -> CommandResult:
     lines = recognised(reward.origin, verbose=options.verbose)
     lines += _result_lines(result, verbose=options.verbose)
     if options.keep:
-        figures = {"cases": [result.passed, len(result.cases)]}
+        figures = {"cases": [result.passed, result.decided]}
         lines.append(_noted(reward, figures))
     if options.mutants:
         mutated = rk.mutants(
@@ -94,7 +97,7 @@ def check(options: Options) -> CommandResult:
             record["cases_written"] = mutated.write_cases(options.write_cases)
             cases_written = counted(record["cases_written"], "case")
             lines.append(f"{cases_written} added to {options.write_cases}")
-    return CommandResult(record, "\n".join(lines), 1 if result.misses else 0)
+    return CommandResult(record, "\n".join(lines), 0 if result.is_met else 1)
 
 
 def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
@@ -104,29 +107,38 @@ def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
 
 
 def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
-    """Return the verdict, a row for each miss, and the first miss at length."""
-    count = f"{result.passed} of {len(result.cases)} cases"
-    lines = [f"{count} passed for {result.reward!r}"]
-    misses = result.misses if verbose else result.misses[:MOST_MISSES_SHOWN]
+    """Return the verdict, what fails, what was not checked, and what is undecided."""
+    verdict = f"{result.passed} of {result.decided} cases passed for {result.reward!r}"
+    if result.undecided:
+        verdict += f", {result.undecided} undecided"
+    lines = [verdict, *result.unknown_sentences]
+    misses = _table_lines(result.misses, MISS_COLUMNS, "misses", verbose=verbose)
     if misses:
-        rows = []
-        for miss in misses:
-            rows.append([str(getattr(miss, name)) for name in MISS_COLUMNS])
-        table = Table("", MISS_COLUMNS, rows, most=len(rows))
-        lines += ["", *table.lines(verbose), "", one_line(misses[0], MISS_CHARACTERS)]
-    undecided = sum(case.why.startswith(TODO) for case in result.cases)
+        lines += ["", *misses, "", one_line(result.misses[0], MISS_CHARACTERS)]
+    undecided = _table_lines(
+        result.to_decide, UNDECIDED_COLUMNS, "cases to decide", verbose=verbose
+    )
     if undecided:
-        sentence = "are still marked TODO: they say"
-        if undecided == 1:
-            sentence = "is still marked TODO: it says"
-        lines.append(
-            f"{counted(undecided, 'case')} {sentence} what the reward gives, not what "
-            "it should"
-        )
-    hidden = len(result.misses) - len(misses)
-    if hidden:
-        lines.append(f"and {hidden:,} more misses: --verbose")
+        lines += ["", "To decide:", *undecided]
+        lines.append(f"Decide with --update, or take {TODO} from a case's why.")
     return lines
+
+
+def _table_lines(
+    records: Sequence[object], columns: Sequence[str], name: str, *, verbose: bool
+) -> list[str]:
+    """Return a table of the first records, all if verbose, and how many are left."""
+    if not records:
+        return []
+    shown = records if verbose else records[:MOST_ROWS_SHOWN]
+    rows = []
+    for record in shown:
+        rows.append([str(getattr(record, column)) for column in columns])
+    lines = Table("", columns, rows, most=len(rows)).lines(verbose)
+    hidden = len(records) - len(shown)
+    if hidden:
+        lines.append(f"and {hidden:,} more {name}: --verbose")
+    return list(lines)
 
 
 # --- judge

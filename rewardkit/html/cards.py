@@ -211,18 +211,25 @@ def _summarize(values: NDArray[Any]) -> list[float]:
 # --- checks and judges
 
 
-def check_page(name: str, outcome: Plain) -> Page:
-    """Return the `outcome` of a check (its record): the counts, and the misses.
+def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
+    """Return the `outcome` of a check (its record): counts, misses, what is undecided.
 
-    What a miss `got` may be a `UserText`.
+    What a miss `got` may be a `UserText`; `notes` are sentences on what was not
+    checked.
     """
     passed = outcome["passed"]
     failed = outcome["failed"]
     mark = "-"
-    if failed:
+    if failed or outcome["unknown"]:
         mark = "\u2717"
     elif passed:
         mark = "\u2713"
+    blocks: list[Block] = list(notes)
+    if outcome["left_out"]:
+        counts = [f"{count} of {part!r}" for part, count in outcome["left_out"].items()]
+        blocks.append(
+            f"Left out, as the reward has no such component: {', '.join(counts)}"
+        )
     rows = []
     for miss in outcome["misses"]:
         fields = [f"{key} = {value!r}" for key, value in miss["fields"].items()]
@@ -232,23 +239,33 @@ def check_page(name: str, outcome: Plain) -> Page:
             miss["expected"],
             miss["got"],
             UserText("; ".join(fields)) if fields else "",
-            UserText(f"{miss['turns']}{miss['completion']}"),
+            _completions(f"{miss['turns']}{miss['completion']}", miss["below"]),
             UserText(miss["why"]) if miss["why"] else "",
         ))  # fmt: skip
     header = ("case", "what", "expected", "got", "fields", "completion", "why")
-    blocks: list[Block] = []
-    if outcome["left_out"]:
-        counts = [f"{count} of {part!r}" for part, count in outcome["left_out"].items()]
-        blocks.append(
-            f"Left out, as the reward has no such component: {', '.join(counts)}"
-        )
+    options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
     first = rows[:MOST_MISSES]
     rest = rows[MOST_MISSES:]
-    options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
     blocks.append(Table("", header, first, limit=400, **options))
     blocks.append(Table(f"and {len(rest):,} more", header, rest, **options))
+    pending = []
+    for case in outcome["to_decide"]:
+        completions = _completions(case["completion"], case["below"])
+        pending.append((case["case"], case["got"], completions, UserText(case["why"])))
+    caption = f"{counted(len(pending), 'case')} to decide: they pass or fail nothing"
+    names = ("case", "now gets", "completion", "why")
+    blocks.append(
+        Table(caption, names, pending, is_open=True, most=200, stacked=True, limit=400)
+    )
     title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"
+    if pending:
+        title += f", {len(pending):,} undecided"
     return Page(title, blocks, f"reward {name}")
+
+
+def _completions(completion: str, below: str) -> UserText:
+    """Return a completion; of an order, with the one that is to stand below it."""
+    return UserText(f"{completion}\n-- below:\n{below}" if below else completion)
 
 
 VERDICT_COLUMNS = ("level", "reason", "tokens", "cost", "cached", "raw")

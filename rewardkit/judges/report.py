@@ -13,6 +13,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics.ratings import Ratings, estimate
 from rewardkit.errors import RewardError
+from rewardkit.judges.labelled import LabelledCases, read_labelled
 from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.primitives.primitive import whole_number
 from rewardkit.reasons import Reason, ReasonCode
@@ -21,13 +22,7 @@ from rewardkit.rewards.reward import Floats, Reward, Rows
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import Columns
 from rewardkit.scoring.calls import prepare
-from rewardkit.scoring.cases import (
-    Case,
-    CaseSource,
-    LabelledCases,
-    cases_of,
-    read_labelled,
-)
+from rewardkit.scoring.cases import Case, CaseSource, cases_of
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcome, summarize_verdicts
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
@@ -286,7 +281,9 @@ def _label_cases(cases: Sequence[Case], component: str) -> list[dict[str, object
     rows = []
     for case in cases:
         expected = case.scores.get(component)
-        if expected is not None and expected.status == "scored":
+        if expected is None or case.is_undecided:
+            continue
+        if expected.status == "scored":
             label = min(1.0, max(0.0, (expected.low + expected.high) / 2))
             rows.append({**case.columns, EXPECTED_COLUMN: label})
     return rows

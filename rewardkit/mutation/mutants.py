@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,15 @@ from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import Case, CaseSource, Expected
-from rewardkit.scoring.check import cases_for, columns_of
+from rewardkit.scoring.cases import WHOLE, Case, CaseSource
+from rewardkit.scoring.check import cases_for
 from rewardkit.scoring.deadlines import CannotLimit
-from rewardkit.scoring.outcomes import STATUSES, Outcomes
+from rewardkit.scoring.expectations import (
+    Expectation,
+    columns_of,
+    expectations_of,
+)
+from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.prints import caught_prints
 
 MOST_ROLLOUTS = 2_000
@@ -117,10 +123,12 @@ def mutants(
     """
     check_reward(reward, "mutants")
     check_arguments(most=most, budget=budget, timeout=timeout)
-    checked_cases, _ = cases_for(reward, cases, ignore)
+    usable = cases_for(reward, cases, ignore)
+    checked_cases = [case for case in usable.cases if not case.is_undecided]
     if not checked_cases:
         raise CasesError(
-            "there are no cases; give one or more, or the path of a case file"
+            "there are no cases that are decided; give one or more, or the path of a "
+            "case file"
         )
     order: list[int] = []
     if rollouts is not None:
@@ -133,20 +141,20 @@ def mutants(
         functions.append(function.on if isinstance(function, Gate) else function)
     memory = Memory(timeout, functions, budget)
     with memory:
-        return _try_mutants(reward, checked_cases, rollouts, order, memory)
-
-
-Expectations = Sequence[tuple[int, str, Expected]]
-"""Row of a case, component ("" for the reward), what is expected."""
+        result = _try_mutants(reward, checked_cases, rollouts, order, memory)
+    unknown = tuple(
+        f"what cases expect of {name!r}: the reward has no such component"
+        for name in usable.unknown
+    )
+    return replace(result, left_out=(*result.left_out, *unknown))
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """What each mutant is tried on: the cases with what has to hold, then the rows."""
+    """What each mutant is tried on: the columns of the cases, then the rows."""
 
-    cases: Sequence[Case]
     columns: Mapping[str, Sequence[Any]]
-    expected: Expectations
+    expected: Sequence[Expectation]
     rows: TrialRows
     memory: Memory
 
@@ -169,23 +177,26 @@ def _try_mutants(
             "give a larger budget, or a faster reward"
         )
         return replace(result, stopped=stopped)
-    all_expected = _list_expectations(cases)
-    missed = _find_missed(original, all_expected)
-    failing = {row for row, *_ in missed}
     unsure = find_late(original)  # a mutant may get further there in the same time
-    expected = [
-        item for item in all_expected if item not in missed and not unsure[item[0]]
-    ]
-    rows = make_rows(reward, cases, original, failing, rollouts, order, memory)
+    expected = []
+    failing: dict[str, tuple[int, ...]] = {}
+    for item in expectations_of(cases):
+        if not item.is_met(original):
+            failing[item.case.name] = item.rows
+        elif not unsure[list(item.rows)].any():
+            expected.append(item)
+    failing_rows = set(chain.from_iterable(failing.values()))
+    rows = make_rows(reward, cases, original, failing_rows, rollouts, order, memory)
     nothing_judged = np.isnan([*original.rewards, *rows.original.rewards]).all()
-    if nothing_judged and not any(item.status == "scored" for *_, item in expected):
+    expects_score = any(item.expects_score for item in expected)
+    if nothing_judged and not expects_score:
         component, cause = _commonest_reason(rows.original)
         stopped = (
             f"the reward judges none of the cases and rollouts{component}; "
             "fix that first"
         )
         return replace(result, stopped=stopped, cause=cause)
-    trial = _Trial(cases, columns, expected, rows, memory)
+    trial = _Trial(columns, expected, rows, memory)
     mutants_made, left_out = mutants_of(reward)
     judged: list[Judged] = []
     away: dict[int, Floats] = {}
@@ -208,32 +219,16 @@ def _try_mutants(
     )
 
 
-def _list_expectations(cases: Sequence[Case]) -> Expectations:
-    """List what cases expect: of the rewards first, then of components."""
-    of_rewards: list[tuple[int, str, Expected]] = []
-    of_components: list[tuple[int, str, Expected]] = []
-    for row, case in enumerate(cases):
-        if case.reward:
-            of_rewards.append((row, "", case.reward))
-        for name, expected in case.scores.items():
-            of_components.append((row, name, expected))
-    return of_rewards + of_components
-
-
-def _find_missed(outcomes: Outcomes, expectations: Expectations) -> Expectations:
-    """List the unmet expectations, but none of components that are gone."""
-    is_unscored = np.isnan(outcomes.rewards)
-    statuses = {"": np.where(is_unscored, "unscored", "scored").tolist()}
-    scores = {"": outcomes.rewards.tolist()}
-    for name, outcome in outcomes.components.items():
-        statuses[name] = np.array(STATUSES)[outcome.status].tolist()
-        scores[name] = outcome.scores.tolist()
-    missed: list[tuple[int, str, Expected]] = []
-    for row, name, expected in expectations:
-        if name in scores:
-            if not expected.met_by(scores[name][row], statuses[name][row]):
-                missed.append((row, name, expected))
-    return missed
+def _find_failing(
+    expectations: Sequence[Expectation], outcomes: Outcomes
+) -> tuple[str, ...]:
+    """Name the cases that fail, but not for a component that is gone."""
+    names: dict[str, None] = {}
+    for item in expectations:
+        is_there = item.part == WHOLE or item.part in outcomes.components
+        if is_there and not item.is_met(outcomes):
+            names[item.case.name] = None
+    return tuple(names)
 
 
 def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
@@ -242,9 +237,8 @@ def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
     place = ""
     try:
         of_cases = outcomes_of(mutant.reward, trial.columns, trial.memory)
-        missed = {row for row, *_ in _find_missed(of_cases, trial.expected)}
-        if missed:
-            names = tuple(trial.cases[row].name for row in sorted(missed))
+        names = _find_failing(trial.expected, of_cases)
+        if names:
             return Judged(mutant, "noticed", names), None
         place = ", on a rollout"
         outcomes = outcomes_of(mutant.reward, rows.columns, trial.memory)

@@ -24,10 +24,11 @@ from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import LOGGED
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.calls import Calls, concurrency
-from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
-from rewardkit.scoring.check import columns_of
+from rewardkit.scoring.cases import OWN_KEYS, Case, load_cases
 from rewardkit.scoring.deadlines import TimeLimit, answered
 from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.expectations import columns_of
+from rewardkit.scoring.expected import TOLERANCE
 from rewardkit.scoring.outcomes import ERROR, Outcomes
 from rewardkit.scoring.reuse import content_of
 
@@ -255,16 +256,19 @@ def make_rows(
 
     Args:
         reward: The original reward.
-        cases: The cases, which it gives `of_cases`.
-        of_cases: What the reward gives for each case.
-        failing: Positions of the cases that fail already.
+        cases: The cases, whose rows it gives `of_cases`.
+        of_cases: What the reward gives for each of their completions.
+        failing: Rows of them whose case fails already.
         rollouts: The user's rollouts, if any.
         order: Positions of the rollouts, in the order in which to try them.
         memory: Holds the budget and the calls made so far.
     """
     ids, logged = _rollouts_in_time(reward, rollouts, order, memory)
     from_cases = columns_of(cases)
-    blank = [None] * len(cases)
+    names: list[str] = []
+    for case in cases:
+        names += [case.name] * len(case.rows)
+    blank = [None] * len(names)
     columns: dict[str, list[Any]] = {}
     for name in logged or from_cases:
         if name in reward.needs or _can_be_in_case(name):
@@ -273,16 +277,16 @@ def make_rows(
         original = outcomes_of(reward, columns, memory)
     except BudgetOver:
         ids, columns, original = [], from_cases, of_cases
-    allowed = np.ones(len(ids) + len(cases), dtype=bool)
+    allowed = np.ones(len(ids) + len(names), dtype=bool)
     allowed[[len(ids) + row for row in failing]] = False
     for outcome in original.components.values():
         allowed &= outcome.status != ERROR
-    if len(failing) > MOST_FAILING * len(cases):
+    if len(failing) > MOST_FAILING * len(names):
         allowed[:] = False
     if not all(map(_can_be_in_case, columns)):
         allowed[:] = False
     labels = [(rollout_id, "") for rollout_id in ids]
-    labels += [(None, case.name) for case in cases]
+    labels += [(None, name) for name in names]
     return TrialRows(labels, len(ids), columns, original, allowed)
 
 

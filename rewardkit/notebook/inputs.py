@@ -65,8 +65,8 @@ def load_inputs(
         The three of them, in this order.
 
     Raises:
-        InputError: What cannot be read; neither rollouts nor cases; a case that expects
-            a score of a component that the reward does not have.
+        InputError: What cannot be read; neither rollouts nor cases; a case that lacks a
+            column that the reward asks for.
     """
     if not rollouts and not cases:
         raise InputError(

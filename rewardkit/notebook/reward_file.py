@@ -23,7 +23,7 @@ from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.scoring.check import CheckResult
+from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.scores import Scores
 
 LINES_ABOVE = 1  # of a cell above those of its file: the one with the magic

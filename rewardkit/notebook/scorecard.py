@@ -25,7 +25,7 @@ from rewardkit.plain import PlainRecord
 from rewardkit.probes.points import quote_examples
 from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
 from rewardkit.rewards.recorded import is_recorded
-from rewardkit.scoring.check import CheckResult
+from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.explain import explain
 from rewardkit.scoring.scores import Scores
 
@@ -175,7 +175,7 @@ def summarize(*records: Summarized | None) -> Short:
     by_type: dict[type, Any] = {type(record): record for record in records}
     if ProbeResult in by_type:
         checked = by_type.get(CheckResult)
-        if checked is not None and not checked.cases:
+        if checked is not None and not checked.cases and not checked.unknown:
             checked = None
         return _sum_up_checks(by_type[ProbeResult], checked, by_type.get(MutantResult))
     if {Diagnosis, Forecast, Suggestions} <= by_type.keys():
@@ -256,16 +256,21 @@ def _next_step(
 ) -> str:
     """Return the first thing to do.
 
-    A reward that judges nothing comes first, then missed cases, then alarms, then a
-    stronger case file.
+    A reward that judges nothing comes first, then missed cases, then alarms, then cases
+    to decide, then a stronger case file.
     """
     judges_nothing = bool(points) and points[0].code in JUDGES_NOTHING
     if checked is not None and checked.misses and not judges_nothing:
         return f"Mend what case {checked.misses[0].case!r} misses, or what it expects."
+    if checked is not None and checked.unknown and not judges_nothing:
+        return f"{checked.unknown_sentences[0]}."
     if points:
         return str(points[0].advice)
     if checked is None:
         return "Write cases for what the reward must give, and check them here."
+    if checked.to_decide:
+        count = counted(checked.undecided, "case")
+        return f"Decide on {count}, such as {checked.to_decide[0].case!r}."
     if mutants is not None and mutants.stopped:
         return "Mend why the reward judges nothing, which stands with the mutants."
     if mutants is not None and mutants.proposed_cases:
@@ -304,7 +309,7 @@ def _alarm_point(alarm: Finding, probed: ProbeResult) -> Point:
 def _misses_point(checked: CheckResult) -> Point:
     """Return the missed cases as one point, with the first of them."""
     miss = checked.misses[0]
-    count = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
+    count = f"{checked.failed} of {counted(checked.decided, 'case')}"
     sentence = one_line(f"Missed: {count}. The first is {miss.case!r}.", 400)
     expected = f"{miss.what}: expected {miss.expected}, got "
     about = UserText(f"{expected}{miss.got}", f"{expected}{miss.redacted().got}")

@@ -163,9 +163,12 @@ def _explain_columns(table: pd.DataFrame) -> list[Block]:
 def _table_of_cases(cases: Sequence[Case]) -> Table:
     rows = []
     for case in cases:
-        expected = case.reward.written if case.reward else ""
-        completion = UserText(case.columns.get("completion"))
-        rows.append((case.name, expected, completion, UserText(case.why)))
+        for part, row in zip(("above", "below"), case.rows, strict=False):
+            expected: Any = part
+            if case.below is None:
+                expected = case.reward.written if case.reward else ""
+            completion = UserText(row.get("completion"))
+            rows.append((case.name, expected, completion, UserText(case.why)))
     header = ("case", "expects", "completion", "why")
     return Table("", header, rows, most=MOST_TABLE_ROWS)
 

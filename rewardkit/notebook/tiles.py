@@ -20,7 +20,7 @@ from rewardkit.probes.result import (
     count_alarms,
     kind_of_alarm,
 )
-from rewardkit.scoring.check import CheckResult
+from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 
 SHORTCUTS = (
@@ -101,10 +101,15 @@ def cases_tile(
     if checked.left_out:
         names = most(sorted(map(repr, checked.left_out)), NAMED)
         words += f"; what they expect of {names} is left out"
-    total = len(checked.cases)
+    if checked.undecided:
+        words += f"; {checked.undecided:,} undecided"
+    total = checked.decided
     tile = Tile(CASES, "good", f"{checked.passed:,} of {total:,}", words)
     if checked.failed:
         reason = f"{checked.failed} of {counted(total, 'case')} missed"
+        return replace(tile, grade="high", reason=reason)
+    if checked.unknown:
+        reason = checked.unknown_sentences[0]
         return replace(tile, grade="high", reason=reason)
     if caught < NOTICED * changes:
         return replace(tile, grade="warn", reason=f"the cases {catches}")

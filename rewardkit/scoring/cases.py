@@ -1,96 +1,65 @@
-"""Cases, written by hand: completions with what a reward or judge should give."""
+"""Cases, decided by people: completions with what a reward should give for them."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from rewardkit.errors import CasesError, did_you_mean, preview
+from rewardkit.errors import CasesError, preview
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rewards.reward import Floats, Rows
-from rewardkit.rollouts.columns import ALIASES, Columns, free_name
-from rewardkit.rollouts.files import json_lines, read_files
+from rewardkit.rollouts.columns import ALIASES, free_name
+from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.paths import (
     GALLERY_PREFIX,
     place_to_write,
     resolve,
     write_whole,
 )
-from rewardkit.rollouts.values import SourceRows
-from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.expected import TOLERANCE, Expected, is_finite_number
 
-TOLERANCE: Final = 0.01
-"""How far a score may be from an expected number where a case says nothing else."""
+WHOLE: Final = ""
+"""What stands for the whole reward where a component is named."""
 
-ROUNDING: Final = 1e-9
-"""A difference in the last digits of a float is no miss."""
+TODO: Final = "TODO"
+"""Beginning of the `why` of a case on which nobody has decided."""
 
-OWN_KEYS: Final = ("name", "why", "reward", "scores", "tolerance")
+
+OWN_KEYS: Final = (
+    "name",
+    "why",
+    "reward",
+    "scores",
+    "tolerance",
+    "above",
+    "below",
+    "component",
+)
 """Keys of a case that are no columns."""
 
-EXPECTED_STATUSES: Final = ("unscored", *STATUSES[1:])
-
-
-@dataclass(frozen=True)
-class Expected:
-    """An expectation: a range [low, high], or a status, "unscored" for all but scored.
-
-    `written` is how it stands in the case.
-    """
-
-    low: float = math.nan
-    high: float = math.nan
-    status: str = "scored"
-    written: Any = None
-
-    @classmethod
-    def read(cls, value: Any, tolerance: float, where: str) -> Expected:
-        """Read a number (± tolerance), [low, high], or the name of a status.
-
-        Raises:
-            CasesError: it is anything else.
-        """
-        if isinstance(value, str) and value in EXPECTED_STATUSES:
-            return cls(status=value, written=value)
-        if _is_number(value):
-            return cls(value - tolerance, value + tolerance, written=value)
-        if isinstance(value, list | tuple) and len(value) == 2:
-            if all(map(_is_number, value)) and value[0] <= value[1]:
-                return cls(value[0], value[1], written=list(value))
-        raise CasesError(
-            f"{where} expects {value!r}; write a number, a range [low, high], or one "
-            f"of {', '.join(EXPECTED_STATUSES)}"
-        )
-
-    def met_by(self, score: float, status: str) -> bool:
-        """Return whether a score with this status is what was expected."""
-        if self.status == "unscored":
-            return status != "scored"
-        if self.status != "scored":
-            return status == self.status
-        is_in_range = self.low - ROUNDING <= score <= self.high + ROUNDING
-        return status == "scored" and is_in_range
-
-
-def _is_number(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
+SHARED_KEYS: Final = ("prompt", "prompt_id", "ground_truth")
+"""Columns that the completions of an order have in common."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One completion with its columns and what a reward is expected to give.
+    """What is expected of one completion, or of two: that the first earns more.
 
-    `reward`, or `scores` by component, or both.
+    Attributes:
+        name: Name of the case, which no other has.
+        columns: The completion and its other columns; of an order, those of the
+            completion that is to stand above.
+        reward: What the reward is to be, if the case says so.
+        scores: Component -> what its score is to be.
+        why: Why; of an undecided case, what is to be decided.
+        below: Columns of the completion that is to get less; None where there is no
+            order.
+        component: The component by which an order goes, "" for the reward.
     """
 
     name: str
@@ -98,18 +67,43 @@ class Case:
     reward: Expected | None = None
     scores: Mapping[str, Expected] = field(default_factory=dict)
     why: str = ""
+    below: Mapping[str, Any] | None = None
+    component: str = WHOLE
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nobody has decided on it: it neither passes nor fails."""
+        return self.why.lstrip().startswith(TODO)
+
+    @property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The columns of each of its completions: of one, or of two."""
+        return (self.columns,) if self.below is None else (self.columns, self.below)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it expects something of: components, and "" for the reward."""
+        names = [] if self.reward is None else [WHOLE]
+        if self.below is not None:
+            names.append(self.component)
+        return (*names, *self.scores)
 
 
-LabelledCases = str | Path | Iterable[Mapping[str, Any]]
 CaseSource = str | Path | Iterable[Case | Mapping[str, Any]]
 
 
 def load_cases(source: CaseSource) -> list[Case]:
     """Load cases from a JSONL file, dicts, or "gallery:arithmetic" for bundled ones.
 
-    Keys are any column (`completion`, `ground_truth` ...), `reward` and `scores` with
-    what is expected (a number, a range [low, high], or "unscored", "gated",
-    "abstained", "error"), `tolerance` of the numbers (default 0.01), `name` and `why`.
+    A case is an object. Its keys, beside any columns (`prompt`, `ground_truth` ...):
+
+    - `completion`, with `reward`, `scores` (component -> expectation), or both. An
+      expectation is a value (a number, within `tolerance`, by default 0.01), a range
+      [low, high], or a status: "unscored", "gated", "abstained", "error".
+    - Or `above` and `below`, an order: two objects with a `completion` each, of the
+      same prompt; the first is to earn more, by `component` where that is given.
+    - `name`, and `why`. Where `why` begins with TODO the case is undecided: it neither
+      passes nor fails, and need not expect anything yet.
 
     Raises:
         CasesError: no such file, a broken line, a case without completion or
@@ -117,6 +111,9 @@ def load_cases(source: CaseSource) -> list[Case]:
 
     >>> load_cases([{"completion": "4", "reward": 1.0}])[0].reward.low
     0.99
+    >>> order = {"above": {"completion": "4"}, "below": {"completion": "5"}}
+    >>> load_cases([order])[0].rows
+    ({'completion': '4'}, {'completion': '5'})
     """
     if isinstance(source, str | Path):
         path = resolve(source, "cases.jsonl")
@@ -170,35 +167,74 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
             "expected"
         )
     _check_keys(raw, where)
+    name, why = str(raw.get("name", f"line {line}")), str(raw.get("why", ""))
+    if "above" in raw or "below" in raw:
+        return _read_order(raw, where, name, why)
     tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
-    if not _is_number(tolerance) or tolerance < 0:
+    if not is_finite_number(tolerance) or tolerance < 0:
         raise CasesError(f"{where}: tolerance={tolerance!r} is not a number from 0")
+    if not isinstance(scores, Mapping):
+        raise CasesError(
+            f"{where}: scores={scores!r} is not an object of component: expected"
+        )
+    columns = _read_columns(raw, where)
+    reward = None
+    if "reward" in raw:
+        reward = Expected.read(raw["reward"], tolerance, where)
+    by_component = {}
+    for component, value in scores.items():
+        expected = Expected.read(value, tolerance, f"{where}: {component}")
+        by_component[str(component)] = expected
+    case = Case(name, columns, reward, by_component, why)
+    if not case.parts and not case.is_undecided:
+        raise CasesError(
+            f"{where}: a case needs an expectation, 'reward', 'scores', or 'above' and "
+            f"'below', or a 'why' that begins with {TODO}; this one has {list(raw)}"
+        )
+    return case
+
+
+def _read_order(raw: Mapping[str, Any], where: str, name: str, why: str) -> Case:
+    """Read a case that says which of two completions is better."""
+    for key in ("completion", "messages", "reward", "scores", "tolerance"):
+        if key in raw:
+            raise CasesError(
+                f"{where}: {key!r} is of one completion, and 'above' and 'below' are "
+                "an order of two; write a case for each"
+            )
+    shared = {key: value for key, value in raw.items() if key not in OWN_KEYS}
+    sides = []
+    for key in ("above", "below"):
+        side = raw.get(key)
+        if not isinstance(side, Mapping):
+            raise CasesError(
+                f"{where}: {key}={preview(side)} is no object with a completion; an "
+                "order has one 'above' and one 'below'"
+            )
+        own = sorted({*SHARED_KEYS} & side.keys())
+        if own:
+            raise CasesError(
+                f"{where}: {key!r} has a {own[0]!r} of its own; an order is of two "
+                "completions of the same prompt, so write it beside 'above'"
+            )
+        sides.append(_read_columns({**shared, **side}, f"{where}: {key!r}"))
+    component = raw.get("component", WHOLE)
+    if not isinstance(component, str):
+        raise CasesError(f"{where}: component={component!r} is no name of a component")
+    return Case(name, sides[0], None, {}, why, sides[1], component)
+
+
+def _read_columns(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Read the columns of a completion. CasesError: it has no completion."""
     raw = {**raw, **_columns_by_alias(raw)}
     if "completion" not in raw and "messages" not in raw:
         raise CasesError(
             f"{where}: a case needs a completion; this one has {list(raw)}"
         )
-    if not isinstance(scores, Mapping):
-        raise CasesError(
-            f"{where}: scores={scores!r} is not an object of component: expected"
-        )
-    if "reward" not in raw and not scores:
-        raise CasesError(
-            f"{where}: a case needs an expectation, 'reward' or 'scores'; this one has "
-            f"{list(raw)}"
-        )
     columns = {str(key): value for key, value in raw.items() if key not in OWN_KEYS}
     text = columns.get("completion", columns.get("messages"))
     columns["completion"] = assistant_text(text)
-    reward = None
-    if "reward" in raw:
-        reward = Expected.read(raw["reward"], tolerance, where)
-    by_component = {}
-    for name, value in scores.items():
-        expected = Expected.read(value, tolerance, f"{where}: {name}")
-        by_component[str(name)] = expected
-    name, why = str(raw.get("name", f"line {line}")), str(raw.get("why", ""))
-    return Case(name, columns, reward, by_component, why)
+    return columns
 
 
 def _check_keys(raw: Mapping[Any, Any], where: str) -> None:
@@ -311,69 +347,3 @@ def _content_of(case: Mapping[str, Any]) -> str:
     """Return what a case asks and expects, as a key: all but its name and why."""
     content = {key: value for key, value in case.items() if key not in ("name", "why")}
     return json.dumps(content, sort_keys=True, default=preview)
-
-
-def read_labelled(
-    cases: LabelledCases, label: str, levels: Mapping[str, float]
-) -> tuple[Columns, Floats, Rows]:
-    """Read cases with what people say that a judge should say of them.
-
-    The prompt of a case is its `prompt_id`, else its `prompt`; without any each case
-    has its own.
-
-    Args:
-        cases: a file, or dicts of columns.
-        label: the column of labels: a level, a number in [0, 1], or a bool.
-        levels: level -> its score.
-
-    Returns:
-        The columns but `label`, and of each case, (cases,), the score that it should
-        get, NaN without a label, and the code of its prompt.
-
-    Raises:
-        CasesError: there are none, what is no object, a label that is none, no label.
-    """
-    columns = _columns(cases)
-    count = len(next(iter(columns.values()), ()))
-    labels = _labels(columns.pop(label, [None] * count), levels, label)
-    owner = columns.get("prompt_id", columns.get("prompt", list(range(count))))
-    prompts = np.unique([repr(value) for value in owner], return_inverse=True)[1]
-    return columns, labels, np.asarray(prompts, dtype=np.intp)
-
-
-def _columns(cases: LabelledCases) -> Columns:
-    """Read cases as columns. CasesError: none, or what is no object."""
-    if not isinstance(cases, str | Path | Iterable) or isinstance(cases, Mapping):
-        raise CasesError(
-            f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}"
-        )
-    if isinstance(cases, str | Path):
-        cases = resolve(cases, "cases.jsonl")
-    rows = SourceRows.joined(read_files(cases, {}))
-    for place in rows.rejected:
-        raise CasesError(f"case at {place.place}: {place.reason}")
-    if not rows.places:
-        raise CasesError("there are no cases; give one a line, each with a label")
-    return rows.columns
-
-
-def _labels(cells: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
-    """Return the score that each case should get, NaN without a label, (cases,)."""
-    labels = np.full(len(cells), np.nan)
-    for row, value in enumerate(cells):
-        if isinstance(value, str) and value in levels:
-            labels[row] = levels[value]
-        elif isinstance(value, int | float) and 0 <= value <= 1:
-            labels[row] = float(value)
-        elif value is not None:
-            choices = f"one of {', '.join(map(repr, levels))}, " if levels else ""
-            near = did_you_mean(value, levels) if isinstance(value, str) else ""
-            raise CasesError(
-                f"case {row + 1}: {preview(value)} in {label!r} does not fit; give "
-                f"{choices}a number in [0, 1], or true or false{near}"
-            )
-    if np.isnan(labels).all():
-        raise CasesError(
-            f"no case has a {label!r}; give each the level or score that it should get"
-        )
-    return labels

@@ -29,9 +29,9 @@ from rewardkit.rewards.source import code_of
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.cases import append_cases
+from rewardkit.scoring.cases import append_cases, load_cases
 from rewardkit.scoring.score import score
-from rewardkit.starting.stubs import write_stubs
+from rewardkit.starting.pairs import write_pairs
 from rewardkit.starting.task import Task, find_tasks
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
@@ -51,7 +51,8 @@ class Started(PlainRecord):
         reward: The reward file.
         cases: The case file.
         notebook: The notebook.
-        stubs: How many cases were written.
+        decided: How many cases were written that the truth decides.
+        undecided: How many that a person is to decide on.
         measured: How many completions were measured.
         rows: How many the log has.
         next: Commands to run next.
@@ -62,7 +63,8 @@ class Started(PlainRecord):
     reward: Path
     cases: Path
     notebook: Path
-    stubs: int
+    decided: int
+    undecided: int
     measured: int
     rows: int
     next: tuple[str, ...]
@@ -88,9 +90,10 @@ def start(
 
     The reward reads answers as the completions state them and compares them with the
     ground_truth; without one it pays form and length only, and says so. The cases are
-    up to twenty completions: where ways to read the answer differ, at thresholds, with
-    the highest rewards, and plain ones. Each expects what the reward gives now, with a
-    `why` that begins with "TODO: ".
+    up to twenty orders of two completions of one prompt. Where the truth decides, the
+    right one is to earn more than the wrong one; the others (ways to read the answer
+    differ, one was cut off, or is longer ...) ask which is better, with a `why` that
+    begins with "TODO: ". None says what the reward gives now.
 
     Args:
         name: Name of the files: `name`.py, `name`_cases.jsonl and `name`.ipynb.
@@ -109,8 +112,10 @@ def start(
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     started = start("sums", "gallery:arithmetic", folder)
-    ...     print(started.stubs, sorted(path.name for path in Path(folder).iterdir()))
-    20 ['sums.ipynb', 'sums.py', 'sums_cases.jsonl']
+    ...     print(sorted(path.name for path in Path(folder).iterdir()))
+    ...     started.decided, started.undecided
+    ['sums.ipynb', 'sums.py', 'sums_cases.jsonl']
+    (6, 14)
     """
     if not isinstance(log, str | Path):
         raise InputError(
@@ -137,9 +142,10 @@ def start(
     with tempfile.TemporaryDirectory() as place:
         trial = Path(place) / cases.name
         with run_beside(Path(place) / reward.name, text, "the new reward") as module:
-            stubs = write_stubs(tasks, score(module.reward, sample))
-            count = append_cases(trial, stubs)
+            pairs = write_pairs(tasks, score(module.reward, sample))
+            append_cases(trial, pairs)
         case_lines = trial.read_bytes()
+        undecided = sum(case.is_undecided for case in load_cases(trial))
     options = {key: value for key, value in reading.items() if value}
     if join:
         options["join"] = seen_from(folder, join)
@@ -155,7 +161,15 @@ def start(
     _write_files(folder, contents)
     commands = _next_commands(reward, cases, notebook, log, reading)
     started = Started(
-        name, reward, cases, notebook, count, len(sample), len(rollouts), commands
+        name,
+        reward,
+        cases,
+        notebook,
+        decided=len(pairs) - undecided,
+        undecided=undecided,
+        measured=len(sample),
+        rows=len(rollouts),
+        next=commands,
     )
     parts = list(zip(tasks, module.reward.branches, strict=True))
     words = render("started.txt", **vars(started), log=log, tasks=parts)
@@ -183,8 +197,11 @@ def _check_name(name: str, paths: Sequence[Path]) -> None:
 
 
 def _draw_sample(rollouts: Rollouts, seed: int) -> Rollouts:
-    """Return the rollouts that are measured, in their order: at least one."""
-    drawn = np.random.default_rng(seed).permutation(len(rollouts))[:MOST_MEASURED]
+    """Return the rollouts that are measured, in their order: whole prompts, or one."""
+    prompts = rollouts.prompts
+    names, codes = np.unique(prompts, return_inverse=True)
+    turn = np.random.default_rng(seed).permutation(len(names))
+    drawn = np.argsort(turn[codes], kind="stable")[:MOST_MEASURED]
     lengths = rollouts.table["completion"].str.len().to_numpy(dtype=float)
     total = lengths[drawn].cumsum()
     count = max(1, int(np.searchsorted(total, MOST_CHARACTERS, side="right")))

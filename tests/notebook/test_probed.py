@@ -439,8 +439,8 @@ def test_cases_stand_for_rollouts_where_there_are_none():
     assert (reward, len(rollouts), cases) == (None, 1600, [])
     with pytest.raises(InputError, match="neither rollouts nor cases are given"):
         load_inputs("gallery:gsm8k", "", None)
-    with pytest.raises(InputError, match=r"which reward .* does not have"):
-        load_inputs("gallery:gsm8k", "", "gallery:arithmetic")
+    others, _, cases = load_inputs("gallery:gsm8k", "", "gallery:arithmetic")
+    assert "concise" in rk.check(others, cases).unknown
 
 
 @pytest.mark.browser

@@ -143,6 +143,99 @@ def test_ignored_components_are_left_out_where_the_reward_lacks_them_and_are_cou
     assert (result.passed, result.failed, result.left_out) == (0, 0, {"old": 1})
 
 
+def test_a_component_that_is_not_there_is_one_sentence_and_the_rest_is_checked():
+    raws = [
+        {**FINE, "name": "both", "scores": {"valeu": 1}},
+        {**FINE, "name": "lost", "scores": {"valeu": 1}, "reward": 9},
+        case("1", name="only", scores={"valeu": 1}),
+        case("1", name="other", scores={"value": 1}),
+    ]
+    result = rk.check(REWARD, raws)
+    assert [miss.case for miss in result.misses] == ["lost"]
+    assert (result.passed, result.failed, result.is_met) == (2, 1, False)
+    assert result.unknown == {"valeu": ("both", "lost", "only")}
+    (sentence,) = result.unknown_sentences
+    for said in ("3 cases ('both', 'lost', 'only')", "'valeu'", "did you mean 'value'"):
+        assert said in sentence and said in result.text()
+    with pytest.raises(AssertionError, match="valeu"):
+        rk.assert_cases(REWARD, raws[:1])
+
+
+# orders: which of two completions is better
+
+A, B = {"completion": "1"}, {"completion": "0.5"}
+
+
+@pytest.mark.parametrize(
+    ("order", "got"),
+    [
+        ({"above": A, "below": B}, None),
+        ({"above": B, "below": A}, "0.5, below 1.5"),
+        ({"above": A, "below": {"completion": " 1"}}, "1.5, below 1.5"),
+        ({"above": A, "below": B, "component": "value"}, None),
+        ({"above": B, "below": A, "component": "value"}, "0.5, below 1.0"),
+        ({"above": A, "below": {"completion": "skip"}}, "1.5, below unscored"),
+        ({"above": {"completion": "bad"}, "below": B}, "unscored (ValueError"),
+        ({"above": A, "below": B, "component": "bonus"}, "1.0, below gated"),
+    ],
+)
+def test_an_order_is_met_where_both_are_scored_and_the_first_is_higher(order, got):
+    found = misses(order)
+    if got is None:
+        assert found == ()
+        return
+    (miss,) = found
+    assert miss.expected == "more than below" and str(miss.got).startswith(got)
+    assert miss.completion == order["above"]["completion"]
+    assert repr(order["below"]["completion"]) in str(miss)
+
+
+def test_the_completions_of_an_order_share_the_other_columns_of_the_case():
+    (order,) = rk.load_cases(
+        [
+            {
+                "prompt": "q",
+                "answer": "1",
+                "above": {**A, "n": 1},
+                "below": {"response": "2"},
+            }
+        ]
+    )
+    above, below = order.rows
+    assert (above["prompt"], above["ground_truth"], above["n"]) == ("q", "1", 1)
+    assert (below["completion"], below["ground_truth"], "n" in below) == (
+        "2",
+        "1",
+        False,
+    )
+
+
+# undecided cases: neither right nor wrong
+
+TODO = {"why": "TODO: which one?"}
+
+
+@pytest.mark.parametrize(
+    ("undecided", "got"),
+    [
+        ({**FINE, "reward": 9, **TODO}, 1.5),
+        ({"completion": "1", **TODO}, 1.5),
+        ({"above": B, "below": A, **TODO}, "0.5, below 1.5"),
+        ({"above": A, "below": B, "component": "value", **TODO}, "1.0, below 0.5"),
+    ],
+)
+def test_an_undecided_case_is_shown_and_neither_passes_nor_fails(undecided, got):
+    result = rk.check(REWARD, [FINE, undecided])
+    assert (result.passed, result.failed, result.undecided) == (1, 0, 1)
+    assert result.is_met and result.to_decide[0].got == got
+    assert "1 of 1 cases passed, 0 failed, 1 undecided" in result.text()
+    assert "TODO: which one?" in result.text()
+    assert result.record()["undecided"] == 1
+    rk.assert_cases(REWARD, [FINE, undecided])
+    alone = rk.check(REWARD, [undecided])
+    assert (alone.passed, alone.failed) == (0, 0) and alone.text().startswith("-")
+
+
 ROUTE = rk.Route("data_source", {"x": REWARD})
 TRUTH = made(lambda truth: truth is not None)
 
@@ -164,7 +257,6 @@ TRUTH = made(lambda truth: truth is not None)
             "value",
             "ignore='value' is not a list of names of components",
         ),
-        (REWARD, [case("1", scores={"valeu": 1})], (), "did you mean 'value'?"),
         (TRUTH, [FINE, {**FINE, "truth": "1"}], (), "asks for 'truth'"),
         (ROUTE, [FINE], (), "the route asks for 'data_source'"),
     ],
@@ -200,6 +292,12 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
             "expects 'scored'; write a number, a range",
         ),
         ({"completion": "x", "reward": [1, 0]}, "expects [1, 0]"),
+        ({"above": A}, "below=None is no object with a completion"),
+        ({"above": A, "below": "x"}, "below='x' is no object with a completion"),
+        ({"above": A, "below": {"text": "x"}}, "'below': a case needs a completion"),
+        ({"above": A, "below": B, "reward": 1}, "'reward' is of one completion"),
+        ({"above": A, "below": {**B, "prompt": "p"}}, "has a 'prompt' of its own"),
+        ({"above": A, "below": B, "component": 1}, "component=1 is no name"),
         (
             {"completion": "x", "reward": 1, "tolerance": -1},
             "tolerance=-1 is not a number from 0",

@@ -119,13 +119,13 @@ def test_a_folder_that_takes_nothing_is_told_and_nothing_is_half_written(
 
 def test_of_a_long_log_some_rows_are_measured_by_the_seed(written, monkeypatch):
     monkeypatch.setattr(starting, "MOST_MEASURED", 20)
-    texts = [
-        written(ROWS, folder=name, seed=seed).reward.read_text()
-        for name, seed in (("a", 1), ("b", 2))
-    ]
-    assert "of 20 of the 48 completions of" in texts[0]
-    assert texts[0] != texts[1]
-    assert written(ROWS, folder="c", seed=1).reward.read_text() == texts[0]
+    one, other, again = (
+        written(ROWS, folder=name, seed=seed)
+        for name, seed in (("a", 1), ("b", 2), ("c", 1))
+    )
+    assert "of 20 of the 48 completions of" in one.reward.read_text()
+    assert one.cases.read_text() != other.cases.read_text()
+    assert one.cases.read_text() == again.cases.read_text()
 
 
 def test_of_long_completions_fewer_are_measured_but_one_at_the_least(
@@ -218,14 +218,18 @@ def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(
     monkeypatch.chdir("out")
     notebook, error = executed("task.ipynb")
     assert error is None
-    assert f"{made.stubs} of {made.stubs} cases passed" in str(notebook)
-    assert f"Cases to decide, of {made.stubs}: {made.stubs}" in str(notebook)
+    decided, undecided = made.decided, made.undecided
+    assert decided and undecided
+    passed = f"{decided} of {decided} cases passed, 0 failed, {undecided} undecided"
+    assert passed in str(notebook)
+    listed = f"Cases to decide, of {decided + undecided}: {undecided}"
+    assert listed in str(notebook)
     cases = Path("task_cases.jsonl")
-    listed = [json.loads(line) for line in cases.read_text().splitlines()]
-    listed[0] |= {"reward": 0.77, "why": "decided"}
-    cases.write_text("\n".join(map(json.dumps, listed)))
+    first, *others = map(json.loads, cases.read_text().splitlines())
+    first["above"], first["below"] = first["below"], first["above"]
+    cases.write_text("\n".join(map(json.dumps, [first, *others])))
     _, error = executed("task.ipynb")
-    assert "reward  0.77      1.2" in str(error)  # expected, got
+    assert "1 failed" in str(error) and "more than below" in str(error)
 
 
 def test_a_log_in_memory_is_refused_before_anything_is_written(tmp_path):

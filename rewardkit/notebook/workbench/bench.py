@@ -26,7 +26,8 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import GALLERY_PREFIX
 from rewardkit.scoring.cases import Case, CaseSource, append_cases, cases_of, load_cases
-from rewardkit.scoring.check import CheckResult, check, components_of
+from rewardkit.scoring.check import check, components_of
+from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.patched import judge_rightness, read_label
 

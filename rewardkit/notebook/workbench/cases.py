@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 from rewardkit.errors import InputError
@@ -14,8 +13,9 @@ from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Page, Point
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
-from rewardkit.scoring.cases import EXPECTED_STATUSES, OWN_KEYS, Case
-from rewardkit.scoring.check import CheckResult
+from rewardkit.scoring.cases import OWN_KEYS, Case
+from rewardkit.scoring.check_result import CheckResult
+from rewardkit.scoring.expected import EXPECTED_STATUSES
 from rewardkit.scoring.outcomes import STATUSES
 
 REWARD = "reward"
@@ -197,7 +197,8 @@ def read_expected(text: str) -> Any:
 
 # --- all cases
 
-MOST_CASES = 100  # that pass, listed
+MOST_CASES = 100  # that pass or are undecided, listed
+ORDER_TITLES = ("above", "below")
 LONGEST_MISSED = 330  # characters of the completion of a missed case
 
 
@@ -248,7 +249,9 @@ class Cases(Panel):
 
     def _summarize(self, result: CheckResult) -> str:
         """Say how many cases passed, where they are from, and what is left out."""
-        summary = f"{result.passed} of {len(result.cases)} cases passed"
+        summary = f"{result.passed} of {result.decided} cases passed"
+        if result.undecided:
+            summary += f", {result.undecided} undecided"
         path = self.bench.cases_path
         listed = len(self.bench.listed_cases)
         if path and listed:
@@ -265,21 +268,37 @@ class Cases(Panel):
 
     def _show(self, result: CheckResult | None) -> None:
         missed: list[Block] = []
+        undecided: list[Block] = []
         passed = []
+        pending = {item.case: item for item in result.to_decide} if result else {}
         for at, case in enumerate(result.cases if result is not None else ()):
             outcome = self._describe_misses(case)
-            completion = str(case.columns.get("completion", ""))
-            button = Action("Open in Browse", ["open-case", at])
-            if outcome:
-                quote = Quote("", completion, {}, LONGEST_MISSED)
-                point = Point("high", case.name, f"{outcome}.", case.why, "", [quote])
-                missed.append(replace(point, actions=[button]))
+            if case.name in pending:
+                item = pending[case.name]
+                sentence = f"Undecided: {item.what} is {item.got} now."
+                undecided.append(self._point("info", case, sentence, at))
+            elif outcome:
+                missed.append(self._point("high", case, f"{outcome}.", at))
             else:
-                passed.append((case.name, UserText(completion), case.why))
+                completion = UserText(case.columns.get("completion", ""))
+                passed.append((case.name, completion, case.why))
         header = ("case", "completion", "why")
         caption = f"{counted(len(passed), 'case')} passed"
         table = Table(caption, header, passed, most=MOST_CASES)
-        self.page.value = render("cards", "", Page("", [*missed, table]).body)
+        page = Page("", [*missed, *undecided[:MOST_CASES], table])
+        self.page.value = render("cards", "", page.body)
+
+    def _point(self, severity: str, case: Case, sentence: str, at: int) -> Point:
+        """Return a case to look at, with its completions and what can be done."""
+        quotes = []
+        for title, row in zip(ORDER_TITLES, case.rows, strict=False):
+            title = title if case.below is not None else ""
+            completion = str(row.get("completion", ""))
+            quotes.append(Quote(title, completion, {}, LONGEST_MISSED))
+        button = Action("Open in Browse", ["open-case", at])
+        return Point(
+            severity, case.name, sentence, case.why, "", quotes, actions=[button]
+        )
 
     def _describe_misses(self, case: Case) -> str:
         """Say what a case expects that the reward does not give; "" where it passes."""
@@ -299,6 +318,8 @@ class Cases(Panel):
         case = self.result.cases[at]
         missed = self._describe_misses(case)
         outcome = f"Missed: {missed}." if missed else "It gives what is expected."
+        if case.is_undecided:
+            outcome = "Undecided."
         about = f"Case {case.name}: {outcome} {case.why}".strip()
         proposed = {"name": case.name, "why": case.why}
         for name, expected in case.scores.items():

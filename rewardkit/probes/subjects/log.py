@@ -294,8 +294,11 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
     rows: list[Row] = []
     for case in cases:
         case_id = f"case {case.name}"
-        if case_id not in ids and not _is_of_probe(case):
-            rows.append({**case.columns, "rollout_id": case_id})
+        if case_id in ids or _is_of_probe(case):
+            continue
+        rows.append({**case.columns, "rollout_id": case_id})
+        if case.below is not None:
+            rows.append({**case.below, "rollout_id": f"{case_id}, below"})
     lists = lists_of_columns([*rollouts, *rows])
     columns = {name: as_column(values) for name, values in lists.items()}
     return replace(rollouts, table=pd.DataFrame(columns))

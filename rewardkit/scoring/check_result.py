@@ -1,0 +1,193 @@
+"""CheckResult: how many cases a reward meets, every miss, and what is undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+import pandas as pd
+
+from rewardkit.errors import did_you_mean
+from rewardkit.findings import NAMED, counted, most
+from rewardkit.html import cards
+from rewardkit.html.blocks import Code
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.pages import HasPage, Page
+from rewardkit.plain import PlainRecord, to_plain
+from rewardkit.reasons import Reason
+from rewardkit.scoring.cases import Case
+
+CASE_LINES: Final = (
+    '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}\n'
+    '{"prompt": "...", "ground_truth": "...", "above": {"completion": "..."}, '
+    '"below": {"completion": "..."}, "why": "..."}'
+)
+"""What lines of a case file may look like."""
+
+REWARD: Final = "reward"
+"""What a miss calls the whole reward."""
+
+MORE: Final = "more than below"
+"""What an order expects of the completion above, in words."""
+
+MOST_CHARACTERS: Final = 200
+"""Characters of a completion that the text of a miss quotes."""
+
+
+@dataclass(frozen=True)
+class Miss:
+    """An expectation that was not met.
+
+    `what` is "reward" or the component; `got` its score, or its status with the reason;
+    of an order, what both get, and `below` is the completion that is to get less.
+    `turns` says what a transcript has before its completion. `reason` is the record of
+    why there is no score.
+    """
+
+    case: str
+    what: str
+    expected: Any
+    got: Any
+    completion: str
+    ground_truth: Any
+    fields: Mapping[str, Any]
+    status: Mapping[str, str]
+    why: str
+    turns: str = ""
+    reason: Reason | None = None
+    below: str = ""
+
+    def redacted(self) -> Miss:
+        """Return the miss without what its reason quotes."""
+        if self.reason is None:
+            return self
+        reason = self.reason.redacted()
+        status = self.status.get(self.what, "unscored")
+        if self.below:
+            status = "no order"
+        return replace(self, got=f"{status} ({reason})", reason=reason)
+
+    def quote(self) -> Any:
+        """Return what came instead, as it stands on a page."""
+        if self.reason is None:
+            return str(self.got)
+        return UserText(self.got, str(self.redacted().got))
+
+    def __str__(self) -> str:
+        fields: Any = "no fields"
+        if self.fields:
+            pairs = [f"{name}={value!r}" for name, value in self.fields.items()]
+            fields = UserText(", ".join(pairs))
+        why = f": {UserText(self.why)}" if self.why else ""
+        completion = UserText(repr(self.completion[:MOST_CHARACTERS]))
+        below: Any = ""
+        if self.below:
+            below = f"; below {UserText(repr(self.below[:MOST_CHARACTERS]))}"
+        return (
+            f"case {self.case!r}: {self.what} expected {self.expected}, got "
+            f"{self.quote()} (truth {UserText(repr(self.ground_truth))}; {fields}; "
+            f"{UserText(self.turns, '')}completion {completion}{below}){why}"
+        )
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A case on which nobody has decided, and what its completions get now.
+
+    `what` is "reward" or the component; `below` is the second completion of an order.
+    """
+
+    case: str
+    what: str
+    got: Any
+    completion: str
+    below: str
+    ground_truth: Any
+    why: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckResult(HasPage, PlainRecord):
+    """The outcome of a check: how many cases passed, every miss, what is undecided.
+
+    A case may miss in several places; an undecided one neither passes nor fails.
+    `left_out` counts by component the expectations that were ignored because the reward
+    does not have it; `unknown` names by component the cases that expect something of
+    one that the reward lacks and nobody ignores.
+    """
+
+    IN_RECORD = (
+        "passed", "failed", "undecided", "misses", "to_decide", "left_out", "unknown",
+    )  # fmt: skip
+
+    reward: str
+    cases: tuple[Case, ...]
+    misses: tuple[Miss, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    to_decide: tuple[Undecided, ...] = ()
+    unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    components: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """Return the number of cases with at least one miss."""
+        return len({miss.case for miss in self.misses})
+
+    @property
+    def undecided(self) -> int:
+        """Return the number of cases on which nobody has decided."""
+        return len(self.to_decide)
+
+    @property
+    def decided(self) -> int:
+        """Return the number of cases that pass or fail."""
+        return len(self.cases) - self.undecided
+
+    @property
+    def passed(self) -> int:
+        """Return the number of decided cases that met every expectation."""
+        return self.decided - self.failed
+
+    @property
+    def is_met(self) -> bool:
+        """Return whether no case fails, and none names a component that is not there.
+
+        Undecided cases do not count.
+        """
+        return not self.misses and not self.unknown
+
+    @property
+    def unknown_sentences(self) -> list[str]:
+        """Return a sentence about each component that cases name and is not there."""
+        sentences = []
+        for component, cases in self.unknown.items():
+            quoted = list(map(repr, cases))
+            number = counted(len(cases), "case")
+            verb = "expects" if len(cases) == 1 else "expect"
+            sentences.append(
+                f"{number} ({most(quoted, NAMED)}) {verb} a score of {component!r}, "
+                f"which reward {self.reward!r} does not have: what that says was not "
+                f"checked; it has {list(self.components)}"
+                f"{did_you_mean(component, self.components)}"
+            )
+        return sentences
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Return a table with a row a miss, its columns the attributes of `Miss`."""
+        return pd.DataFrame(
+            map(vars, self.misses),
+            columns=list(Miss.__dataclass_fields__),
+            dtype=object,
+        )
+
+    def page(self) -> Page:
+        """Return how many cases passed, and the misses."""
+        if not self.cases and not self.unknown:
+            title = "No cases were given: write down what the reward must give, and why"
+            return Page(title, ["Each is one line of a JSONL file:", Code(CASE_LINES)])
+        misses = [{**to_plain(miss), "got": miss.quote()} for miss in self.misses]
+        outcome = {**self.record(), "misses": misses}
+        return cards.check_page(self.reward, outcome, self.unknown_sentences)

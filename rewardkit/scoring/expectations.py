@@ -1,0 +1,121 @@
+"""Expectations: what each case expects of which row, and whether outcomes meet it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.reasons import Reason
+from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.scoring.cases import WHOLE, Case
+from rewardkit.scoring.expected import ROUNDING, Expected
+from rewardkit.scoring.outcomes import Outcomes
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the reward or a component gives for a row: a score, or why there is none."""
+
+    score: float
+    status: str = "scored"
+    reason: Reason | None = None
+
+    @classmethod
+    def read(cls, outcomes: Outcomes, part: str, row: int) -> Given:
+        """Read what a component ("" for the reward) gives for a row."""
+        if part != WHOLE:
+            score = float(outcomes.components[part].scores[row])
+            status = outcomes.status(part, row)
+            reason = outcomes.reason(part, row)
+        else:
+            score = float(outcomes.rewards[row])
+            status = "unscored" if math.isnan(score) else "scored"
+            reasons = (outcomes.reason(name, row) for name in outcomes.components)
+            reason = next(filter(None, reasons), None)
+        return cls(score, status, None if status == "scored" else reason)
+
+    @property
+    def value(self) -> Any:
+        """The score, rounded, or the status with its reason."""
+        if self.status == "scored":
+            return round(self.score, 6)
+        return f"{self.status} ({self.reason})" if self.reason else self.status
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One expectation of a case, with the rows that its completions have in a table.
+
+    Attributes:
+        case: The case.
+        part: The component that it is of, "" for the reward.
+        row: The row of the completion.
+        expected: What is expected of it; None where it is to get more than `below`.
+        below: The row of the completion that is to get less.
+    """
+
+    case: Case
+    part: str
+    row: int
+    expected: Expected | None = None
+    below: int | None = None
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The row of its completion, or the two rows of an order."""
+        return (self.row,) if self.below is None else (self.row, self.below)
+
+    @property
+    def expects_score(self) -> bool:
+        """Whether only a score can meet it: all but a status."""
+        return self.expected is None or self.expected.status == "scored"
+
+    def is_met(self, outcomes: Outcomes) -> bool:
+        """Whether these outcomes meet it; an order needs two scores that differ."""
+        given = Given.read(outcomes, self.part, self.row)
+        if self.expected is not None:
+            return self.expected.met_by(given.score, given.status)
+        if self.below is None:
+            return False
+        other = Given.read(outcomes, self.part, self.below)
+        return given.score - other.score > ROUNDING
+
+
+def expectations_of(cases: Iterable[Case]) -> list[Expectation]:
+    """List what decided cases expect, in their order, the reward first.
+
+    The rows are those of `columns_of`.
+    """
+    expectations = []
+    for case, row in numbered(cases):
+        if case.is_undecided:
+            continue
+        if case.reward is not None:
+            expectations.append(Expectation(case, WHOLE, row, case.reward))
+        if case.below is not None:
+            order = Expectation(case, case.component, row, below=row + 1)
+            expectations.append(order)
+        for name, expected in case.scores.items():
+            expectations.append(Expectation(case, name, row, expected))
+    return expectations
+
+
+def numbered(cases: Iterable[Case]) -> Iterator[tuple[Case, int]]:
+    """Yield each case with the row of its first completion in `columns_of`."""
+    row = 0
+    for case in cases:
+        yield case, row
+        row += len(case.rows)
+
+
+def columns_of(cases: Iterable[Case]) -> dict[str, list[Any]]:
+    """Return the columns of all completions of cases, the two of an order in a row.
+
+    None stands where a completion does not have a column.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for case in cases:
+        rows += case.rows
+    return lists_of_columns(rows)

@@ -1,0 +1,65 @@
+"""Expected: a value, a range or a status that a case expects."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rewardkit.errors import CasesError
+from rewardkit.scoring.outcomes import STATUSES
+
+TOLERANCE: Final = 0.01
+"""How far a score may be from an expected number where a case says nothing else."""
+
+ROUNDING: Final = 1e-9
+"""A difference in the last digits of a float is no difference."""
+
+EXPECTED_STATUSES: Final = ("unscored", *STATUSES[1:])
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An expectation: a range [low, high], or a status, "unscored" for all but scored.
+
+    `written` is how it stands in the case.
+    """
+
+    low: float = math.nan
+    high: float = math.nan
+    status: str = "scored"
+    written: Any = None
+
+    @classmethod
+    def read(cls, value: Any, tolerance: float, where: str) -> Expected:
+        """Read a number (± tolerance), [low, high], or the name of a status.
+
+        Raises:
+            CasesError: it is anything else.
+        """
+        if isinstance(value, str) and value in EXPECTED_STATUSES:
+            return cls(status=value, written=value)
+        if is_finite_number(value):
+            return cls(value - tolerance, value + tolerance, written=value)
+        if isinstance(value, list | tuple) and len(value) == 2:
+            if all(map(is_finite_number, value)) and value[0] <= value[1]:
+                return cls(value[0], value[1], written=list(value))
+        raise CasesError(
+            f"{where} expects {value!r}; write a number, a range [low, high], or one "
+            f"of {', '.join(EXPECTED_STATUSES)}"
+        )
+
+    def met_by(self, score: float, status: str) -> bool:
+        """Return whether a score with this status is what was expected."""
+        if self.status == "unscored":
+            return status != "scored"
+        if self.status != "scored":
+            return status == self.status
+        is_in_range = self.low - ROUNDING <= score <= self.high + ROUNDING
+        return status == "scored" and is_in_range
+
+
+def is_finite_number(value: Any) -> bool:
+    """Return whether a value is a number, but no NaN, infinity or bool."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)

@@ -1,0 +1,393 @@
+"""Pairs: two completions of one prompt; a case says, or asks, which is better."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rewardkit.answers import Row
+from rewardkit.html.excerpts import one_line
+from rewardkit.primitives import extract
+from rewardkit.primitives.messages import prompt_text
+from rewardkit.primitives.texts import normal_text, words
+from rewardkit.primitives.verify import read_number
+from rewardkit.probes.subjects.log import in_turn
+from rewardkit.rewards.reward import Floats
+from rewardkit.scoring.cases import SHARED_KEYS, TODO
+from rewardkit.scoring.scores import Scores
+from rewardkit.starting.extractions import Extraction, measure_extractor
+from rewardkit.starting.task import Task
+
+RIGHT_AND_WRONG = "right above wrong"
+"""Kind of the pairs that the truth decides."""
+
+QUOTA = {
+    RIGHT_AND_WRONG: 6,
+    "readings differ": 4,
+    "cut off": 3,
+    "long and short": 2,
+    "form": 2,
+    "highest reward": 2,
+    "same reward": 1,
+}
+"""Kind of pair -> how many of it, where the log has as many. Our choice."""
+
+ANOTHER = "siblings"  # kind of the pairs that fill up where a kind has too few
+ALONE = "alone"  # kind of a completion without a sibling that differs
+LONGEST_READ_FIRST = 20_000
+"""Characters of a completion; longer ones come last, as nobody reads them."""
+LONGEST_IN_WHY = 60  # characters of a value in a `why`
+LONGER = 1.5  # times the words, from which on a sibling is longer: our choice
+MOST_COMPARED = 12  # siblings of a prompt that are compared in pairs: our choice
+USUAL_END = 0.8
+"""Share of the completions that end as a finished text does, from which on one that
+does not was cut off. Our choice."""
+
+
+class Pair(NamedTuple):
+    """Two rows of one prompt, or one alone; what kind of pair they are, and why.
+
+    `prompt` is the number of its task, and of the prompt. `better` is by how many
+    components the first earns more: the fewer, the plainer the pair.
+    """
+
+    kind: str
+    rows: tuple[Row, ...]
+    why: str
+    prompt: tuple[int, int]
+    better: int = 0
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the first is better for certain."""
+        return self.kind == RIGHT_AND_WRONG
+
+    @property
+    def longest(self) -> int:
+        """The characters of the longer completion."""
+        return max(len(row["completion"]) for row in self.rows)
+
+    @property
+    def identities(self) -> set[Hashable]:
+        """Its completions with their prompt, which no other case has."""
+        return {(self.prompt, row["completion"]) for row in self.rows}
+
+
+def write_pairs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
+    """Return up to twenty cases, as a case file has them.
+
+    An order is decided where the truth decides it: a right completion above a wrong one
+    that is no better in anything else. The others are undecided.
+    """
+    ids = scores.rollouts.table["rollout_id"].tolist()
+    place_of = {rollout_id: place for place, rollout_id in enumerate(ids)}
+    pairs = []
+    for number, task in enumerate(tasks):
+        places = [place_of[row["rollout_id"]] for row in task.rows]
+        siblings = _Siblings(task, scores, places)
+        for prompt, rows in siblings.by_prompt.items():
+            for kind, chosen, why in siblings.find(rows):
+                listed = tuple(task.rows[row] for row in chosen)
+                better = siblings.count_better(chosen)
+                pairs.append(Pair(kind, listed, why, (number, prompt), better))
+    pairs.sort(key=lambda pair: (_is_long(pair.longest), pair.better))
+    chosen_pairs = _choose(in_turn(pairs, lambda pair: (pair.kind, pair.prompt[0])))
+    return [_write_case(pair, scores.reward.needs) for pair in chosen_pairs]
+
+
+def _choose(pairs: Sequence[Pair]) -> list[Pair]:
+    """Choose pairs of each kind by its quota, then of kinds that have more.
+
+    They are of many prompts, and no completion is chosen twice.
+    """
+    by_quota = list(Counter(QUOTA).elements())
+    kinds = [*QUOTA, ANOTHER, ALONE]
+    chosen: list[Pair] = []
+    used: set[Hashable] = set()
+    prompts: Counter[tuple[int, int]] = Counter()
+    for kind in [*by_quota, *kinds * len(by_quota)]:
+        options = []
+        for pair in pairs:
+            if pair.kind == kind and not used & pair.identities:
+                options.append(pair)
+        if options:
+            pair = min(options, key=lambda option: prompts[option.prompt])
+            chosen.append(pair)
+            used |= pair.identities
+            prompts[pair.prompt] += 1
+        if len(chosen) == len(by_quota):
+            break
+    return sorted(chosen, key=lambda pair: kinds.index(pair.kind))
+
+
+# --- what siblings have that is worth a case
+
+Worth = tuple[str, tuple[int, ...], str]
+"""Kind of a case, the rows of its task, and what is to be decided or decides."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Siblings:
+    """What is known of the rows of a task; `places` are those of its rows in `scores`.
+
+    Arrays are of shape (rows,).
+    """
+
+    task: Task
+    scores: Scores
+    places: Sequence[int]
+
+    @cached_property
+    def by_prompt(self) -> dict[int, list[int]]:
+        """Prompt -> its rows, each completion once, the first few."""
+        prompts = self.scores.rollouts.prompts[self.places].tolist()
+        rows_of: dict[int, list[int]] = defaultdict(list)
+        seen = set()
+        lengths = [len(row["completion"]) for row in self.task.rows]
+        rows = sorted(range(len(prompts)), key=lambda row: _is_long(lengths[row]))
+        for row in rows:
+            prompt = prompts[row]
+            key = prompt, self.task.rows[row]["completion"]
+            if key not in seen and len(rows_of[prompt]) < MOST_COMPARED:
+                seen.add(key)
+                rows_of[prompt].append(row)
+        return rows_of
+
+    @cached_property
+    def ways(self) -> list[Extraction]:
+        """The ways to read an answer.
+
+        Where the last number is taken for it, the first one is a way, too.
+        """
+        ways = list(self.task.extractions)
+        chosen = self.task.chosen
+        if chosen is not None and chosen.extractor == extract.number():
+            first = extract.number(which="first")
+            ways.append(measure_extractor(first, self.task.rows, self.task.truth))
+        return ways
+
+    @cached_property
+    def verdicts(self) -> list[float | None]:
+        """1.0 for a row that is right however it is read, 0.0 for one that is wrong.
+
+        None where ways to read the answer do not agree, or nothing says what is right.
+        """
+        chosen = self.task.chosen
+        verdicts: list[float | None] = [None] * len(self.task.rows)
+        if chosen is None or not self.task.truth.verified:
+            return verdicts
+        for row, columns in enumerate(self.task.rows):
+            if columns.get("ground_truth") is None:
+                continue
+            scores = {way.scores[row] for way in self.ways if way.values[row]}
+            if scores == {1.0} and chosen.values[row] is not None:
+                verdicts[row] = 1.0
+            elif scores <= {0.0}:  # or there is no answer in it
+                verdicts[row] = 0.0
+        return verdicts
+
+    @cached_property
+    def differing(self) -> list[bool]:
+        """Whether ways to read the answer take different ones."""
+        differing = []
+        chosen = self.task.chosen
+        for row in range(len(self.task.rows)):
+            answers = set()
+            for way in self.ways:
+                if way.values[row] is not None:
+                    answers.add(_normalize(way.values[row]))
+            is_missed = chosen is None or chosen.values[row] is None
+            differing.append(len(answers) > 1 or bool(answers and is_missed))
+        return differing
+
+    @cached_property
+    def is_cut(self) -> list[bool]:
+        """Whether a completion was cut off: as the log says, else by how it ends."""
+        reasons = [row.get("finish_reason") for row in self.task.rows]
+        if any(reasons):
+            return [reason == "length" for reason in reasons]
+        texts = [row["completion"].rstrip() for row in self.task.rows]
+        is_open = [text[-1:].isalnum() or text.endswith((",", "=")) for text in texts]
+        if np.mean(is_open) > 1 - USUAL_END:
+            return [False] * len(texts)
+        return is_open
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The words of each completion."""
+        return [len(words(row["completion"])) for row in self.task.rows]
+
+    @cached_property
+    def rewards(self) -> Floats:
+        """What the first reward gives."""
+        rewards: Floats = self.scores.rewards[self.places]
+        return rewards
+
+    @cached_property
+    def paid(self) -> dict[str, Floats]:
+        """What each component adds, NaN where it is not scored."""
+        weights = self.scores.reward.weights
+        return {
+            name: weight * self.scores.score(name)[self.places]
+            for name, weight in weights.items()
+        }
+
+    def find(self, rows: Sequence[int]) -> Iterator[Worth]:
+        """Yield pairs of these siblings that are worth a case, one of each kind."""
+        pairs = list(combinations(rows, 2))
+        if not pairs:
+            yield ALONE, tuple(rows), "what is this worth, or from what to what?"
+            return
+        found: dict[str, Worth] = {}
+        for one, other in pairs:
+            for worth in self._compare(one, other):
+                kind, pair, _ = worth
+                best = found.setdefault(kind, worth)
+                if self.count_better(pair) < self.count_better(best[1]):
+                    found[kind] = worth
+        yield from found.values()
+
+    def _compare(self, one: int, other: int) -> Iterator[Worth]:
+        """Yield what two siblings are worth a case for."""
+        pair = one, other
+        truths = [self.task.rows[row].get("ground_truth") for row in pair]
+        if truths[0] != truths[1]:
+            return
+        verdicts = [self.verdicts[row] for row in pair]
+        for right, wrong in (pair, pair[::-1]):
+            if (self.verdicts[right], self.verdicts[wrong]) == (1.0, 0.0):
+                if self._is_no_worse(right, wrong):
+                    yield RIGHT_AND_WRONG, (right, wrong), self._explain(right, wrong)
+        if len(set(verdicts)) > 1 and None not in verdicts:
+            return  # the truth decides these
+        is_judged = "both are right" if verdicts == [1.0, 1.0] else "neither is right"
+        if self.task.chosen is None or None in verdicts:
+            is_judged = "nothing says which is right"
+        for kind, why in self._list_differences(one, other):
+            yield kind, pair, f"{why}; {is_judged}"
+        yield ANOTHER, pair, is_judged
+
+    def _list_differences(self, one: int, other: int) -> Iterator[tuple[str, str]]:
+        """Yield kinds of pairs that two siblings are, with how they differ."""
+        if self.differing[one] != self.differing[other]:
+            side = _side(self.differing[one])
+            readings = self._list_readings(one if side == "above" else other)
+            yield "readings differ", f"{side}, {readings}"
+        if self.is_cut[one] != self.is_cut[other]:
+            side = _side(self.is_cut[one])
+            yield "cut off", f"the one {side} was cut off"
+        sizes = sorted((self.sizes[one], self.sizes[other]))
+        if sizes[1] > LONGER * sizes[0]:
+            count = f"{self.sizes[one]:,} words above, {self.sizes[other]:,} below"
+            yield "long and short", count
+        if self._keeps_form(one) != self._keeps_form(other):
+            side = _side(self._keeps_form(one))
+            yield "form", f"the one {side} keeps the form"
+        rewards = self.rewards[[one, other]].tolist()
+        if rewards[0] == rewards[1]:
+            yield "same reward", "both earn the same now"
+        elif max(rewards) == np.nanmax(self.rewards):
+            side = _side(rewards[0] > rewards[1])
+            yield "highest reward", f"the one {side} earns more than any other now"
+
+    def count_better(self, pair: tuple[int, ...]) -> int:
+        """Count the components by which the first of two earns more."""
+        if len(pair) == 1:
+            return 0
+        return sum(paid[pair[0]] > paid[pair[1]] for paid in self.paid.values())
+
+    def _is_no_worse(self, right: int, wrong: int) -> bool:
+        """Whether the first reward pays the right one no less by any component."""
+        if self.is_cut[right]:
+            return False
+        for paid in self.paid.values():
+            if paid[right] < paid[wrong]:
+                return False
+            if np.isnan(paid[right]) and not np.isnan(paid[wrong]):
+                return False
+        return True
+
+    def _keeps_form(self, row: int) -> bool:
+        """Whether nothing is lost for the form of the answer."""
+        name = "format"
+        for part, paid in self.paid.items():
+            if part.rpartition("/")[2] == name and paid[row] > 0:
+                return True
+        return False
+
+    def _explain(self, right: int, wrong: int) -> str:
+        chosen = self.task.chosen
+        truth = _quote(self.task.rows[right].get("ground_truth"))
+        values = [None, None]
+        if chosen is not None:
+            values = [chosen.values[right], chosen.values[wrong]]
+        return (
+            f"the truth is {truth}: {_quote(values[0])} is right, {_quote(values[1])} "
+            "is not, and is no better in anything else"
+        )
+
+    def _list_readings(self, row: int) -> str:
+        readings = []
+        for way in self.ways:
+            readings.append(f"{way.short_code} takes {_quote(way.values[row])}")
+        why = ", ".join(readings)
+        if self.task.truth.verified:
+            why += f"; the truth is {_quote(self.task.rows[row].get('ground_truth'))}"
+        return why
+
+
+def _is_long(characters: int) -> bool:
+    return characters > LONGEST_READ_FIRST
+
+
+def _side(is_first: bool) -> str:
+    return "above" if is_first else "below"
+
+
+def _normalize(value: str) -> str:
+    number = read_number(value)
+    return normal_text(value) if number is None else str(number)
+
+
+def _quote(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return repr(one_line(str(value), LONGEST_IN_WHY))
+
+
+# --- the case
+
+
+def _write_case(pair: Pair, needs: Sequence[str]) -> dict[str, Any]:
+    """Return a case as a case file has it: an order, or a completion alone."""
+    rows = [json.loads(json.dumps(row, default=str)) for row in pair.rows]
+    shared = {}
+    if rows[0].get("prompt") is not None:
+        shared["prompt"] = prompt_text(rows[0]["prompt"])
+    sides: list[dict[str, Any]] = [{"completion": row["completion"]} for row in rows]
+    for name in dict.fromkeys(["ground_truth", *needs]):
+        values = [row[name] for row in rows if name in row]
+        if name == "completion" or not values:
+            continue
+        if name in SHARED_KEYS or all(value == values[0] for value in values):
+            shared[name] = values[0]
+        else:
+            for side, value in zip(sides, values, strict=True):
+                side[name] = value
+    ids = [one_line(str(row["rollout_id"]), LONGEST_IN_WHY) for row in rows]
+    if len(rows) == 1:
+        why = f"{TODO}: {pair.why} (rollout {ids[0]})"
+        return {"name": pair.kind, **shared, **sides[0], "why": why}
+    why = pair.why
+    if not pair.is_decided:
+        why = f"{TODO}: {why}. Which is better, above or below?"
+    why = f"{why} (rollouts {ids[0]}, {ids[1]})"
+    order = {"above": sides[0], "below": sides[1]}
+    return {"name": pair.kind, **shared, **order, "why": why}

@@ -1,0 +1,228 @@
+"""The cases that a task starts with: which pairs of completions, what is decided, and what is asked of them."""
+
+from collections import Counter
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.starting import start as starting
+
+pytestmark = pytest.mark.integration
+
+HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
+
+
+@pytest.fixture(scope="module")
+def arithmetic(tmp_path_factory):
+    return rk.start("sums", "gallery:arithmetic", tmp_path_factory.mktemp("sums"))
+
+
+def completions(case):
+    """The completions of a case, one or two."""
+    if "above" not in case:
+        return [case["completion"]]
+    return [case["above"]["completion"], case["below"]["completion"]]
+
+
+def kinds_of(listed):
+    """Kind of case -> the cases of it."""
+    kinds = {}
+    for case in listed:
+        kinds.setdefault(case["name"].partition(" (")[0], []).append(case)
+    return kinds
+
+
+def test_there_are_twenty_pairs_of_many_kinds_and_none_says_what_is_given_now(
+    arithmetic, cases
+):
+    listed = cases(arithmetic)
+    texts = [text for case in listed for text in completions(case)]
+    assert (len(listed), len(set(texts)), arithmetic.decided) == (20, 40, 6)
+    assert len({case["prompt"] for case in listed}) == 20
+    assert not any("reward" in case or "scores" in case for case in listed)
+    expected = {
+        "right above wrong": 6,
+        "readings differ": 4,
+        "cut off": 3,
+        "long and short": 2,
+        "form": 2,
+        "highest reward": 2,
+        "same reward": 1,
+    }
+    kinds = kinds_of(listed)
+    assert {kind: len(items) for kind, items in kinds.items()} == expected
+    assert any(
+        not text.endswith(">")
+        for case in kinds["cut off"]
+        for text in completions(case)
+    )
+
+
+def test_only_what_the_truth_decides_is_decided_and_it_says_why(arithmetic, cases):
+    answer = rk.extract.tag("answer")
+    for case in cases(arithmetic):
+        right, wrong = (answer(text) for text in completions(case))
+        if case["name"].startswith("right above wrong"):
+            assert right == case["ground_truth"] != wrong
+            assert case["why"].startswith(
+                f"the truth is {case['ground_truth']!r}: {right!r} is right"
+            )
+        else:
+            assert case["why"].startswith("TODO: ")
+            assert "Which is better, above or below?" in case["why"]
+    result = rk.check(rk.load_reward(str(arithmetic.reward)), arithmetic.cases)
+    assert (result.passed, result.failed, result.undecided) == (6, 0, 14)
+
+
+def test_a_log_of_few_different_completions_gives_few(written, cases):
+    row = {"prompt": "2+2?", "completion": "<answer>4</answer>", "ground_truth": "4"}
+    made = written([row] * 8 + [{**row, "completion": "5"}] * 8)
+    (case,) = cases(made)
+    assert completions(case) == ["<answer>4</answer>", "5"]
+    assert (made.decided, made.undecided) == (1, 0)
+
+
+def test_a_completion_without_a_sibling_is_asked_about_alone(written, cases):
+    rows = [
+        {
+            "prompt": f"{at}?",
+            "completion": f"<answer>{at}</answer>",
+            "ground_truth": "3",
+        }
+        for at in range(6)
+    ]
+    made = written(rows)
+    assert (made.decided, made.undecided) == (0, 6)
+    case = cases(made)[0]
+    assert case["why"].startswith("TODO: what is this worth")
+    assert not {"reward", "scores", "above"} & case.keys()
+
+
+def test_completions_that_the_log_says_were_cut_off_are_asked_about(written, cases):
+    rows = []
+    for at in range(8):
+        row = {"prompt": f"{at} + 1?", "ground_truth": str(at + 1)}
+        ends = {"stop": f"<answer>{at}</answer>", "length": f"well, {at} and <answer>."}
+        for reason, text in ends.items():
+            rows.append({**row, "completion": text, "finish_reason": reason})
+    kinds = kinds_of(cases(written(rows)))
+    assert len(kinds["cut off"]) >= 3
+    for case in kinds["cut off"]:
+        assert "the one below was cut off" in case["why"]
+
+
+def test_of_a_long_log_whole_prompts_are_drawn(written, cases, monkeypatch):
+    monkeypatch.setattr(starting, "MOST_MEASURED", 40)
+    rows = [
+        {
+            "prompt": f"{at} + 1?",
+            "completion": f"<answer>{at + place}</answer>",
+            "ground_truth": str(at + 1),
+        }
+        for at in range(50)
+        for place in range(4)
+    ]
+    made = written(rows)
+    assert made.measured == 40 and made.decided >= 6
+
+
+def test_hostile_texts_and_nulls_come_back_as_they_were(written, cases):
+    texts = [HOSTILE.replace("{}", str(at)) for at in range(40)]
+    rows = [
+        {
+            "prompt": HOSTILE,
+            "completion": text,
+            "data_source": f"'\"\n\u202e{len(text) % 2}",
+        }
+        for text in texts
+    ]
+    for at, row in enumerate(rows):
+        row["ground_truth"] = None if at % 3 == 0 else str(at % 5)
+    made = written(rows)
+    listed = cases(made)
+    written_texts = {text for case in listed for text in completions(case)}
+    assert written_texts and written_texts <= {row["completion"] for row in rows}
+    assert any(case["ground_truth"] is None for case in listed)
+    assert rk.check(rk.load_reward(str(made.reward)), made.cases).misses == ()
+
+
+def test_a_transcript_is_a_case_by_its_last_answer(written, cases):
+    turns = [
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"function": {"name": "look"}}],
+        },
+        {"role": "tool", "content": "<answer>Rome</answer>"},
+    ]
+    said = [
+        {"role": "assistant", "content": f"<answer>{city}</answer>"}
+        for city in ("Oslo", "Rome")
+    ]
+    asked = [{"role": "user", "content": f"Capital of {at // 2}?"} for at in range(30)]
+    rows = [
+        {
+            "prompt_id": at // 2,
+            "messages": [one, *turns, said[at % 2]],
+            "ground_truth": "Oslo",
+        }
+        for at, one in enumerate(asked)
+    ]
+    listed = cases(written(rows))
+    assert listed
+    for case in listed:
+        right, wrong = "<answer>Oslo</answer>", "<answer>Rome</answer>"
+        assert completions(case) == [right, wrong]
+        assert "messages" not in case
+
+
+def test_of_a_route_each_source_has_its_cases_and_its_own_components(tmp_path, cases):
+    made = rk.start("both", "gallery:mixed", tmp_path)
+    listed = cases(made)
+    sources = Counter(case["data_source"] for case in listed)
+    assert sum(sources.values()) == 20 and min(sources.values()) >= 5, sources
+
+
+def test_long_completions_come_after_short_ones(written, cases):
+    row = {"prompt": "2+2?", "ground_truth": "4"}
+    long = [
+        {**row, "completion": f"{at} " + "word " * 5000 + "<answer>4</answer>"}
+        for at in range(20)
+    ]
+    short = [{**row, "completion": f"{at} {at}<answer>4</answer>"} for at in range(20)]
+    listed = cases(written([*long, *short]))
+    assert listed and max(len(text) for text in completions(listed[0])) < 100
+
+
+def test_the_first_number_is_held_against_the_last(written, cases):
+    """Of each prompt one completion says a wrong number before the right one."""
+    rows = []
+    for at in range(40):
+        text = f"I think {at}, or {at + 1}"
+        for completion in (text, f"it is {at + 1}"):
+            row = {"prompt": f"{at} + 1?", "completion": completion}
+            rows.append({**row, "ground_truth": str(at + 1)})
+    differ = kinds_of(cases(written(rows)))["readings differ"]
+    assert len(differ) >= 4
+    for case in differ:
+        assert 'number(which="first") takes' in case["why"]
+
+
+@pytest.mark.parametrize("rare", [0, 3])
+def test_a_log_in_which_hardly_an_answer_is_read_gives_a_reward_that_runs(
+    written, cases, rare
+):
+    said = ["<answer>4</answer>"] * rare + ["no idea"] * (40 - rare)
+    rows = [
+        {"prompt": "how many?", "completion": text, "ground_truth": "4"}
+        for text in said
+    ]
+    made = written(rows)
+    assert len(cases(made)) >= 1
+    (taken,) = [
+        line
+        for line in made.reward.read_text().splitlines()
+        if line.endswith("  taken")
+    ]
+    told = 'tag("answer") 7.5 % 7.5 %' if rare else "number() 0 % 0 %"
+    assert " ".join(taken.split()) == f"# {told} taken"
