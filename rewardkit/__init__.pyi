@@ -1,7 +1,7 @@
 """The public names of rewardkit; `__init__.py` imports one when it is first used."""
 
 from rewardkit import judges, targets
-from rewardkit.analysis.compare import Comparison, compare
+from rewardkit.analysis.comparison.compare import Comparison, compare
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggest import suggest

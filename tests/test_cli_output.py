@@ -92,7 +92,7 @@ SAID = [  # command, status
     ("check own.py cases.jsonl --verbose", 1),
     ("probe own.py:named log.jsonl --budget 10 --verbose", 0),
     ("diagnose a --verbose", 0),
-    ("compare a b --cases cases.jsonl --reward-a own.py --reward-b own.py:named", 0),
+    ("compare a b --cases cases.jsonl --reward own.py --reward own.py:named", 0),
     ("suspect b --pattern raise", 0),
     ("whatif b --weight long=3", 0),
     ("forecast b", 0),

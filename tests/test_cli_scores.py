@@ -82,7 +82,7 @@ def inside(scored, monkeypatch):
 
 SAME = {
     "compare flawed good --seed 3": lambda a: rk.compare(
-        a, rk.load_scores("good"), seed=3
+        a, rk.load_scores("good"), names=["flawed", "good"], seed=3
     ),
     "diagnose flawed --label good --by task --by policy": lambda a: rk.diagnose(
         a, label="good", by=["task", "policy"]
@@ -153,7 +153,7 @@ def test_diagnose_in_words_says_what_a_person_at_a_terminal_can_do(option):
 
 
 def test_a_case_that_was_lost_is_high_where_the_rewards_are_named_and_rows_of_one_side_are_counted():
-    line = "compare fine even --timeout 0 --cases cases.jsonl --reward-a own.py:fine --reward-b own.py:even"
+    line = "compare fine even --timeout 0 --cases cases.jsonl --reward own.py:fine --reward own.py:even"
     got = record(f"{line} --fail-on high", 1)[
         "cases"
     ]  # what the user's code prints is not on stdout
@@ -259,9 +259,7 @@ def test_a_number_is_a_text_where_the_column_holds_texts():
     assert got == to_json(found.diagnosis.record())
 
 
-CASED = (
-    "compare fine even --cases cases.jsonl --reward-a own.py:{} --reward-b own.py:even"
-)
+CASED = "compare fine even --cases cases.jsonl --reward own.py:{} --reward own.py:even"
 
 
 @pytest.mark.parametrize(
@@ -275,14 +273,18 @@ CASED = (
         ("diagnose good --label god", "did you mean 'good'?"),
         ("compare good own.py", "'own.py' is not a scored table"),
         (
-            "compare fine even --reward-a own.py",
-            "--cases, --reward-a and --reward-b go together",
+            "compare fine even --reward own.py",
+            "--reward names what runs the cases; give --cases too",
         ),
         (
             CASED.format("warned"),
             "'own.py:warned' is not the reward that 'fine' was scored with (fingerprint",
         ),
-        ("compare fine", "Missing argument 'B'"),
+        ("compare fine", "compare takes two versions or more, not 1"),
+        (
+            "compare fine even --cases cases.jsonl --reward own.py:fine",
+            "--reward is there 1 times, for 2 versions",
+        ),
         (
             "whatif good",
             "nothing is to be another; give --weight, --gate or --training",

@@ -299,7 +299,7 @@ def unjudged():
         (lambda: unjudged().reward(completion="x"), "not judged"),
         (lambda: rk.suggest(rk.diagnose(unjudged())), "no change"),
         (lambda: rk.diagnose(unjudged()), "cannot be judged yet"),
-        (lambda: rk.compare(unjudged(), unjudged()), "same"),
+        (lambda: rk.compare(unjudged(), unjudged()), "no difference"),
         (
             lambda: rk.whatif(unjudged(), weights={"fails": 2.0}),
             "Findings: the same as before",

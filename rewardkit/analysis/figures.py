@@ -13,7 +13,8 @@ def run_figures(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return what a diagnosis says of a scoring in figures.
 
     ``label_auc`` is the share of the sibling pairs with different labels that the
-    reward orders as the label does, ties half, where there is a label; and
+    reward orders as the label does, ties half, where there is a label, also one that a
+    component repeats; and
     ``effective_weights`` each component's share of the squared advantage, by name. Of a
     route the parts stand in dicts by their label. A figure that cannot be told is left
     out.
@@ -36,9 +37,12 @@ def _figures_of(view: View) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     if view.effective_weights:
         figures["effective_weights"] = view.effective_weights
-    if view.context.label is not None:
+    label = view.context.label
+    if label is None:
+        label = view.context.repeated_label
+    if label is not None:
         agree, pairs = concordance(
-            view.rewards, view.context.label, view.groups, total=len(view.owner)
+            view.rewards, label, view.groups, total=len(view.owner)
         )
         if pairs.sum():
             figures["label_auc"] = float(agree.sum() / pairs.sum())

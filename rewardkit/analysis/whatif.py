@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from rewardkit.analysis.before_after import BeforeAfter, before_after
+from rewardkit.analysis.comparison.before_after import BeforeAfter, before_after
+from rewardkit.analysis.comparison.matching import match_rows
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import choose_columns
 from rewardkit.analysis.suggestions.training import Trained, train_on
 from rewardkit.errors import (

@@ -144,21 +144,21 @@ def _measure_gains(
     rewards: dict[str, list[float]] = defaultdict(list)
     for answer in answers:
         rewards[answer.part].append(answer.reward)
-    everything = [answer.reward for answer in answers]
+    least = min((min(earned) for earned in rewards.values()), default=0.0)
+    most = max((max(earned) for earned in rewards.values()), default=0.0)
+    ends = {}
+    for part, earned in rewards.items():
+        low, high = min(earned), max(earned)
+        if not is_routed and high - low < OWN_SCALE * (most - least):
+            low, high = least, most
+        ends[part] = low, high
     measured: list[LoggedAnswer] = []
     for answer in answers:
-        earned = rewards[answer.part]
-        if not is_routed and _span(earned) < OWN_SCALE * _span(everything):
-            earned = everything
-        if _span(earned) > 1e-9:
-            gain = (answer.reward - min(earned)) / _span(earned)
-            answer = replace(answer, gain=gain)
+        low, high = ends[answer.part]
+        if high - low > 1e-9:
+            answer = replace(answer, gain=(answer.reward - low) / (high - low))
         measured.append(answer)
     return measured
-
-
-def _span(rewards: Sequence[float]) -> float:
-    return max(rewards) - min(rewards)
 
 
 def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:

@@ -12,9 +12,14 @@ from typing import Any, NamedTuple
 import click
 
 import rewardkit as rk
+from rewardkit.analysis.outlooks import keep_outlook
 from rewardkit.cli.command import CommandResult, Options, command
-from rewardkit.findings import SEVERITIES
+from rewardkit.cli.options import Integer
+from rewardkit.cli.output import say
+from rewardkit.findings import SEVERITIES, counted
+from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.history.parts import is_scored
+from rewardkit.history.runs import find_run
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
@@ -237,7 +242,7 @@ def forecast(options: Options) -> CommandResult:
     """Say what training would make of SCORES: whether the task rises, and what grows.
 
     The training is rehearsed with the completions of the log, and with longer ones
-    where --reward names the reward.
+    where --reward names the reward. The outlook of a kept run is kept with it.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
@@ -253,6 +258,9 @@ def forecast(options: Options) -> CommandResult:
         with_reward(source.scores, options.reward, options.scores),
         **options.select("label training seed"),
     )
+    run = find_run(options.scores)
+    if run is not None and curves.outlook is not None:
+        keep_outlook(run, curves, curves.outlook)
     if path is None:
         return source.result({**curves.record(), "plot": None}, curves)
     _draw(curves, path)
@@ -276,34 +284,63 @@ def _draw(curves: rk.Forecast, path: Path) -> None:
 
 
 @command(
-    "A B --training --label --seed --timeout --fail-on --json",
+    "[VERSIONS] --training --label --seed --timeout --fail-on --verbose --json",
     {
-        "--cases CASES": "Cases, to list those that B loses and gains; a lost one is "
+        "--last N": (
+            "Compare the newest N versions of the folder of runs, too.",
+            {"type": Integer(min=2)},
+        ),
+        "--folder FOLDER": ("The folder of runs for --last.", {"default": KEPT_RUNS}),
+        "--cases CASES": "Cases, to list those that are lost and gained; a lost one is "
         "high.",
-        "--reward-a REWARD": "The reward that scored A, to run on the cases.",
-        "--reward-b REWARD": "The reward that scored B, to run on the cases.",
+        "--reward rewards REWARD...": "The reward that scored each of VERSIONS, in "
+        "their order, to run on the cases; kept versions run from their source.",
     },
 )
 def compare(options: Options) -> CommandResult:
-    """Say what differs between the scores A and B.
+    """Say what differs between versions of a reward, and which one to train on.
 
-    Definition, rewards, advantages, ranks, cases and findings. A and B are folders that
+    VERSIONS are two or more, the oldest first: kept runs (v2, or a tag), folders that
     `rewardkit score -o` wrote, or their Parquet files; rows are matched by rollout_id.
-    The folders tell of a reward but cannot run it, so that --cases needs both rewards
-    too.
+    One table has the figures of each with what is better or worse beyond noise, then
+    come what changed in the definition, rollouts whose advantage changes its sign,
+    findings and cases. --fail-on looks at the last against the first.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o old
       rewardkit score gallery:arithmetic gallery:arithmetic -o new
       rewardkit compare old new
     """
-    a = with_reward(rk.load_scores(options.a), options.reward_a, options.a)
-    b = with_reward(rk.load_scores(options.b), options.reward_b, options.b)
-    limit = options.time_limit(a.reward, b.reward) if options.cases else None
+    names: list[str] = list(options.versions)
+    versions: list[Any] = [*names]
+    if options.rewards and len(options.rewards) != len(names):
+        raise rk.InputError(
+            f"--reward is there {len(options.rewards)} times, for "
+            f"{counted(len(names), 'version')}; give it once for each, in their order"
+        )
+    for place, reward in enumerate(options.rewards):
+        scores = rk.load_scores(names[place])
+        versions[place] = with_reward(scores, reward, names[place])
+    if options.last:
+        newest = rk.runs(options.folder).newest(options.last)
+        versions += newest
+        names += [run.version.name for run in newest]
+    if len(versions) < 2:
+        raise click.UsageError(
+            f"compare takes two versions or more, not {len(versions)}: name runs (v1 "
+            "v2) or folders, or give --last N"
+        )
+    limit = None
+    if options.cases:
+        rewards = [item.reward for item in versions if isinstance(item, rk.Scores)]
+        limit = options.time_limit(*rewards)
     settings = options.select("cases training label seed")
-    comparison = rk.compare(a, b, timeout=limit, **settings)
+    comparison = rk.compare(*versions, names=names, timeout=limit, **settings)
     status = fail_status(comparison.worst_new, options.fail_on)
-    return CommandResult(comparison.record(), str(comparison), status)
+    text = comparison.text(verbose=options.verbose)
+    if comparison.rehearsals and not options.json:
+        say(f"rewardkit: {comparison.rehearsals}", err=True)
+    return CommandResult(comparison.record(), text, status)
 
 
 # --- suspect

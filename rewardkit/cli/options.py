@@ -110,7 +110,7 @@ def _keep_no_answers(
 
 # --- the table
 
-FILES = ("A", "B", "CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
+FILES = ("CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
 """Values that name files, which a shell completes, or something else."""
 
 VALUE_KINDS: dict[str, dict[str, Any]] = {
@@ -131,6 +131,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "SEED": {"type": Integer(min=0), "default": 0},
     "SHELL": {"type": click.Choice(["bash", "zsh", "fish"])},
     "SHARE": {"type": Number(min=0, max=1)},
+    "VERSIONS": {"nargs": -1, "type": click.Path()},
     "warn|high": {"type": click.Choice(["warn", "high"])},
     **{name: {"type": click.Path()} for name in FILES},
 }
@@ -211,7 +212,6 @@ class Requirement:
     sentence: str
 
 
-JOINT_OPTIONS = ("cases", "reward_a", "reward_b")
 REQUIREMENTS = (
     Requirement(("on",), ("join",), "--on names the key of a join; give --join too"),
     Requirement(
@@ -235,9 +235,9 @@ REQUIREMENTS = (
         "options for reading are for the rollouts of --verify; give it, too",
     ),
     Requirement(
-        JOINT_OPTIONS,
-        JOINT_OPTIONS,
-        "--cases, --reward-a and --reward-b go together: both rewards run the cases",
+        ("rewards",),
+        ("cases",),
+        "--reward names what runs the cases; give --cases too",
     ),
 )
 """What options need, in each command that has both."""

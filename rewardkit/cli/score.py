@@ -17,7 +17,7 @@ from rewardkit.analysis.figures import run_figures
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
-from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.kept import KEPT_RUNS, SECONDS
 from rewardkit.history.parts import check_same
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
@@ -106,7 +106,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         place = f"written to {folder}"
         lines.append(place)
     if options.keep:
-        run = _keep(options, scores)
+        run = _keep(options, scores, seconds)
         record["run"] = run.record()
         place = f"kept as {run.version.name} in {KEPT_RUNS} (rewardkit runs)"
         lines.append(place)
@@ -123,11 +123,13 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     return CommandResult(record, text)
 
 
-def _keep(options: Options, scores: rk.Scores) -> rk.Run:
-    """Keep a scoring with what a diagnosis says of it."""
+def _keep(options: Options, scores: rk.Scores, seconds: float) -> rk.Run:
+    """Keep a scoring with what a diagnosis says of it, and the seconds that it took."""
     figures: dict[str, Any] = {}
+    if len(scores):
+        figures[SECONDS] = round(1000 * seconds / len(scores), 4)
     if len(scores) and not np.isnan(scores.rewards).all():
-        figures = run_figures(rk.diagnose(scores, label=options.label))
+        figures |= run_figures(rk.diagnose(scores, label=options.label))
     settings = options.select("tags redact")
     return rk.keep(scores, note=options.note or "", figures=figures, **settings)
 

@@ -25,6 +25,8 @@ FORMAT = 1
 KEPT_RUNS = "runs"
 """The folder of runs where no other is named."""
 ABOUT = "about.json"
+SECONDS = "seconds_per_1000"
+"""The figure of a run that says what 1,000 rows took to score."""
 SCORED, DATA, VERSIONS = "scored", "data", "versions"
 
 

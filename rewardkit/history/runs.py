@@ -21,8 +21,12 @@ from rewardkit.findings import counted, percent, short_number
 from rewardkit.history.kept import (
     ABOUT,
     KEPT_RUNS,
+    SCORED,
+    VERSIONS,
     data_path,
+    find_scored,
     read_abouts,
+    read_json,
     write_json,
 )
 from rewardkit.history.parts import load_scores
@@ -218,6 +222,22 @@ class Runs(HasPage, Sequence[Run]):
                 chosen.append(run)
         return replace(self, items=tuple(chosen))
 
+    def newest(self, count: int) -> list[Run]:
+        """Return the newest versions of the reward that was kept last, oldest first.
+
+        Of each its newest run on the rollouts of the newest run of all; at most `count`
+        of them.
+        """
+        chosen: dict[str, Run] = {}
+        for run in self.items:
+            newest = self.items[0]
+            is_same_reward = (
+                run.version.about["reward"] == newest.version.about["reward"]
+            )
+            if is_same_reward and run.about["data"] == newest.about["data"]:
+                chosen.setdefault(run.version.name, run)
+        return list(chosen.values())[:count][::-1]
+
     @property
     def table(self) -> pd.DataFrame:
         """Return one row a run: what `record` says, each figure in a column."""
@@ -375,3 +395,25 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
         if version is not None and not version.is_deleted:
             items.append(Run(path, version, about))
     return Runs(place, tuple(items))
+
+
+def find_run(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | None:
+    """Return the kept run of this name, None where nothing was kept under it.
+
+    Args:
+        name: A version ("v2"), a tag, or the folder of a run; as for `load_scores` a
+            file or folder of that name comes first.
+        folder: Of runs.
+
+    Raises:
+        RolloutsError: The name is that of a version, and there is none; or what is
+            known of the run is broken, or of a newer format.
+    """
+    path: Path | None = Path(name)
+    if not Path(name).exists():
+        path = find_scored(str(name), Path(folder))
+    if path is None or path.parent.name != SCORED or not (path / ABOUT).is_file():
+        return None
+    about = read_json(path / ABOUT)
+    version = path.resolve().parents[1] / VERSIONS / about["version"]
+    return Run(path, Version(version, read_json(version / ABOUT)), about)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardkit.analysis.before_after import before_after
-from rewardkit.analysis.definition_changes import definition_changes
+from rewardkit.analysis.comparison.before_after import before_after
+from rewardkit.analysis.comparison.definition_changes import definition_changes
+from rewardkit.analysis.comparison.matching import match_rows
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.errors import InputError
 from rewardkit.findings import counted

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.before_after import BeforeAfter, before_after
+from rewardkit.analysis.comparison.before_after import BeforeAfter, before_after
+from rewardkit.analysis.comparison.matching import match_rows
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.before_after import in_brackets
+from rewardkit.analysis.comparison.before_after import in_brackets
 from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Quote, Table

@@ -10,7 +10,7 @@ import pytest
 from planted.tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.compare import compare
+from rewardkit.analysis.comparison.compare import compare
 from rewardkit.analysis.statistics import LARGEST, overflows
 
 INF, NAN = np.inf, np.nan
@@ -244,7 +244,7 @@ def test_what_is_asked_for_and_is_not_there_or_of_another_kind_is_one_sentence(
 TAKES = {
     "diagnose": "diagnose takes Scores",
     "forecast": "forecast takes Scores",
-    "compare": "compare takes two Scores, as rk",
+    "compare": "compare takes Scores, as rk|there is no file 'run0'",
     "whatif": "whatif takes Scores, as .* or a Diagnosis, not ",
     "suggest": r"suggest takes a Diagnosis, as rk\.diagnose\(scores\) gives it",
 }

@@ -9,15 +9,21 @@ from planted.tables import base, outcomes, rewarded, scores_of
 from scipy.stats import kendalltau
 
 import rewardkit as rk
-from rewardkit.analysis.compare import compare
-from rewardkit.analysis.definition_changes import definition_changes
+from rewardkit.analysis.comparison.compare import compare
+from rewardkit.analysis.comparison.definition_changes import definition_changes
 from rewardkit.plain import to_json
 
 NAN = float("nan")
 
 
+def pair_of(a, b, **options):
+    """What differs between two scored tables."""
+    (only,) = compare(a, b, **options).pairs
+    return only
+
+
 def pair(a, b, groups, **options):
-    return compare(rewarded(a, groups), rewarded(b, groups), **options)
+    return pair_of(rewarded(a, groups), rewarded(b, groups), **options)
 
 
 def picked(figure, *names):
@@ -98,7 +104,7 @@ def test_the_estimator_is_that_of_the_training_settings():
         {"multi_objective_aggregation": "normalize_then_sum"},
     )
     summed, each = (
-        compare(scores, scores.reweigh({"b": 1.8}), training=training)
+        pair_of(scores, scores.reweigh({"b": 1.8}), training=training)
         for training in settings
     )
     assert (summed.a.training.name, each.b.training.name) == ("dr_grpo", "gdpo")
@@ -201,7 +207,7 @@ LENGTH = rk.Reward(
 
 
 def lengths(a, b):
-    return compare(rk.score(LENGTH, a), rk.score(LENGTH, b))
+    return pair_of(rk.score(LENGTH, a), rk.score(LENGTH, b))
 
 
 def test_rows_of_one_side_alone_are_counted_and_named():
@@ -216,7 +222,11 @@ def test_rows_of_one_side_alone_are_counted_and_named():
         "other_completions",
     )
     assert picked(found.matching, *names) == (2, 2, ["b", 2.5], 1, ["x"], 0)
-    assert "rollouts of A that are not in B: 2 (such as 'b', 2.5)" in found.notes
+    assert found.notes == (
+        "rollouts that are left out, as only one side has them: 2 of A alone (such as "
+        "'b', 2.5) and 1 of B alone (such as 'x')",
+        "all compared rollouts are of one prompt, so there are no intervals",
+    )
 
 
 def test_another_completion_under_the_same_id_is_a_warning_and_is_compared():
@@ -224,7 +234,7 @@ def test_another_completion_under_the_same_id_is_a_warning_and_is_compared():
     found = lengths(a, [*a[:2], *b[2:]])
     assert found.matching["other_completions"] == found.rewards["up"] == 7
     assert found.notes[0].startswith(
-        "rollouts with another completion in B under the same rollout_id: 7 (such"
+        "rollouts with another completion under the same rollout_id: 7 (such as"
     )
 
 
@@ -267,7 +277,7 @@ def test_neither_the_order_of_the_rows_nor_that_of_the_sides_matters():
         rewarded(values + generator.normal(size=len(values)), groups),
     )
     turned = rk.score(b.reward, b.rollouts.select(generator.permutation(len(values))))
-    found, again, back = compare(a, b), compare(a, turned), compare(b, a)
+    found, again, back = pair_of(a, b), pair_of(a, turned), pair_of(b, a)
     for name in ("rewards", "advantages", "ranks", "signal", "matching"):
         assert getattr(found, name) == getattr(again, name), name
     assert found.ranks["interval"] == pytest.approx(back.ranks["interval"])
@@ -314,13 +324,14 @@ def checked(a, b, cases=CASES):
 
 def test_cases_that_are_gained_and_lost_are_named():
     found = checked(R, part("even", function=odd))
-    assert (found.cases["gained"], found.cases["lost"]) == (["odd pays"], ["even pays"])
-    assert found.cases["a"] == found.cases["b"] == {"passed": 3, "failed": 2}
-    assert (found.worst_new, found.verdict) == ("high", "gains and losses")
-    assert "1 lost ('even pays')" in repr(found)
-    assert (
-        repr(found).splitlines()[-1].startswith("  Next: mend the cases that B loses")
+    (both,) = found.pairs
+    assert (both.cases["gained"], both.cases["lost"]) == (["odd pays"], ["even pays"])
+    assert both.cases["a"] == both.cases["b"] == {"passed": 3, "failed": 2}
+    assert (found.worst_new, found.verdict) == ("high", "not decided")
+    assert found.reason == (
+        "for B: 1 case gained ('odd pays'); against it: 1 case lost ('even pays')"
     )
+    assert "Next: mend the cases that B loses" in repr(found)
 
 
 def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path):
@@ -329,7 +340,7 @@ def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path
         rk.load_scores(scores.save(tmp_path / "scores")), scores, cases=CASES
     )
     why = "the reward of A was read from a run record and cannot be run"
-    assert picked(found.cases, "compared", "a", "b", "reason") == (
+    assert picked(found.pairs[0].cases, "compared", "a", "b", "reason") == (
         0,
         None,
         {"passed": 3, "failed": 2},
@@ -356,7 +367,7 @@ def missing(share):
 
 def test_findings_are_new_gone_or_more_severe():
     flat, free = two(lambda groups: np.full(len(groups), 0.7)), two(varied)
-    there, back = compare(free, flat), compare(flat, free)
+    there, back = pair_of(free, flat), pair_of(flat, free)
     assert "Findings: 1 new" in repr(
         there
     ) and "Findings: 1 gone or less severe" in repr(back)
@@ -378,7 +389,7 @@ def test_findings_are_new_gone_or_more_severe():
         1,
     )
     few, many = two(missing(0.1)), two(missing(0.4))
-    worse, better = compare(few, many), compare(many, few)
+    worse, better = pair_of(few, many), pair_of(many, few)
     ((before, after),) = [
         item for item in worse.findings.graded if item[0].code == "abstentions"
     ]
@@ -392,7 +403,9 @@ def test_findings_are_new_gone_or_more_severe():
         "high",
         None,
     ]
-    assert (there.verdict, back.verdict, better.verdict) == ("losses", "gains", "gains")
+    ground = worse.grounds[-1]
+    assert (ground.what, ground.is_better) == ("findings", False)
+    assert (worse.verdict, better.verdict) == ("worse", "better")
 
 
 @pytest.fixture(scope="module")
@@ -420,7 +433,7 @@ def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(
 ):
     a, b = (side if groups is None else rewarded(side, groups) for side in (a, b))
     before = [scores.table.copy(deep=True) for scores in (a, b)]
-    found = compare(a, b)
+    found = pair_of(a, b)
     assert all(
         scores.table.equals(table) for scores, table in zip((a, b), before, strict=True)
     )
@@ -445,56 +458,47 @@ def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(
     )
 
 
-def test_scores_against_themselves_are_the_same(gallery):
+def test_scores_against_themselves_are_no_difference(gallery):
     for scores in gallery:
         cases = [
             case for case in rk.load_cases("gallery:arithmetic") if not case.scores
         ]
         found = compare(scores, scores, cases=cases)
-        assert (found.verdict, found.changed, found.worst_new, found.changes) == (
-            "same",
-            0,
+        assert (found.verdict, found.best, found.worst_new) == (
+            "no difference",
             None,
+            None,
+        )
+        (both,) = found.pairs
+        assert (both.changed, both.changes, both.grounds) == (0, (), ())
+        assert (both.findings.new, both.findings.gone, both.findings.graded) == (
+            (),
+            (),
             (),
         )
-        assert (
-            found.findings.new,
-            found.findings.gone,
-            found.findings.graded,
-            found.cases["lost"],
-        ) == (
-            (),
-            (),
-            (),
-            [],
-        )
-        assert (found.signal["value"], found.advantages["changed"]) == (0, 0)
-        assert found.ranks["value"] == pytest.approx(1)
-        of_a, of_b = (item.outlook for item in found.forecasts)
+        assert both.cases["lost"] == []
+        assert (both.signal["value"], both.advantages["changed"]) == (0, 0)
+        assert both.ranks["value"] == pytest.approx(1)
+        of_a, of_b = (side.outlook for side in found.sides)
         assert of_a == of_b and of_a.task == "rises"
-        assert "Findings: the same as before" in repr(found)
-        assert (
-            repr(found)
-            .splitlines()[-1]
-            .startswith("  Next: nothing; B trains as A does")
-        )
+        assert set(both.marks.values()) <= {"within noise", "not known"}
+        assert repr(found).startswith("No difference: no advantage changes its sign")
+        assert repr(found).splitlines()[-1] == "  Next: nothing; they train alike"
 
 
-def test_what_is_printed_is_short_and_the_page_has_what_was_left_out(gallery):
-    found = compare(*gallery, cases="gallery:arithmetic")
+def test_what_is_printed_says_which_to_train_on_and_the_page_has_what_was_left_out(
+    gallery,
+):
+    found = compare(*gallery, names=["flawed", "mended"], cases="gallery:arithmetic")
+    assert (found.verdict, found.best.name) == ("train on mended", "mended")
     title, *lines = repr(found).splitlines()
-    assert title.startswith(
-        "gains and losses: 'arithmetic-v1' (B) against 'arithmetic-flawed' (A)"
-    )
-    assert len(lines) <= 20 and lines[-1].startswith("  Next: read what is new in B")
-    trained = [line.strip() for line in lines if "Trained on" in line]
-    assert [line[:28] for line in trained] == [
-        f"Trained on {side}, the task rises" for side in "AB"
-    ]
-    worse, better = (outlook["fast"] for outlook in found.record()["outlooks"])
-    assert better > worse > 0
+    assert title.startswith("Train on mended: better than flawed: 62 cases gained (")
+    assert len(lines) <= 40
+    table = {line.split("  ")[2]: line for line in lines if line.startswith("    ")}
+    assert "88 of 88 (better)" in table["cases that pass"]
+    assert "rises, 0.17 to 0.80 (better)" in table["a rehearsed training"]
     shown = found._repr_html_()
-    for change in found.changes:
+    for change in found.pairs[0].changes:
         assert str(change).partition(": ")[0].replace("'", "&#x27;") in shown
     assert "8 findings gone or less severe" in shown
 
@@ -503,7 +507,7 @@ def test_a_route_is_compared_over_all_its_parts():
     scores = rk.score(
         rk.load_reward("gallery:mixed"), rk.load_rollouts("gallery:mixed")
     )
-    found = compare(scores, scores.reweigh({"keys": 3.0}))
+    found = pair_of(scores, scores.reweigh({"keys": 3.0}))
     assert not np.isnan(found.table["advantage_a"]).any()
     assert [str(item) for item in found.changes] == [
         "[people-json] weight of 'keys' changed: 0.5 -> 3.0"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.before_after import in_brackets
+from rewardkit.analysis.comparison.before_after import in_brackets
 from rewardkit.analysis.parts import scored_arrays
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask

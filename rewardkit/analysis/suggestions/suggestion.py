@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from rewardkit.analysis.before_after import in_brackets
+from rewardkit.analysis.comparison.before_after import in_brackets
 from rewardkit.analysis.suggestions.change import Change, applied, describe_change
 from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rewardkit.errors import preview
+from rewardkit.findings import percent, short_number
 from rewardkit.plain import PlainRecord
 
 COMPONENT_KEYS = (
@@ -38,16 +40,18 @@ class DefinitionChange(PlainRecord):
 
     `what` it is (component, field, weight, gate, source ...), of which component or
     field (`name`, "" for the whole), in which `part` of a route. `before` is None where
-    it was added, `after` where it was removed.
+    it was added, `after` where it was removed. A component's `scores` are their means,
+    with the `share` of the rollouts whose score differs; its "name" was replaced.
     """
 
-    IN_RECORD = ("what", "name", "before", "after", "part", "change")
+    IN_RECORD = ("what", "name", "before", "after", "part", "share", "change")
 
     what: str
     name: str
     before: Any
     after: Any
     part: str = ""
+    share: float | None = None
 
     @property
     def change(self) -> str:
@@ -63,13 +67,21 @@ class DefinitionChange(PlainRecord):
         if self.part:
             subject = f"[{self.part}] {subject}"
         if self.name:
-            of = " of" if self.what in COMPONENT_KEYS else ""
+            of = " of" if self.what in (*COMPONENT_KEYS, "scores") else ""
             subject += f"{of} {self.name!r}"
         return f"{subject} {self.change}"
 
     def __str__(self) -> str:
         if self.what == "source":  # hashes
             return self.headline
+        if self.share is not None:
+            means = f"{short_number(self.before)} -> {short_number(self.after)}"
+            return (
+                f"component {self.name!r} has the same name and another definition: "
+                f"{percent(self.share)} of its scores differ, mean {means}"
+            )
+        if self.what == "component" and self.before and self.after:
+            return f"component {self.before!r} is called {self.after!r} now"
         values = []
         for value in (self.before, self.after):
             if isinstance(value, Mapping) and "function" in value:
@@ -80,11 +92,15 @@ class DefinitionChange(PlainRecord):
 
 
 def definition_changes(
-    a: Mapping[str, Any], b: Mapping[str, Any]
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[DefinitionChange, ...]:
     """Return what differs between two rewards, from `Reward.record()` of each.
 
     A route is compared value by value, and a reward that is no route as its default.
+    `renamed` has the name in A of components that B calls otherwise: they are compared
+    as one.
 
     >>> import rewardkit as rk
     >>> short = rk.Component("short", rk.measure.tags("answer"))
@@ -103,6 +119,11 @@ def definition_changes(
             part = "default" if value is DEFAULT_PART else str(value)
         was, now = before.get(value), after.get(value)
         if was and now:
+            names = _component_names(now)
+            for name in sorted(names & renamed.keys()):
+                change = DefinitionChange("component", name, renamed[name], name, part)
+                changes.append(change)
+            now = _with_names(now, renamed)
             shared = _component_names(was) & _component_names(now)
             changes += _compare_entries(
                 _list_entries(was, shared), _list_entries(now, shared), part
@@ -152,6 +173,16 @@ def _list_entries(record: Mapping[str, Any], shared: Collection[str]) -> Entries
         for name, text in record[key].items():
             entries["source", name] = text
     return entries
+
+
+def _with_names(
+    record: Mapping[str, Any], names: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """Return a definition in which components have these names in place of others."""
+    components = []
+    for item in record["components"]:
+        components.append({**item, "name": names.get(item["name"], item["name"])})
+    return {**record, "components": components}
 
 
 def _component_names(record: Mapping[str, Any]) -> set[str]:

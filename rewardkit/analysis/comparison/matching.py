@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
-from rewardkit.analysis.statistics import Codes, overflows
+from rewardkit.analysis.statistics import Codes, Mask, overflows
 from rewardkit.errors import InputError
 from rewardkit.findings import percent
 from rewardkit.rollouts.values import column_values
@@ -26,11 +26,9 @@ OTHER_GROUPS = (
     "the groups are not the same; ranks and groups are compared among siblings of both"
 )
 NOTES_BY_COUNT = {
-    "only_a": "rollouts of A that are not in B: {} (such as {})",
-    "only_b": "rollouts of B that are not in A: {} (such as {})",
     "other_completions": (
-        "rollouts with another completion in B under the same rollout_id: {} "
-        "(such as {}); they are compared all the same"
+        "rollouts with another completion under the same rollout_id: {} (such as {}); "
+        "they are compared all the same"
     ),
     "siblings_in_a_only": OTHER_GROUPS,
     "siblings_in_b_only": OTHER_GROUPS,
@@ -44,25 +42,29 @@ NOTES_BY_COUNT = {
 class MatchedRows(NamedTuple):
     """Rows of A and B that are of the same rollouts.
 
-    `a` and `b` are their positions in either table, in the order of A; `counts` says
-    how many matched and how many did not, with the first ids.
+    `a` and `b` are their positions in either table, in the order of A, `is_same` says
+    where the completion is the same; `counts` how many matched and how many did not,
+    with the first ids.
     """
 
     a: Codes
     b: Codes
+    is_same: Mask
     counts: dict[str, Any]
 
 
-def match_rows(a: Scores, b: Scores) -> MatchedRows:
-    """Match the rows of A and B by `rollout_id`.
+def match_rows(
+    a: Scores, b: Scores, names: tuple[str, str] = ("A", "B")
+) -> MatchedRows:
+    """Match the rows of A and B, of these `names`, by `rollout_id`.
 
     Raises:
         InputError: No id is in both, an id stands twice, or the matched rows are of
             other prompts.
     """
     ids_a, ids_b = pd.Index(a.table["rollout_id"]), pd.Index(b.table["rollout_id"])
-    _check_unique(ids_a, "A")
-    _check_unique(ids_b, "B")
+    for ids, name in zip((ids_a, ids_b), names, strict=True):
+        _check_unique(ids, name)
     positions = ids_b.get_indexer(ids_a)
     rows_a = np.flatnonzero(positions >= 0)
     rows_b = positions[rows_a]
@@ -70,14 +72,15 @@ def match_rows(a: Scores, b: Scores) -> MatchedRows:
         first_a = ", ".join(map(repr, ids_a[:3].tolist()))
         first_b = ", ".join(map(repr, ids_b[:3].tolist()))
         raise InputError(
-            f"A and B have no rollout_id in common (A: {first_a} ..., B: {first_b} "
-            "...); compare scores of the same rollouts, or give those of both a column "
-            "rollout_id"
+            f"{names[0]} and {names[1]} have no rollout_id in common ({names[0]}: "
+            f"{first_a} ..., {names[1]}: {first_b} ...); compare scores of the same "
+            "rollouts, or give those of both a column rollout_id"
         )
     shared = ids_a[rows_a]
     table_a, table_b = a.table.iloc[rows_a], b.table.iloc[rows_b]
     is_other = _differs(table_a["completion"], table_b["completion"])
-    _check_prompts(table_a, table_b, shared.tolist()[0], float((~is_other).mean()))
+    same_completions = float((~is_other).mean())
+    _check_prompts(table_a, table_b, names, shared.tolist()[0], same_completions)
     infinite = overflows(a.rewards[rows_a]) | overflows(b.rewards[rows_b])
     unmatched = {
         "only_a": ids_a.delete(rows_a),
@@ -90,12 +93,22 @@ def match_rows(a: Scores, b: Scores) -> MatchedRows:
     for name, ids in unmatched.items():
         counts[f"{name}_ids"] = ids[:SHOWN_IDS].tolist()
     counts["infinite_rewards"] = int(infinite.sum())
-    return MatchedRows(rows_a, rows_b, counts)
+    return MatchedRows(rows_a, rows_b, ~is_other, counts)
 
 
-def notes_of(counts: Mapping[str, Any]) -> list[str]:
+def notes_of(
+    counts: Mapping[str, Any], names: tuple[str, str] = ("A", "B")
+) -> list[str]:
     """Return a sentence for each count of `match_rows` that a reader must know of."""
     notes = []
+    unmatched = []
+    for side, name in zip(("only_a", "only_b"), names, strict=True):
+        if counts.get(side):
+            ids = ", ".join(map(repr, counts[f"{side}_ids"]))
+            unmatched.append(f"{counts[side]:,} of {name} alone (such as {ids})")
+    if unmatched:
+        both = " and ".join(unmatched)
+        notes.append(f"rollouts that are left out, as only one side has them: {both}")
     for name, sentence in NOTES_BY_COUNT.items():
         if counts.get(name):
             ids = ", ".join(map(repr, counts.get(f"{name}_ids", ())))
@@ -113,7 +126,11 @@ def _check_unique(ids: pd.Index[Any], side: str) -> None:
 
 
 def _check_prompts(
-    a: pd.DataFrame, b: pd.DataFrame, example: Any, same_completions: float
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    names: tuple[str, str],
+    example: Any,
+    same_completions: float,
 ) -> None:
     """Refuse ids, such as row numbers, that name other rollouts in A than in B.
 
@@ -125,11 +142,11 @@ def _check_prompts(
     share = float(_differs(a[shared[0]], b[shared[0]]).mean())
     if share > OTHER_PROMPTS:
         raise InputError(
-            "A and B are of other rollouts: of the rows with the same rollout_id "
-            f"(such as {example!r}) {percent(share)} have another {shared[0]}, and "
-            f"{percent(same_completions)} the same completion; compare scores of the "
-            "same rollouts, or give both a column rollout_id that says which belong "
-            "together"
+            f"{names[0]} and {names[1]} are of other rollouts: of the rows with the "
+            f"same rollout_id (such as {example!r}) {percent(share)} have another "
+            f"{shared[0]}, and {percent(same_completions)} the same completion; "
+            "compare scores of the same rollouts, or give both a column rollout_id "
+            "that says which belong together"
         )
 
 

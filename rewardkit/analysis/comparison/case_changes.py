@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.analysis.finding_changes import MOST_CHANGES
+from rewardkit.analysis.comparison.finding_changes import MOST_CHANGES
 from rewardkit.findings import most
 from rewardkit.html.excerpts import one_line
 from rewardkit.rewards.reward import Reward

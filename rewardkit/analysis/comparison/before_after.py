@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis.comparison.finding_changes import (
+    FindingChanges,
+    compare_findings,
+)
+from rewardkit.analysis.comparison.matching import MatchedRows, notes_of
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.finding_changes import FindingChanges, compare_findings
 from rewardkit.analysis.findings.scored import ATOL, RTOL
-from rewardkit.analysis.matching import MatchedRows, notes_of
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
@@ -48,7 +51,7 @@ class BeforeAfter(HasPage):
     (B minus A), advantage_a and advantage_b; NaN where missing. `siblings` are the
     group codes of these rows, where siblings are siblings on both sides; `bootstrap`
     resamples the prompts of A. `matching` counts the rows, completions and groups that
-    are not the same.
+    are not the same. `names` are those of A and B in sentences.
     """
 
     a: Diagnosis
@@ -57,6 +60,7 @@ class BeforeAfter(HasPage):
     siblings: Codes = field(repr=False)
     bootstrap: Bootstrap = field(repr=False)
     matching: Mapping[str, Any]
+    names: tuple[str, str] = field(default=("A", "B"), kw_only=True)
 
     def both(self, column: str) -> tuple[Floats, Floats]:
         """Return the "reward" or "advantage" of A and of B, (rows,) each."""
@@ -139,7 +143,7 @@ class BeforeAfter(HasPage):
         sums = [2 * agreed - untied_b, untied_a, untied_b]
         totals = [values.sum() for values in sums]
         tied_sides = []
-        for side, untied in zip("AB", totals[1:], strict=True):
+        for side, untied in zip(self.names, totals[1:], strict=True):
             if not untied:
                 tied_sides.append(side)
         value, reason = float("nan"), None
@@ -193,7 +197,7 @@ class BeforeAfter(HasPage):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what to be careful with, a sentence each."""
-        notes = notes_of(self.matching)
+        notes = notes_of(self.matching, self.names)
         if self.bootstrap.total < 2:
             notes.append(ONE_PROMPT)
         return tuple(notes)
@@ -270,7 +274,12 @@ class BeforeAfter(HasPage):
 
 
 def before_after(
-    a: Diagnosis, b: Diagnosis, matched: MatchedRows, *, seed: int = 0
+    a: Diagnosis,
+    b: Diagnosis,
+    matched: MatchedRows,
+    *,
+    seed: int = 0,
+    names: tuple[str, str] = ("A", "B"),
 ) -> BeforeAfter:
     """Put the rows that two scored tables have in common side by side.
 
@@ -279,6 +288,7 @@ def before_after(
         b: The same after the change. It may have other rows.
         matched: The rows of both, as `match_rows` returns them.
         seed: Of the resampling of prompts.
+        names: Of A and B, as sentences call them.
     """
     groups_a, advantages_a = _by_row(a)
     groups_b, advantages_b = _by_row(b)
@@ -304,7 +314,7 @@ def before_after(
     prompts = np.unique(a.scores.rollouts.prompts[matched.a], return_inverse=True)[1]
     bootstrap = Bootstrap(prompts, seed=seed)
     siblings = groups["both"].to_numpy()
-    return BeforeAfter(a, b, table, siblings, bootstrap, counts)
+    return BeforeAfter(a, b, table, siblings, bootstrap, counts, names=names)
 
 
 def in_brackets(

@@ -1,0 +1,299 @@
+"""compare(): two versions or more -> what differs, and which one to train on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rewardkit.analysis.comparison.finding_changes import MOST_CHANGES
+from rewardkit.analysis.comparison.pair import Pair, make_pair
+from rewardkit.analysis.comparison.sides import Side, open_sides
+from rewardkit.analysis.comparison.version_table import (
+    figures_by_version,
+    version_table,
+)
+from rewardkit.errors import InputError, preview
+from rewardkit.findings import counted
+from rewardkit.html.blocks import Block, Code
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.pages import HasPage, More, Page
+from rewardkit.plain import to_plain
+from rewardkit.rewards.training import Training
+from rewardkit.scoring.cases import Case, load_cases
+
+NO_DIFFERENCE = "no difference"
+NOT_DECIDED = "not decided"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(HasPage):
+    """What differs between versions of a reward, and which one to train on.
+
+    `sides` are the versions in the order in which they were given, the oldest first;
+    `pairs` has each but the first against the first, `steps` each against the one
+    before it.
+    """
+
+    sides: tuple[Side, ...]
+    all_pairs: Mapping[tuple[int, int], Pair] = field(repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the versions."""
+        return [side.name for side in self.sides]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Return each version against the first."""
+        return [self.all_pairs[0, place] for place in range(1, len(self.sides))]
+
+    @property
+    def steps(self) -> list[Pair]:
+        """Return each version against the one before it."""
+        return [self.all_pairs[place] for place in pairwise(range(len(self.sides)))]
+
+    # --- the verdict
+
+    @property
+    def best(self) -> Side | None:
+        """Return the version to train on, None where that is not decided.
+
+        It is better than one at least and worse than none, and what it does not differ
+        from is no better either; of several such the last.
+        """
+        for place in reversed(range(len(self.sides))):
+            verdicts = self._verdicts(place)
+            if "better" in verdicts and set(verdicts) <= {"better", NO_DIFFERENCE}:
+                return self.sides[place]
+        return None
+
+    def _verdicts(self, place: int) -> list[str]:
+        """Return what one version is against each other one."""
+        turned = {"better": "worse", "worse": "better"}
+        verdicts: list[str] = []
+        for (first, second), pair in self.all_pairs.items():
+            if second == place:
+                verdicts.append(pair.verdict)
+            elif first == place:
+                verdicts.append(turned.get(pair.verdict, pair.verdict))
+        return verdicts
+
+    @property
+    def verdict(self) -> str:
+        """Return "train on NAME", "no difference" or "not decided"."""
+        best = self.best
+        if best is not None:
+            return f"train on {best.name}"
+        if all(pair.verdict == NO_DIFFERENCE for pair in self.all_pairs.values()):
+            return NO_DIFFERENCE
+        return NOT_DECIDED
+
+    @cached_property
+    def figures(self) -> list[dict[str, Any]]:
+        """Return the figures of each version, see `version_table`."""
+        return figures_by_version(self.sides, self.pairs)
+
+    @property
+    def reason(self) -> str:
+        """Return why the verdict is so: what was measured, pair by pair."""
+        if self.best is not None:
+            pairs = [p for p in self.all_pairs.values() if self.best in p.sides]
+            return "; ".join(_why_better(pair, self.best) for pair in pairs)
+        if len(self.sides) == 2 or self.verdict == NO_DIFFERENCE:
+            return self.pairs[-1].reason
+        reasons = []
+        for pair in self.all_pairs.values():
+            if pair.grounds:
+                reasons.append(f"{_against(pair)}: {pair.reason}")
+        if reasons:
+            return ". ".join(reasons)
+        return "advantages change sign, and no figure is better or worse beyond noise"
+
+    @property
+    def worst_new(self) -> str | None:
+        """Return the highest severity that is new in the last against the first."""
+        return self.pairs[-1].worst_new
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what to be careful with, a sentence each."""
+        notes: dict[str, None] = {}
+        for pair in self.pairs:
+            notes |= dict.fromkeys(pair.notes)
+        return tuple(notes)
+
+    @property
+    def rehearsals(self) -> str:
+        """Say which trainings were rehearsed just now, and how long that took.
+
+        "" where the outlooks were those of kept runs.
+        """
+        seconds = {side.name: side.rehearsed[1] for side in self.sides}
+        names = [name for name, taken in seconds.items() if taken]
+        if not names:
+            return ""
+        total = sum(seconds.values())
+        return f"the training on {', '.join(names)} was rehearsed in {total:.1f} s"
+
+    # --- as data, and as text
+
+    def record(self) -> dict[str, Any]:
+        """Return the comparison as plain data; of two with what the pair says."""
+        pairs = [pair.record() for pair in self.pairs]
+        only = pairs[0] if len(pairs) == 1 else {}
+        best = self.best
+        versions = []
+        for side, figures in zip(self.sides, self.figures, strict=True):
+            versions.append({**side.record(), "figures": figures})
+        plain: dict[str, Any] = to_plain(
+            {
+                **only,
+                "verdict": self.verdict,
+                "reason": self.reason,
+                "best": None if best is None else best.name,
+                "worst_new": self.worst_new,
+                "training": self.sides[0].diagnosis.training,
+                "notes": self.notes,
+                "versions": versions,
+                "pairs": pairs,
+            }
+        )
+        return plain
+
+    def page(self) -> Page:
+        """Return the verdict, the figures by version, what changed, and what moved."""
+        table = version_table(self.names, self.figures)
+        blocks: list[Block] = [table]
+        for pair in self.steps:
+            blocks += _definition_blocks(pair)
+        for pair in self.pairs:
+            blocks += self._pair_blocks(pair)
+        notes = [f"Note: {note}" for note in self.notes]
+        blocks += notes[:MOST_CHANGES]
+        blocks.append(f"Next: {self.next_step}")
+        blocks.append(More("", notes[MOST_CHANGES:]))
+        for pair in self.steps:
+            if pair.source_lines:
+                lines = [
+                    Code(UserText(line, "a line of source"))
+                    for line in pair.source_lines
+                ]
+                blocks.append(More(f"Source, {' -> '.join(pair.names)}", lines))
+        for pair in self.pairs:
+            if len(self.pairs) == 1:
+                blocks += pair.tables
+            else:
+                blocks.append(More(_against(pair), [*pair.lines, *pair.tables]))
+        verdict = f"{self.verdict[:1].upper()}{self.verdict[1:]}"
+        return Page(verdict, blocks, self.reason)
+
+    def _pair_blocks(self, pair: Pair) -> list[Block]:
+        """Return what moved: of two versions all of it, of more in short."""
+        if len(self.pairs) == 1:
+            return [*pair.lines, *pair.examples]
+        head = f"{_against(pair)}: {pair.verdict}, {pair.reason}"
+        return [head, *pair.examples]
+
+    @property
+    def next_step(self) -> str:
+        """Return the first thing to do."""
+        pair = self.pairs[-1]
+        if self.verdict == NO_DIFFERENCE:
+            return "nothing; they train alike"
+        if self.best is not None:
+            return f"train on {self.best.name}; the rollouts above are what changes"
+        for other in self.pairs:
+            if other.cases and other.cases["lost"]:
+                return (
+                    f"mend the cases that {other.names[1]} loses; rk.explain shows why "
+                    "each is paid what it is"
+                )
+        ids = ", ".join(map(repr, pair.advantages["rollout_ids"][:MOST_CHANGES]))
+        return (
+            f"read the rollouts whose advantage changes its sign ({ids or 'none'}); "
+            "write cases for what they must get, and compare with cases"
+        )
+
+
+def _definition_blocks(pair: Pair) -> list[Block]:
+    """Return what changed in the definition, the first changes in sight."""
+    lines = pair.definition_lines
+    names = " -> ".join(pair.names)
+    head = f"Definition, {names}: {'; '.join(lines[:MOST_CHANGES])}"
+    more = len(lines) - MOST_CHANGES
+    if more <= 0:
+        return [head]
+    rest = More(f"All changes, {names}", lines)
+    return [f"{head}; and {counted(more, 'change')} more", rest]
+
+
+def _against(pair: Pair) -> str:
+    return f"{pair.names[1]} against {pair.names[0]}"
+
+
+def _why_better(pair: Pair, best: Side) -> str:
+    """Say why the best of a pair is no worse than the other one."""
+    (other,) = [side for side in pair.sides if side is not best]
+    if pair.verdict == NO_DIFFERENCE:
+        return f"no difference from {other.name}"
+    if best is pair.sides[1]:
+        return f"better than {other.name}: {pair.reason}"
+    return f"{other.name} is worse: {pair.reason}"
+
+
+def compare(
+    *versions: Any,
+    names: Sequence[str] | None = None,
+    cases: Sequence[Case] | str | Path | None = None,
+    training: Any = None,
+    label: str | None = None,
+    seed: int = 0,
+    timeout: float | None = None,
+) -> Comparison:
+    """Compare versions of a reward, and say which one to train on.
+
+    From their definitions to what training makes of them, on the same rollouts or on
+    those of several runs: rows are matched by `rollout_id`, the others are counted.
+    Findings are those of all rows of each side.
+
+    Args:
+        *versions: Two or more, the oldest first: Scores, kept runs, or what names one:
+            a version ("v2"), a tag, a folder of scores.
+        names: What they are called; by default the names of runs and folders, and A,
+            B ... for Scores.
+        cases: Cases, or their file, to check where a reward can be run; one from a run
+            record can where its source was kept.
+        training: Settings of the trainer, as `Training.of` takes them.
+        label: A column that is trusted, as in `diagnose` and `forecast`.
+        seed: Of the bootstrap over the prompts of A.
+        timeout: Seconds for each call of the cases, as in `check`.
+
+    Raises:
+        InputError: Fewer than two, no Scores, no rollout in common, rollouts of other
+            prompts under the same `rollout_id`, one that stands twice, or cases,
+            settings or a label that cannot be used.
+        RolloutsError: Scores that are not there, or cannot be read.
+    """
+    if len(versions) < 2:
+        raise InputError(
+            f"compare takes two versions or more, not {len(versions)}: Scores, kept "
+            "runs, or the names of runs and folders"
+        )
+    settings = Training.of(training)
+    if names is not None and len(names) != len(versions):
+        raise InputError(
+            f"names={preview(names)} are {len(names)}, of {len(versions)} versions"
+        )
+    sides = open_sides(versions, names, training=settings, label=label, seed=seed)
+    if isinstance(cases, str | Path):
+        cases = load_cases(cases)
+    pairs = {}
+    for first, second in combinations(range(len(sides)), 2):
+        pair = make_pair(sides[first], sides[second], cases=cases, timeout=timeout)
+        pairs[first, second] = pair
+    return Comparison(sides, MappingProxyType(pairs))

@@ -1,0 +1,375 @@
+"""Pair: two versions, from their definitions to which of them to train on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rewardkit.analysis.comparison import grounds as measured
+from rewardkit.analysis.comparison.before_after import (
+    BeforeAfter,
+    Figure,
+    before_after,
+)
+from rewardkit.analysis.comparison.case_changes import compare_cases, describe_cases
+from rewardkit.analysis.comparison.component_changes import match_components
+from rewardkit.analysis.comparison.definition_changes import (
+    DefinitionChange,
+    definition_changes,
+)
+from rewardkit.analysis.comparison.grounds import Ground, Mark, mark_of, mark_of_counts
+from rewardkit.analysis.comparison.matching import MatchedRows, match_rows
+from rewardkit.analysis.comparison.sides import Side
+from rewardkit.analysis.comparison.task_order import (
+    Task,
+    compare_order,
+    compare_slices,
+    find_task,
+)
+from rewardkit.analysis.statistics import group_stats
+from rewardkit.findings import SEVERITIES, percent, short_number
+from rewardkit.history.runs import source_diff
+from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.excerpts import one_line
+from rewardkit.plain import to_plain
+from rewardkit.scoring.cases import Case
+
+SHOWN_EXAMPLES = 2
+"""Rollouts whose advantage changes its sign that are shown. Our choice."""
+
+PairVerdict = Literal["better", "worse", "no difference", "not decided"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pair(BeforeAfter):
+    """What differs between two versions, A and B, and what speaks for either.
+
+    Beside what moved (see `BeforeAfter`) it has the `sides`, the rows that they share
+    (`matched`), and the `cases` that B passes and A fails and the other way round (None
+    where none were given).
+    """
+
+    sides: tuple[Side, Side]
+    matched: MatchedRows = field(repr=False)
+    cases: Mapping[str, Any] | None
+
+    # --- what changed
+
+    @cached_property
+    def changes(self) -> tuple[DefinitionChange, ...]:
+        """Return what changed in the definition; components are matched by meaning."""
+        a, b = (side.scores for side in self.sides)
+        match = match_components(a, b, self.matched)
+        changes = definition_changes(
+            a.reward.record(), b.reward.record(), match.renamed
+        )
+        return (*changes, *match.redefined)
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """Return what was not the same when the two were scored, A and B by name."""
+        before, after = (
+            {"ignore_gates": run.get("ignore_gates"), **run.get("versions", {})}
+            for run in (side.scores.run for side in self.sides)
+        )
+        changes = {}
+        for name in {**before, **after}:
+            if before.get(name) != after.get(name):
+                changes[name] = [before.get(name), after.get(name)]
+        return changes
+
+    @cached_property
+    def source_lines(self) -> list[str]:
+        """Return what changed in the source, as lines of a unified diff.
+
+        Empty where the source of one of the two is not at hand.
+        """
+        before, after = (side.source for side in self.sides)
+        return source_diff(before, after) if before and after else []
+
+    @property
+    def definition_lines(self) -> list[str]:
+        """Return what changed in the definition, a line each."""
+        lines = []
+        for change in self.changes:
+            if change.what != "source" or not self.source_lines:
+                lines.append(one_line(change, 200))
+        for name, (was, now) in self.run.items():
+            lines.append(f"{name} was {was}, is {now}")
+        if not lines:
+            lines.append("the source" if self.source_lines else "the same")
+        return lines
+
+    # --- the figures
+
+    @cached_property
+    def task(self) -> Task | None:
+        """Return what says for both which rows did the task, None where nothing."""
+        return find_task(self.a, self.b, self.matched)
+
+    @cached_property
+    def order(self) -> Figure:
+        """Return how much better B orders siblings as the task does, as AUCs."""
+        return compare_order(self, self.task)
+
+    @cached_property
+    def slices(self) -> dict[str, Figure]:
+        """Return `order` of each slice of the rows."""
+        return compare_slices(self, self.task, self.matched)
+
+    @cached_property
+    def task_signal(self) -> Figure:
+        """Return the change in the share of groups with a signal of the task.
+
+        Their completions differ in the task, and are paid differently. Of groups with
+        two rows or more that are judged on both sides.
+        """
+        if self.task is None:
+            nothing = np.zeros(len(self.table), dtype=bool)
+            reason = "nothing says which completions are right"
+            return self._mean(nothing, nothing, self.bootstrap.prompts, reason)
+        a, b = (group_stats(values, self.siblings) for values in self.both("reward"))
+        task = group_stats(self.task.scores, self.siblings)
+        several = (a.count > 1) & (b.count > 1) & (task.count > 1)
+        change = task.live * (b.live.astype(float) - a.live)
+        owner = self.bootstrap.of_groups(self.siblings)
+        return self._mean(change, several, owner, "no group has two judged siblings")
+
+    @cached_property
+    def marks(self) -> dict[str, Mark]:
+        """Return which figures of B are better or worse than those of A beyond noise.
+
+        A mean reward is neither, as weights move it; nor are groups with a signal,
+        where it is known in how many that signal is of the task.
+        """
+        a, b = self.sides
+        signal: Mark = "within noise"
+        if self.task is None:
+            signal = mark_of(self.signal, is_gain=False)
+        exploits = [side.kept_figures.get("exploits") for side in self.sides]
+        counts = [side.figures["findings"] for side in self.sides]
+        marks = {
+            "signal": signal,
+            "task_signal": mark_of(self.task_signal),
+            "auc": mark_of(self.order),
+            "cases": mark_of_counts(*self._passed),
+            "findings": mark_of_counts(*counts, is_gain=False),
+            "exploits": mark_of_counts(*exploits, is_gain=False),
+        }
+        outlook: Mark = "not known"
+        if a.outlook and b.outlook and None not in (a.outlook.task, b.outlook.task):
+            outlook = "within noise"
+        for ground in measured.of_outlooks(a, b):
+            outlook = "better" if ground.is_better else "worse"
+        return {**marks, "outlook": outlook}
+
+    @property
+    def _passed(self) -> tuple[int | None, int | None]:
+        """Return how many of the same cases either passes, None where not known."""
+        if self.cases is None or self.cases["reason"]:
+            return None, None
+        a, b = (self.cases[side]["passed"] for side in "ab")
+        return a, b
+
+    # --- the verdict
+
+    @cached_property
+    def grounds(self) -> tuple[Ground, ...]:
+        """Return all that was measured that makes B better than A, or worse."""
+        a, b = self.sides
+        return (
+            *measured.of_cases(self.cases),
+            *measured.of_exploits(a, b),
+            *measured.of_order(self.order, self.slices),
+            *measured.of_outlooks(a, b),
+            *measured.of_findings(self),
+        )
+
+    @property
+    def verdict(self) -> PairVerdict:
+        """Return whether B is the one to train on, rather than A.
+
+        "not decided" where grounds contradict each other, or the two differ and nothing
+        that was measured says which is better.
+        """
+        ways = {ground.is_better for ground in self.grounds}
+        if len(ways) > 1:
+            return "not decided"
+        if ways:
+            return "better" if True in ways else "worse"
+        return "no difference" if measured.is_equal(self, self.order) else "not decided"
+
+    @property
+    def reason(self) -> str:
+        """Return why the verdict is so."""
+        for_b = [ground for ground in self.grounds if ground.is_better]
+        for_a = [ground for ground in self.grounds if not ground.is_better]
+        if for_a and for_b:
+            return (
+                f"for {self.names[1]}: {measured.join_sentences(for_b)}; against it: "
+                f"{measured.join_sentences(for_a)}"
+            )
+        if self.grounds:
+            return measured.join_sentences(self.grounds)
+        signs = self.advantages
+        if not signs["changed"]:
+            return "no advantage changes its sign, and no figure differs"
+        share = percent(signs["changed"] / signs["n"])
+        if self.verdict == "no difference":
+            return f"{share} of the advantages change sign, and no figure differs"
+        if self.task is None:
+            return (
+                f"{share} of the advantages change sign, and nothing says which "
+                "completions are right; a label would"
+            )
+        return (
+            f"{share} of the advantages change sign, and no figure is better or worse "
+            "beyond noise"
+        )
+
+    @property
+    def worst_new(self) -> str | None:
+        """Return the highest severity that is new in B; a lost case counts as high."""
+        severities = {item.severity for item in self.findings.new_or_worse}
+        if self.cases and self.cases["lost"]:
+            severities.add("high")
+        return min(severities, key=SEVERITIES.index, default=None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what to be careful with, a sentence each."""
+        views = [*self.a.views, *self.b.views]
+        reasons = dict.fromkeys(view.context.why_no_label for view in views)
+        unused = [f"the label is not used: {reason}" for reason in reasons if reason]
+        return (*super().notes, *unused)
+
+    # --- examples
+
+    @property
+    def examples(self) -> list[Block]:
+        """Return rollouts whose advantage changes its sign, and what each side pays."""
+        ids = self.advantages["rollout_ids"][:SHOWN_EXAMPLES]
+        blocks: list[Block] = []
+        for rollout_id in ids:
+            place = self.table.index[self.table["rollout_id"] == rollout_id][0]
+            texts = []
+            about = [f"rollout {one_line(rollout_id, 60)}"]
+            ends = zip("ab", self.sides, self.names, self.matched[:2], strict=True)
+            for letter, side, name, rows in ends:
+                about.append(f"{name} {self._payment(letter, side, place, rows)}")
+                texts.append(str(side.scores.table["completion"].iloc[rows[place]]))
+            if not blocks:
+                blocks.append("Advantages that change their sign, such as:")
+            blocks.append(Quote("; ".join(about), texts[0]))
+            if texts[1] != texts[0]:
+                blocks.append(Quote(f"its completion in {self.names[1]}", texts[1]))
+        return blocks
+
+    def _payment(self, letter: str, side: Side, place: int, rows: Any) -> str:
+        """Return what one side pays for a rollout, and for what."""
+        row = self.table.loc[place]
+        reward = float(row.to_dict()[f"reward_{letter}"])
+        names = [f"score/{name}" for name in side.scores.reward.names]
+        scores = side.scores.table[names].iloc[rows[place]].dropna()
+        parts = []
+        for column, score in scores.items():
+            name = str(column).removeprefix("score/")
+            parts.append(f"{name} {short_number(float(score))}")
+        return (
+            f"pays {short_number(reward)} ({', '.join(parts)}), "
+            f"advantage {row[f'advantage_{letter}']:+.2f}"
+        )
+
+    # --- as data, and as text
+
+    def record(self) -> dict[str, Any]:
+        """Return the pair as plain data."""
+        prints = [side.record()["fingerprints"] for side in self.sides]
+        graded = []
+        for was, now in self.findings.graded:
+            graded.append({**now.record(), "before": was.severity})
+        plain: dict[str, Any] = to_plain(
+            {
+                "a": self.names[0],
+                "b": self.names[1],
+                "pair_verdict": self.verdict,
+                "grounds": self.grounds,
+                "marks": self.marks,
+                "changed": self.changed,
+                "matching": self.matching,
+                "notes": self.notes,
+                "run": self.run,
+                "rewards": self.rewards,
+                "cases": self.cases,
+                "definition": {
+                    "same": prints[0]["reward"] == prints[1]["reward"],
+                    "same_scoring": prints[0]["scoring"] == prints[1]["scoring"],
+                    "changes": self.changes,
+                },
+                "advantage_sign_changes": self.advantages,
+                "rank_agreement": self.ranks,
+                "group_signal": self.signal,
+                "task_order": {**self.order, "slices": self.slices},
+                "findings": {
+                    "new": self.findings.new,
+                    "gone": self.findings.gone,
+                    "severity": graded,
+                },
+            }
+        )
+        return plain
+
+    @property
+    def lines(self) -> list[str]:
+        """Return what moved, cases and findings, a line each."""
+        return [*self.moves, *describe_cases(self.cases), *self.findings.lines]
+
+    @property
+    def tables(self) -> list[Table]:
+        """Return the rollouts that moved most, and the findings that came and went."""
+        header = (*self.names, "difference")
+        moved = []
+        for row in [*self.rewards["largest_down"], *self.rewards["largest_up"]]:
+            numbers = [short_number(row[name]) for name in ("a", "b", "delta")]
+            moved.append((row["rollout_id"], *numbers))
+        tables = [
+            Table("Rollouts that moved most", ("rollout", *header), moved, header)
+        ]
+        findings = {
+            "new or more severe": self.findings.new_or_worse,
+            "gone or less severe": self.findings.better,
+        }
+        for kind, items in findings.items():
+            rows = [(item.severity, item.code, item.sentence) for item in items]
+            caption = (
+                f"{len(items)} {'finding' if len(items) == 1 else 'findings'} {kind}"
+            )
+            tables.append(Table(caption, ("severity", "finding", "what it says"), rows))
+        return tables
+
+
+def make_pair(
+    a: Side,
+    b: Side,
+    *,
+    cases: Sequence[Case] | None = None,
+    timeout: float | None = None,
+) -> Pair:
+    """Put two sides side by side, on the rollouts that both have.
+
+    Raises:
+        InputError: No rollout in common, rollouts of other prompts under the same
+            `rollout_id`, one that stands twice, or cases that cannot be used.
+    """
+    names = a.name, b.name
+    matched = match_rows(a.scores, b.scores, names)
+    seed = a.diagnosis.seed
+    moved = before_after(a.diagnosis, b.diagnosis, matched, seed=seed, names=names)
+    changes = None
+    if cases is not None:
+        changes = compare_cases(a.to_run, b.to_run, cases, timeout)
+    return Pair(**vars(moved), sides=(a, b), matched=matched, cases=changes)

@@ -1,0 +1,174 @@
+"""Side: one of the scored tables that are compared, and the figures it stands for."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rewardkit.analysis.comparison.kept_rewards import read_kept_reward
+from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.forecast import forecast
+from rewardkit.analysis.outlooks import keep_outlook, kept_outlook
+from rewardkit.analysis.rehearsal.outlook import Outlook
+from rewardkit.errors import InputError, preview
+from rewardkit.history.parts import load_scores
+from rewardkit.history.runs import Run, find_run
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.scores import Scores
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+GRAVE_SEVERITIES = ("high", "warn")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A scored table that is compared with others, by name.
+
+    `run` is the kept run that it is, None where it was not kept.
+    """
+
+    name: str
+    scores: Scores = field(repr=False)
+    diagnosis: Diagnosis = field(repr=False)
+    run: Run | None = field(default=None, repr=False)
+
+    @cached_property
+    def source(self) -> Mapping[str, bytes]:
+        """Return the files of the reward by name, {} where they are not at hand."""
+        if self.run is not None:
+            return self.run.version.source
+        read_from = self.scores.reward.read_from
+        return read_from.files if read_from else {}
+
+    @cached_property
+    def to_run(self) -> Reward:
+        """Return the reward in a form that can be run, where there is one.
+
+        Of a kept run it is read from the source of its version.
+        """
+        reward = self.scores.reward
+        if self.run is None or reward.can_run:
+            return reward
+        return read_kept_reward(self.run.version) or reward
+
+    @cached_property
+    def rehearsed(self) -> tuple[Outlook | None, float]:
+        """Return the outlook of training on it, and the seconds its rehearsal took.
+
+        That of the kept run where one was made under the same settings (0 seconds);
+        else it is rehearsed now, and kept with the run.
+        """
+        diagnosis = self.diagnosis
+        if self.run is not None:
+            outlook = kept_outlook(self.run, diagnosis)
+            if outlook is not None:
+                return outlook, 0.0
+        started = time.perf_counter()
+        outlook = forecast(diagnosis).outlook
+        if self.run is not None and outlook is not None:
+            keep_outlook(self.run, diagnosis, outlook)
+        return outlook, time.perf_counter() - started
+
+    @property
+    def outlook(self) -> Outlook | None:
+        """Return what training would make of the task, None where nothing tells it."""
+        outlook, _ = self.rehearsed
+        return outlook
+
+    @property
+    def kept_figures(self) -> Mapping[str, Any]:
+        """Return what was measured when it was kept: cases, exploits, seconds."""
+        return {} if self.run is None else self.run.figures
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """Return what its own rows say: mean, signal, task signal, findings.
+
+        ``signal`` is the share of groups of several judged rows whose rewards differ,
+        ``task_signal`` that of the groups in which completions differ in the task and
+        are paid differently; None where there is nothing to tell it by.
+        """
+        table = self.diagnosis.group_signal
+        views = {view.part or "all" for view in self.diagnosis.views}
+        whole = table[table["slice"].isin(views)]
+        groups = whole["groups"]
+
+        def share(name: str) -> float | None:
+            values = whole[name]
+            is_known = values.notna()
+            if not is_known.any():
+                return None
+            weights = groups[is_known]
+            return float((values[is_known] * weights).sum() / weights.sum())
+
+        zero_std = share("zero_std")
+        mean = pd.Series(self.diagnosis.scores.rewards).mean()
+        severities = Counter(item.severity for item in self.diagnosis.findings)
+        return {
+            "mean": None if pd.isna(mean) else float(mean),
+            "signal": None if zero_std is None else 1 - zero_std,
+            "task_signal": share("task_signal"),
+            "findings": [severities[severity] for severity in GRAVE_SEVERITIES],
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return what it is as plain data."""
+        scores = self.scores
+        return {
+            "name": self.name,
+            "reward": scores.reward.name,
+            "rows": len(scores),
+            "rollouts": scores.rollouts.source,
+            "fingerprints": scores.reward.record()["fingerprints"],
+            "note": "" if self.run is None else self.run.note,
+        }
+
+
+def open_sides(
+    versions: Sequence[Any], names: Sequence[str] | None, **settings: Any
+) -> tuple[Side, ...]:
+    """Return the sides of a comparison, diagnosed, each with a name of its own.
+
+    Args:
+        versions: Scores, kept runs, or what names one: a version, a tag, a folder.
+        names: What they are called; None for their own names.
+        **settings: Of `diagnose`.
+
+    Raises:
+        InputError: Something else.
+        RolloutsError: Scores that are not there, or cannot be read.
+    """
+    sides: list[Side] = []
+    for place, version in enumerate(versions):
+        name, scores, run = _open(version, LETTERS[place % len(LETTERS)])
+        if names is not None:
+            name = names[place]
+        alike = [side for side in sides if side.name.partition(" (")[0] == name]
+        if alike:
+            name += f" ({len(alike) + 1})"
+        sides.append(Side(name, scores, diagnose(scores, **settings), run))
+    return tuple(sides)
+
+
+def _open(version: Any, letter: str) -> tuple[str, Scores, Run | None]:
+    """Return the name, the scores and the kept run of what is to be compared."""
+    if isinstance(version, Scores):
+        return letter, version, None
+    if isinstance(version, str | Path):
+        run = find_run(version)
+        if run is None:
+            return str(version), load_scores(version), None
+        version = run
+    if not isinstance(version, Run):
+        raise InputError(
+            "compare takes Scores, as rk.score or rk.load_scores give them, kept runs, "
+            f"or the names of runs and folders, not {preview(version)}"
+        )
+    return version.version.name, version.scores, version

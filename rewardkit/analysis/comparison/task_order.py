@@ -1,0 +1,136 @@
+"""How two versions order right completions above wrong ones, on the same rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure
+from rewardkit.analysis.comparison.matching import MatchedRows
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.parts import choose_columns, parts_of
+from rewardkit.analysis.statistics import Floats, Mask
+from rewardkit.analysis.statistics.pairs import concordance
+from rewardkit.analysis.verdicts import judge_by_answers
+from rewardkit.rewards.reward import Part
+
+TESTS = 5
+"""The level of a difference is 99 % in place of 95: versions are compared again and
+again, and each comparison decides something. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What says of the rows that two sides share which did the task, and how well.
+
+    `scores`, (rows,), are NaN where nothing is known; `words` are what it is called.
+    """
+
+    words: str
+    scores: Floats
+
+
+def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> Task | None:
+    """Return what says for both sides alike which rows did the task, or None.
+
+    A trusted label, also where a component repeats it; else what both sides name, such
+    as a verdict of the log or a component that scores all rows alike; else the stated
+    answers. What only one of two rewards says is no measure for both.
+    """
+    words, before = _named_task(a)
+    _, after = _named_task(b)
+    task = Task(words, before[matched.a])
+    is_alike = np.allclose(task.scores, after[matched.b], equal_nan=True)
+    if is_alike and len(_levels(task.scores)) > 1:
+        return task
+    scores = a.scores
+    verdicts = judge_by_answers(scores.table, scores.groups)
+    if verdicts is None:
+        return None
+    return Task(verdicts.words, verdicts.scores[matched.a])
+
+
+def _named_task(side: Diagnosis) -> tuple[str, Floats]:
+    """Return what says on one side which rows did the task, and what it is called."""
+    task = np.full(len(side.scores), np.nan)
+    words: dict[str, None] = {}
+    for view in side.views:
+        context = view.context
+        label = context.label
+        if label is None:
+            label = context.repeated_label
+        if label is not None:
+            task[view.rows] = label
+            words[repr(context.label_name)] = None
+        elif view.verdicts is not None:
+            task[view.rows] = view.verdicts.scores
+            words[view.verdicts.words] = None
+    return " and ".join(words), task
+
+
+def _levels(values: Floats) -> Floats:
+    return np.unique(values[~np.isnan(values)])
+
+
+def compare_order(
+    pair: BeforeAfter, task: Task | None, among: Mask | None = None, tests: int = 1
+) -> Figure:
+    """Return how much better B orders siblings as the task does than A.
+
+    `value` is the difference of two AUCs within groups, ``auc_b`` minus ``auc_a``: the
+    shares of pairs of siblings, of which one did more of the task, in which it gets the
+    higher reward; ties count half. Rows that one side has not judged are left out.
+
+    Args:
+        pair: Both sides.
+        task: What says which rows did the task.
+        among: Which of the rows count, (rows,), whole groups; all.
+        tests: The level of the `interval` holds for so many of these together.
+    """
+    unknown = {"value": np.nan, "interval": (np.nan, np.nan), "n": 0}
+    if task is None:
+        reason = "nothing says which completions are right: name a label"
+        return {**unknown, "auc_a": np.nan, "auc_b": np.nan, "reason": reason}
+    a, b = pair.both("reward")
+    is_left_out = np.isnan(a) | np.isnan(b)
+    if among is not None:
+        is_left_out |= ~among
+    order = np.where(is_left_out, np.nan, task.scores)
+    owner = pair.bootstrap.of_groups(pair.siblings)
+    agree_a, pairs = concordance(a, order, pair.siblings, total=len(owner))
+    agree_b, _ = concordance(b, order, pair.siblings, total=len(owner))
+    total = pairs.sum()
+    if not total:
+        reason = "no two siblings differ in the task"
+        return {**unknown, "auc_a": np.nan, "auc_b": np.nan, "reason": reason}
+    interval = pair.bootstrap.interval(
+        [agree_b - agree_a, pairs], owner, tests=TESTS * tests
+    )
+    return {
+        "value": float((agree_b - agree_a).sum() / total),
+        "interval": interval,
+        "n": int(total),
+        "auc_a": float(agree_a.sum() / total),
+        "auc_b": float(agree_b.sum() / total),
+        "reason": None,
+    }
+
+
+def compare_slices(
+    pair: BeforeAfter, task: Task | None, matched: MatchedRows
+) -> dict[str, Figure]:
+    """Return `compare_order` of each slice that has enough groups, by its label."""
+    slices = list(_slices(pair.a, matched)) if task is not None else []
+    figures = {}
+    for label, among in slices:
+        figures[label] = compare_order(pair, task, among, tests=len(slices))
+    return figures
+
+
+def _slices(side: Diagnosis, matched: MatchedRows) -> Iterator[tuple[str, Mask]]:
+    scores = side.scores
+    whole = Part("", scores.reward, np.arange(len(scores)))
+    for piece in parts_of(scores, whole, choose_columns(scores, None)):
+        yield piece.label, np.isin(matched.a, piece.rows)

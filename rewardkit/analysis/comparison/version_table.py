@@ -1,0 +1,114 @@
+"""The table of a comparison: figures by version, with what is better or worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rewardkit.analysis.comparison.pair import Pair
+from rewardkit.analysis.comparison.sides import Side
+from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
+from rewardkit.findings import percent, short_number
+from rewardkit.history.kept import SECONDS
+from rewardkit.html.blocks import Table
+
+NOT_KNOWN = "not known"
+
+
+def figures_by_version(
+    sides: Sequence[Side], pairs: Sequence[Pair]
+) -> list[dict[str, Any]]:
+    """Return the figures of each version, None where one is not known.
+
+    ``auc`` is the share of pairs of siblings, of which one did more of the task, in
+    which it gets the higher reward; ``cases`` how many pass, of how many; ``findings``
+    how many are high, and warn; ``marks`` which of them are better or worse than those
+    of the first version, beyond noise.
+
+    Args:
+        sides: The versions.
+        pairs: Each but the first against the first.
+    """
+    against = [None, *pairs]
+    figures = []
+    for side, pair in zip(sides, against, strict=True):
+        letter, of_pair = ("a", pairs[0]) if pair is None else ("b", pair)
+        order = of_pair.order
+        figures.append(
+            {
+                **side.figures,
+                "auc": None if order["reason"] else order[f"auc_{letter}"],
+                "cases": _cases(side, of_pair.cases, letter),
+                "exploits": side.kept_figures.get("exploits"),
+                "outlook": _plain_outlook(side.outlook),
+                SECONDS: side.kept_figures.get(SECONDS),
+                "marks": {} if pair is None else pair.marks,
+            }
+        )
+    return figures
+
+
+def _cases(
+    side: Side, checked: Mapping[str, Any] | None, letter: str
+) -> list[int] | None:
+    """Return how many cases pass, of how many: checked now, else when it was kept."""
+    counts = (checked or {}).get(letter)
+    if counts is not None:
+        return [counts["passed"], counts["passed"] + counts["failed"]]
+    kept: list[int] | None = side.kept_figures.get("cases")
+    return kept
+
+
+def _plain_outlook(outlook: Outlook | None) -> dict[str, Any] | None:
+    if outlook is None or outlook.task is None:
+        return None
+    return {
+        "task": outlook.task,
+        "start": outlook.start,
+        "end": outlook.end,
+        "fragility": outlook.fragility,
+    }
+
+
+def _outlook_text(outlook: Mapping[str, Any]) -> str:
+    ends = " to ".join(share_text(outlook[name]) for name in ("start", "end"))
+    return f"{outlook['task']}, {ends}"
+
+
+def _count_text(counts: Sequence[int]) -> str:
+    return " of ".join(map(str, counts))
+
+
+def _findings_text(counts: Sequence[int]) -> str:
+    return ", ".join(
+        f"{n} {word}" for n, word in zip(counts, ("high", "warn"), strict=True)
+    )
+
+
+ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "mean": ("mean reward", short_number),
+    "signal": ("groups with a signal", percent),
+    "task_signal": ("groups with a signal of the task", percent),
+    "auc": ("right above wrong (AUC)", percent),
+    "cases": ("cases that pass", _count_text),
+    "findings": ("findings", _findings_text),
+    "exploits": ("exploits", str),
+    "outlook": ("a rehearsed training", _outlook_text),
+    SECONDS: ("seconds per 1,000 rows", short_number),
+}
+"""Figures -> what they are called, and how they are written."""
+
+
+def version_table(names: Sequence[str], figures: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the table, a row a figure and a column a version."""
+    rows = []
+    for name, (words, write) in ROWS.items():
+        cells = [words]
+        for of_version in figures:
+            value, mark = of_version[name], of_version["marks"].get(name)
+            cell = NOT_KNOWN if value is None else write(value)
+            if mark in ("better", "worse"):
+                cell += f" ({mark})"
+            cells.append(cell)
+        rows.append(cells)
+    return Table("", ("figure", *names), rows, names)
