@@ -145,9 +145,9 @@ class Finding:
     would decide. `n` is how much the value was measured on. `rollout_ids` are rows
     worth reading, `suggestions` the codes of suggestions that may help.
 
-    Only a finding of a probe has a `family`, `examples`, the clearest first, and the
-    reason why a baseline has `accepted` it; its evidence lists other probes that report
-    the same fault under `also`.
+    `accepted` is the reason why a baseline accepts it. Only a finding of a probe has a
+    `family` and `examples`, the clearest first; its evidence lists other probes that
+    report the same fault under `also`.
     """
 
     code: str
@@ -284,6 +284,11 @@ class Finding:
         """Return the sort key, worst first: the severity, then the risk or the cost."""
         worth = self.evidence.get("risk", self.evidence.get("cost", 0.0))
         return SEVERITIES.index(self.severity), -float(worth)
+
+    @property
+    def gravity(self) -> str:
+        """Return its severity, "info" where it is accepted."""
+        return "info" if self.accepted else self.severity
 
     @property
     def key(self) -> str:

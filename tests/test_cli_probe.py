@@ -195,6 +195,11 @@ GOOD = "mine.py:strict log.jsonl"
         (f"{GOOD} --timeout 0", "--timeout"),
         (f"{GOOD} --leakage 2", "--leakage"),
         (f"{GOOD} --accept x", "--baseline FILE"),
+        (f"{GOOD} --baseline b.json --until 2027-01-31", "--until is for --accept"),
+        (
+            f"{GOOD} --baseline b.json --accept x --until May",
+            "'May' does not match the format",
+        ),
         (f"{GOOD} --baseline log.jsonl", "is no JSON"),
     ],
 )

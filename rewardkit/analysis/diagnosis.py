@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ from rewardkit.errors import (
     preview,
 )
 from rewardkit.findings import SEVERITIES, Finding, Rule, counted, run_rules
+from rewardkit.history.baseline import Baseline, load_baseline
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.reward import Part
 from rewardkit.rewards.training import Training
@@ -129,9 +131,27 @@ class Diagnosis(HasPage):
 
     @property
     def worst(self) -> str | None:
-        """Return the highest severity of a finding."""
-        severities = [finding.severity for finding in self.findings]
+        """Return the highest severity of a finding that is not accepted."""
+        severities = [finding.gravity for finding in self.findings]
         return min(severities, key=SEVERITIES.index, default=None)
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """Return the findings that are not for information, and not accepted."""
+        return [finding for finding in self.findings if finding.gravity != "info"]
+
+    def under_baseline(self, baseline: Baseline | str | Path) -> Diagnosis:
+        """Return it with what a baseline accepts marked in its findings.
+
+        What is graver than when it was accepted, or accepted no longer, counts again,
+        and a note says so.
+
+        Raises:
+            InputError: The file is no baseline.
+        """
+        accepted = load_baseline(baseline).of(self.scores.reward.name)
+        notes = (*self.notes, *accepted.changes(self.findings))
+        return replace(self, findings=accepted.mark(self.findings), notes=notes)
 
     @cached_property
     def components(self) -> pd.DataFrame:
@@ -270,6 +290,7 @@ def diagnose(
     by: Sequence[str] | None = None,
     seed: int = 0,
     thresholds: Mapping[str, float] | None = None,
+    baseline: Baseline | str | Path | None = None,
     progress: Callable[[float], bool] | None = None,
 ) -> Diagnosis:
     """Find what these scores would do to training under group advantages.
@@ -289,6 +310,7 @@ def diagnose(
             what `rk.monitor` looks at.
         seed: of the bootstrap.
         thresholds: replaces entries of `analysis.diagnosis.THRESHOLDS`.
+        baseline: accepted findings, or a file of them.
         progress: called with the share of the work that is done, from 0 to 1; returns
             whether to go on.
 
@@ -305,6 +327,8 @@ def diagnose(
     check_label(label)
     check_seed(seed)
     limits = _limits(thresholds)
+    if baseline is not None:
+        baseline = load_baseline(baseline)  # a broken file should not cost a minute
     options: dict[str, Any] = {
         "training": Training.of(training),
         "label": label,
@@ -340,7 +364,7 @@ def diagnose(
         notes.append(FIRST_WEIGHTS)
     for whole in wholes if by is not None else ():
         notes += explain_slices(finite, whole, names)
-    return Diagnosis(
+    diagnosis = Diagnosis(
         finite,
         tuple(findings),
         options["training"],
@@ -349,6 +373,7 @@ def diagnose(
         tuple(names),
         tuple(notes),
     )
+    return diagnosis if baseline is None else diagnosis.under_baseline(baseline)
 
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:

@@ -27,7 +27,7 @@ from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, Finding, counted, percent
 from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.pages import More, Page, point_of
+from rewardkit.html.pages import More, Page, accepted_findings, point_of
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores
@@ -85,10 +85,14 @@ def diagnosis_page(
     """
     warnings: list[Finding] = []
     infos: list[Finding] = []
+    accepted: list[Finding] = []
     for finding in findings:
-        (infos if finding.severity == "info" else warnings).append(finding)
+        if finding.accepted:
+            accepted.append(finding)
+        else:
+            (infos if finding.severity == "info" else warnings).append(finding)
     in_full = warnings[:MOST_IN_FULL]
-    severities = [finding.severity for finding in findings]
+    severities = [finding.gravity for finding in findings]
     verdict = VERDICTS[min(severities, key=SEVERITIES.index, default="info")]
     too_few = [finding for finding in infos if finding.code == "not_enough"]
     has_pairs = any(view.several for view in views)
@@ -101,6 +105,7 @@ def diagnosis_page(
     blocks += map(point_of, in_full)
     blocks.append(_folded_findings("more warning", warnings[MOST_IN_FULL:]))
     blocks.append(_folded_findings("note", infos))
+    blocks.append(accepted_findings(accepted))
     blocks += [f"Note: {one_line(note)}." for note in notes]
     blocks += [More("", [_components(view)]) for view in views]
     foot = ""
@@ -114,12 +119,15 @@ def diagnosis_page(
 
 
 def _counts(findings: Sequence[Finding]) -> str:
-    """Count the findings by severity."""
-    counts = Counter(finding.severity for finding in findings)
+    """Count the findings by severity, and those that are accepted."""
+    counts = Counter(item.severity for item in findings if not item.accepted)
     words = []
     for severity, noun in NOUNS.items():
         if counts[severity]:
             words.append(counted(counts[severity], noun))
+    accepted = sum(bool(item.accepted) for item in findings)
+    if accepted:
+        words.append(f"{accepted} accepted")
     return ", ".join(words) or "Nothing found"
 
 

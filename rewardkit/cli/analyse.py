@@ -13,6 +13,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.analysis.outlooks import keep_outlook
+from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer
 from rewardkit.cli.output import say
@@ -102,8 +103,8 @@ def fail_status(worst: str | None, fail_on: str | None) -> int:
 
 
 @command(
-    "SCORES --training --label --primary --at-step --by --seed --fail-on --verbose "
-    "READING --log-weight --json"
+    "SCORES --training --label --primary --at-step --by --seed --fail-on --baseline "
+    "--accept --until --verbose READING --log-weight --json"
 )
 def diagnose(options: Options) -> CommandResult:
     """Say what SCORES would do to training, and what to change.
@@ -116,18 +117,23 @@ def diagnose(options: Options) -> CommandResult:
     """
     source = scored_or_logged(options)
     settings = options.select("training label seed")
+    settings["baseline"] = baseline_before(options)
+    reward = source.scores.reward
     watched = None
     if source.scores.has_steps:
         watched = rk.monitor(source.scores, **settings)
+        watched, _, _ = accept_alarms(options, watched, reward)
     with options.progress("diagnosing") as progress:
         diagnosis = rk.diagnose(
             source.scores, progress=progress, by=options.by, **settings
         )
+    diagnosis, accepted, lines = accept_alarms(options, diagnosis, reward)
     suggestions = rk.suggest(diagnosis)
     page = diagnosis.page()
     pages = [page, suggestions.page(path=options.scores)]
     record = {
         **diagnosis.record(),
+        **accepted,
         "suggestions": suggestions.record(),
         "notes": suggestions.notes,
     }
@@ -138,7 +144,8 @@ def diagnose(options: Options) -> CommandResult:
         pages[:1] = [watched.first_page(options.scores), as_one]
         record["monitor"] = watched.record()
         severities.append(watched.worst)
-    text = "\n\n".join(page.text(verbose=options.verbose) for page in pages)
+    texts = [page.text(verbose=options.verbose) for page in pages]
+    text = "\n\n".join([*texts, *lines])
     status = max(fail_status(worst, options.fail_on) for worst in severities)
     return source.result(record, text, status)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 import rewardkit as rk
+from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, Number
 from rewardkit.cli.output import recognised
@@ -20,7 +20,6 @@ from rewardkit.html.blocks import Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
 from rewardkit.judges.report import judges_of
-from rewardkit.probes.baseline import accept
 from rewardkit.probes.options import CALL_TIMEOUT, FAMILIES
 from rewardkit.probes.probe import alarms_from
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
@@ -227,7 +226,7 @@ NOTHING_PROBED = (
 
 @command(
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline "
-    "--verbose --as READING --json",
+    "--accept --until --verbose --as READING --json",
     {
         "--cases CASES": "Cases to probe from, beside ROLLOUTS or instead of it; not "
         "those of --write-cases.",
@@ -237,8 +236,6 @@ NOTHING_PROBED = (
             {"default": CALL_TIMEOUT, "type": Number(min=0, min_open=True)},
         ),
         "--expects-partial": "Accept a partial reward for a nearly right answer.",
-        "--accept REASON": "Add the findings of this run to the baseline, with this "
-        "reason.",
         "--write-cases FILE": "Add cases that would catch the findings to this file.",
         "--keep": KEEP,
         "--list": "List the families and probes, and exit.",
@@ -264,9 +261,6 @@ def probe(options: Options) -> CommandResult:
             "the scores of a log cannot be probed, as nothing new can be scored; name "
             "the reward"
         )
-    baseline = options.baseline
-    if options.accept is not None and not Path(baseline).exists():
-        baseline = None
     cases = rk.load_cases(options.cases) if options.cases is not None else []
     rollouts = options.read_rollouts(options.rollouts)
     rollouts = rollouts_of(cases) if rollouts is None else with_cases(rollouts, cases)
@@ -276,13 +270,18 @@ def probe(options: Options) -> CommandResult:
     settings = options.select("only label timeout budget leakage expects_partial seed")
     with options.progress("probing") as progress:
         result = rk.probe(
-            reward, rollouts, baseline=baseline, progress=progress, **settings
+            reward,
+            rollouts,
+            baseline=baseline_before(options),
+            progress=progress,
+            **settings,
         )
     added, notes = _write_files(options, result)
     if options.keep:
         notes.append(_noted(reward, {"exploits": len(result.alarms)}))
-    if options.accept is not None:
-        result = result.under_baseline(options.baseline)
+    result, accepted, told = accept_alarms(options, result, result.reward)
+    added |= accepted
+    notes += told
     record = {**result.record(), **added, "origin": reward.origin}
     record["stale"] = [item.finding for item in result.stale]
     lines = recognised(reward.origin, verbose=options.verbose)
@@ -302,7 +301,7 @@ def probe(options: Options) -> CommandResult:
 def _write_files(
     options: Options, result: rk.ProbeResult
 ) -> tuple[dict[str, int], list[str]]:
-    """Add to the files of --write-cases and --accept; say how much, in a line each."""
+    """Add to the file of --write-cases; say how much, in a line."""
     added = {}
     notes = []
     if options.write_cases:
@@ -315,12 +314,6 @@ def _write_files(
                 f"; none for {counted(len(codes), 'finding')} ({', '.join(codes)}), as "
                 "nothing says which reward is due there"
             )
-    if options.accept is not None:
-        added["accepted"] = accept(
-            options.baseline, result.alarms, options.accept, reward=result.reward.name
-        )
-        accepted = counted(added["accepted"], "finding")
-        notes.append(f"{accepted} accepted in {options.baseline}")
     return added, notes
 
 

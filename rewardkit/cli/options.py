@@ -120,6 +120,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "COLUMN=VALUE": {
         "callback": _pairs("column=value, such as data_source=gsm8k", _constant)
     },
+    "DAY": {"type": click.DateTime(["%Y-%m-%d"])},
     "FILE|NAME=VALUE": {"callback": _settings},
     "FOLDER": {"type": click.Path(file_okay=False, path_type=Path)},
     "NAME=NUMBER": {"callback": _pairs("name=number, such as accuracy=2", _number)},
@@ -173,7 +174,10 @@ SHARED: OptionTable = {
         "Most that a wrong answer may earn by its form alone.",
         {"default": LEAKAGE},
     ),
-    "--baseline FILE": "A JSON file of accepted probe findings.",
+    "--baseline FILE": "A JSON file of accepted findings.",
+    "--accept REASON": "Add the alarms of this run to the baseline, with this reason.",
+    "--until DAY": "With --accept: the last day on which they are accepted, such as "
+    "2027-01-31.",
     "--fail-on warn|high": "Exit 1 when there is a new finding of this severity or "
     "above.",
     "--verbose": "Show all of it.",
@@ -228,6 +232,11 @@ REQUIREMENTS = (
         ("accept",),
         ("baseline",),
         "--accept writes into a baseline; name its file with --baseline FILE",
+    ),
+    Requirement(
+        ("until",),
+        ("accept",),
+        "{} is for --accept, which is not there; give both, or none",
     ),
     Requirement(
         ("columns", "group", "join", "fill"),

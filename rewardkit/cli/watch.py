@@ -6,6 +6,7 @@ import json
 import time
 
 import rewardkit as rk
+from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.analyse import fail_status, scored_or_logged
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.output import say
@@ -19,8 +20,8 @@ SECONDS = 10.0
 
 
 @command(
-    "SCORES --label --primary --training --seed --fail-on --verbose READING "
-    "--log-weight --json",
+    "SCORES --label --primary --training --seed --fail-on --baseline --accept --until "
+    "--verbose READING --log-weight --json",
     {
         "--follow": "Look again when there is more, until Ctrl-C.",
         "--every SECONDS": (
@@ -43,9 +44,10 @@ def monitor(options: Options) -> CommandResult:
         return _follow(options)
     source = scored_or_logged(options)
     watched = _watch(options, source.scores)
-    text = watched.page().text(verbose=options.verbose)
+    watched, accepted, lines = accept_alarms(options, watched, source.scores.reward)
+    text = "\n".join([watched.page().text(verbose=options.verbose), *lines])
     status = fail_status(watched.worst, options.fail_on)
-    record = watched.record()
+    record = {**watched.record(), **accepted}
     if options.write_cases:
         record["cases_written"] = append_cases(options.write_cases, watched.cases)
         cases = counted(record["cases_written"], "case")
@@ -54,7 +56,8 @@ def monitor(options: Options) -> CommandResult:
 
 
 def _watch(options: Options, scores: rk.Scores) -> Monitor:
-    return rk.monitor(scores, **options.select("label primary training seed"))
+    settings = options.select("label primary training seed")
+    return rk.monitor(scores, baseline=baseline_before(options), **settings)
 
 
 def _follow(options: Options) -> CommandResult:

@@ -6,7 +6,7 @@ A page is a title and blocks. How a record gets its page stands in README.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from rewardkit.html.excerpts import (
     Text,
     UserText,
     escape_markdown,
+    one_line,
     prefix_lines,
     user_texts_are_hidden,
     wrap_line,
@@ -213,6 +214,19 @@ def point_of(
         details,
         actions,
     )
+
+
+def accepted_findings(findings: Iterable[Finding]) -> More:
+    """Return the findings that are accepted, each with its reason, folded."""
+    lines: list[Block] = []
+    for finding in findings:
+        if finding.accepted:
+            statement = redact_finding(finding).statement
+            text = f"{finding.code}: {{}} Accepted: {one_line(finding.accepted)}"
+            lines.append(
+                UserText(text.format(finding.statement), text.format(statement))
+            )
+    return More("Accepted", lines)
 
 
 def redact_finding(finding: Finding) -> Finding:

@@ -21,11 +21,12 @@ from rewardkit.findings import (
     run_rules,
     short_number,
 )
+from rewardkit.history.baseline import Baseline, load_baseline
 from rewardkit.history.files import RECORDER
 from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
-from rewardkit.html.pages import HasPage, More, Page, point_of
+from rewardkit.html.pages import HasPage, More, Page, accepted_findings, point_of
 from rewardkit.monitoring.changes import FEWEST_GROUPS
 from rewardkit.monitoring.page import (
     ends,
@@ -80,8 +81,8 @@ class Monitor(HasPage):
 
     @property
     def worst(self) -> str | None:
-        """Return the highest severity of a finding."""
-        severities = [finding.severity for finding in self.findings]
+        """Return the highest severity of a finding that is not accepted."""
+        severities = [finding.gravity for finding in self.findings]
         return min(severities, key=SEVERITIES.index, default=None)
 
     @property
@@ -93,7 +94,20 @@ class Monitor(HasPage):
     @property
     def alarms(self) -> list[Finding]:
         """Return the findings that call for something, worst first."""
-        return [finding for finding in self.findings if finding.severity != "info"]
+        return [finding for finding in self.findings if finding.gravity != "info"]
+
+    def under_baseline(self, baseline: Baseline | str | Path) -> Monitor:
+        """Return it with what a baseline accepts marked in its findings.
+
+        What is graver than when it was accepted, or accepted no longer, counts again,
+        and a note says so.
+
+        Raises:
+            InputError: The file is no baseline.
+        """
+        accepted = load_baseline(baseline).of(self.scores.reward.name)
+        notes = (*self.notes, *accepted.changes(self.findings))
+        return replace(self, findings=accepted.mark(self.findings), notes=notes)
 
     @property
     def newly_paid(self) -> Sequence[NewlyPaid]:
@@ -228,10 +242,13 @@ class Monitor(HasPage):
             blocks.append(figures_table(timeline))
             blocks += who_pays(timeline)
             blocks.append(More("Paid most at the end", highest_at_end(timeline)))
-        infos = [item for item in self.findings if item.severity == "info"]
-        others = [*self.alarms[MOST_SHOWN:], *infos]
+        shown = self.alarms[:MOST_SHOWN]
+        others = [
+            item for item in self.findings if item not in shown and not item.accepted
+        ]
         folded = [point_of(item) for item in others]
         blocks.append(More(counted(len(others), "further finding"), folded))
+        blocks.append(accepted_findings(self.findings))
         blocks += [f"Note: {note}." for note in self.notes]
         blocks.append(f"Next: {self._next_step()}")
         return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
@@ -278,6 +295,7 @@ def monitor(
     training: Any = None,
     weights: Mapping[str, float] | None = None,
     windows: int = MOST_WINDOWS,
+    baseline: Baseline | str | Path | None = None,
     seed: int = 0,
 ) -> Monitor:
     """Say what a run over its steps has come to, since when, and who pays.
@@ -292,6 +310,7 @@ def monitor(
         training: Settings of the trainer, as `Training.of` takes them.
         weights: Of the scores of a log, by name.
         windows: Windows that the steps are cut into, at most.
+        baseline: Accepted findings, or a file of them.
         seed: Of the bootstrap.
 
     Raises:
@@ -301,6 +320,8 @@ def monitor(
     check_seed(seed)
     if not isinstance(windows, int) or isinstance(windows, bool) or windows < 2:
         raise InputError(f"windows={preview(windows)} is not a whole number from 2 on")
+    if baseline is not None:
+        baseline = load_baseline(baseline)
     settings = Training.of(training)
     scores = only_finite(read_scores(source, weights=weights))
     scores = weigh_as_trained(scores, settings)
@@ -327,7 +348,8 @@ def monitor(
         findings += run_rules(RULES, timeline)
         notes += _notes_on(timeline, primary)
     findings.sort(key=lambda finding: finding.order)
-    return Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
+    watched = Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
+    return watched if baseline is None else watched.under_baseline(baseline)
 
 
 def _texts_as_steps(scores: Scores) -> str:

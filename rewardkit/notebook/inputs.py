@@ -16,8 +16,8 @@ from IPython.display import HTML, display
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.history.baseline import load_baseline
 from rewardkit.html.excerpts import hide_user_texts
-from rewardkit.probes.baseline import load_baseline
 from rewardkit.probes.subjects.log import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward

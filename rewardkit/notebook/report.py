@@ -112,7 +112,7 @@ def report(
     reading = dict(reading or {})
     limits = dict(limits or {})
     by = names_of(by, "by") if by is not None else None
-    _check_names(names, by, baseline=limits.get("baseline"), redact=redact)
+    _check_names(by, redact=redact)
     columns: dict[str, Any] = {"label": label, "by": by}
     options: dict[str, Any] = {"reading": reading, "limits": limits}
     training = Training.of(training)
@@ -141,19 +141,8 @@ def report(
     return _write_report(folder, summaries, single_file=single_file)
 
 
-def _check_names(
-    names: Sequence[str],
-    by: Sequence[str] | None,
-    *,
-    baseline: str | None,
-    redact: bool,
-) -> None:
+def _check_names(by: Sequence[str] | None, *, redact: bool) -> None:
     """Raise an InputError where what is asked for does not go together."""
-    probed = [name for name in names if name != LOGGED_REWARD]
-    if baseline is not None and len(probed) != 1:
-        raise InputError(
-            f"baseline={str(baseline)!r} is of one reward, and the report is of {names}"
-        )
     texts = [name for name in by or () if name in USER_COLUMNS]
     if redact and texts:
         raise InputError(

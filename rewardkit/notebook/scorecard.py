@@ -220,8 +220,7 @@ def _sum_up_analysis(
     if watched is not None:
         summaries.insert(0, tiles.run_tile(watched))
         alarms = watched.alarms
-    warnings = [item for item in diagnosis.findings if item.severity != "info"]
-    warnings = [*alarms, *warnings]
+    warnings = [*alarms, *diagnosis.alarms]
     steps = [item.advice for item in warnings if item.advice]
     for change in advice.changes:
         if change.verdict != "harms":

@@ -13,10 +13,10 @@ import pandas as pd
 
 from rewardkit.errors import InputError, RolloutsError, check_label, check_seed
 from rewardkit.findings import SEVERITIES, Finding, Rule, percent, run_rules
+from rewardkit.history.baseline import Baseline, load_baseline
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import warn_of_calls
-from rewardkit.probes.baseline import Baseline, load_baseline
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
@@ -159,7 +159,7 @@ def probe(
     check_label(label)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
-    if baseline is not None and not isinstance(baseline, Baseline):
+    if baseline is not None:
         baseline = load_baseline(baseline)  # a broken file should not cost a minute
     if cases is not None:
         rollouts = with_cases(rollouts, cases_of(cases))

@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.findings import SEVERITIES, Finding, counted, most
+from rewardkit.findings import SEVERITIES, Finding, counted, most, read_codes
+from rewardkit.history.baseline import Accepted, Baseline, load_baseline
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
-from rewardkit.html.pages import HasPage, More, Page
+from rewardkit.html.pages import HasPage, More, Page, accepted_findings
 from rewardkit.plain import PlainRecord
-from rewardkit.probes.baseline import Accepted, Baseline, load_baseline
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.rewards.reward import Reward
@@ -167,31 +167,32 @@ class ProbeResult(HasPage):
         Raises:
             InputError: The file is no baseline.
         """
-        if not isinstance(baseline, Baseline):
-            baseline = load_baseline(baseline)
-        baseline = baseline.of(self.reward.name)
-        findings = tuple(map(baseline.mark, self.findings))
+        baseline = load_baseline(baseline).of(self.reward.name)
+        findings = baseline.mark(self.findings)
         return replace(self, findings=findings, baseline=baseline)
 
     @property
     def stale(self) -> tuple[Accepted, ...]:
-        """Return the accepted findings that are gone; () unless all was tried."""
+        """Return the accepted findings that are gone; () unless all was tried.
+
+        Not those that a diagnosis or a monitor can have.
+        """
         if self.baseline is None or len(self.probes) < len(STRATEGIES) or self.untried:
             return ()
         if not self.calibration.subjects or self.says_all:
             return ()
         keys = {finding.key for finding in self.findings}
-        return tuple(
-            entry for entry in self.baseline.accepted if entry.finding not in keys
-        )
+        others = read_codes()["diagnosis"]
+        stale = []
+        for entry in self.baseline.accepted:
+            if entry.finding not in keys and entry.code not in others:
+                stale.append(entry)
+        return tuple(stale)
 
     def baseline_changes(self) -> Iterator[str]:
         """Yield a sentence for each entry of the baseline that is out of date."""
-        for finding in self.findings:
-            entry = self.baseline.entry(finding) if self.baseline else None
-            if entry is not None and not finding.accepted:
-                then = f"{finding.key} was accepted as {entry.severity} on {entry.date}"
-                yield f"{then} and is {finding.severity} now: it counts again"
+        if self.baseline is not None:
+            yield from self.baseline.changes(self.findings)
         for entry in self.stale:
             yield (
                 f"{entry.finding}, accepted on {entry.date}, is not found any more: "
@@ -348,15 +349,11 @@ class ProbeResult(HasPage):
             blocks.append(f"and {len(others)} more: {codes}")
             blocks.append(More(f"{len(others)} more", others))
         minor: list[Block] = []
-        accepted: list[Block] = []
         for finding in self.findings:
-            if finding.accepted:
-                reason = one_line(finding.accepted)
-                accepted.append(f"{finding.code}: {finding.statement} {reason}")
-            elif finding.severity == "info":
+            if finding.severity == "info" and not finding.accepted:
                 minor.append(f"{finding.code}: {finding.statement} {finding.advice}")
         blocks.append(More("For information", minor))
-        blocks.append(More("Accepted", accepted))
+        blocks.append(accepted_findings(self.findings))
         blocks += self.other_blocks()
         foot = "All of it: text(verbose=True)" if self.findings else ""
         return Page(title, blocks, self.verdict, foot)

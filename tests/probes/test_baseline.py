@@ -20,7 +20,7 @@ from probed import (
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.baseline import (
+from rewardkit.history.baseline import (
     Accepted,
     accept,
     load_baseline,
@@ -91,6 +91,41 @@ def test_a_finding_is_accepted_up_to_the_severity_it_was_accepted_with(
     assert list(result.baseline_changes()) == ([] if accepted else [told])
     in_words = " ".join(repr(result).split())
     assert bool(result.alarms) is (told in in_words) is not accepted
+
+
+@pytest.mark.parametrize("days, accepted", [(-1, False), (0, True), (1, True)])
+def test_a_finding_is_accepted_until_its_last_day(path, days, accepted):
+    day = (datetime.date.today() + datetime.timedelta(days)).isoformat()
+    accept(path, [HOLE], "for now", reward="strict", until=day)
+    result = with_findings(HOLE).under_baseline(path)
+    assert bool(result.findings[0].accepted) is accepted
+    told = f"longer/detail was accepted until {day}: it counts again"
+    assert list(result.baseline_changes()) == ([] if accepted else [told])
+
+
+def test_one_file_holds_for_a_diagnosis_and_a_monitor_too(path):
+    scores = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    diagnosis = rk.diagnose(scores)
+    watched = rk.monitor("gallery:brevity")
+    assert diagnosis.worst == "warn" and watched.verdict == "stop"
+    for result in (diagnosis, watched):
+        name = result.scores.reward.name
+        accept(path, result.alarms, "as agreed", reward=name)
+    quiet = rk.diagnose(scores, baseline=path)
+    assert quiet.worst == "info" and len(quiet.findings) == len(diagnosis.findings)
+    count = len(diagnosis.alarms)
+    assert f"{count} accepted" in str(quiet)
+    assert "Accepted: as agreed" in quiet.text(verbose=True)
+    healthy = rk.monitor("gallery:brevity", baseline=path)
+    assert healthy.verdict == "healthy" and healthy.alarms == []
+    entries = [{**item, "until": "2026-01-31"} for item in _entries(path)]
+    written(path, *entries)
+    ended = diagnosis.under_baseline(path)
+    assert ended.worst == "warn" and "until 2026-01-31" in str(ended)
+
+
+def _entries(path):
+    return json.loads(path.read_text())["accepted"]
 
 
 def exploit(says, **evidence):
@@ -198,6 +233,7 @@ BAD = [
         "the severity one of high, warn, info",
     ),
     (json.dumps({"accepted": [entry(reason=" ")]}), "it needs texts for"),
+    (json.dumps({"accepted": [entry(until="May")]}), "a day such as 2027-01-31"),
 ]
 
 

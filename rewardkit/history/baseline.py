@@ -1,0 +1,223 @@
+"""Baselines: findings that are accepted, each with a reason and a date, in a file.
+
+One file holds for probes, a diagnosis, a monitor, a report and the card.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.findings import SEVERITIES, Finding
+from rewardkit.rollouts.paths import place_to_write, write_whole
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A finding that is accepted for a reward.
+
+    `finding` is its key, `severity` how grave it was then, `until` the last day on
+    which it is accepted, "" without an end.
+    """
+
+    reward: str
+    finding: str
+    reason: str
+    date: str
+    severity: str
+    until: str = ""
+
+    @property
+    def code(self) -> str:
+        """Return the code of the finding."""
+        return self.finding.partition("/")[0]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last day is over."""
+        return bool(self.until) and self.until < str(datetime.date.today())
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether a finding is no graver than when it was accepted, and in time."""
+        then = SEVERITIES.index(self.severity)
+        return SEVERITIES.index(finding.severity) >= then and not self.has_ended
+
+    def why_not(self, finding: Finding) -> str:
+        """Say why a finding of its key counts again, "" where it is covered."""
+        if self.covers(finding):
+            return ""
+        if self.has_ended:
+            return f"{self.finding} was accepted until {self.until}: it counts again"
+        return (
+            f"{self.finding} was accepted as {self.severity} on {self.date} and is "
+            f"{finding.severity} now: it counts again"
+        )
+
+
+NEEDED_FIELDS = ("reward", "finding", "reason", "date", "severity")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a baseline file accepts, of one reward or of several."""
+
+    accepted: tuple[Accepted, ...] = ()
+
+    def entry(self, finding: Finding) -> Accepted | None:
+        """Return the entry for a finding, or None; see `of`."""
+        for entry in self.accepted:
+            if entry.finding == finding.key:
+                return entry
+        return None
+
+    def of(self, reward: str) -> Baseline:
+        """Return the entries for the reward of this name."""
+        entries = [entry for entry in self.accepted if entry.reward == reward]
+        return replace(self, accepted=tuple(entries))
+
+    def mark(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Return findings with their accepted reasons, "" where nothing covers one."""
+        marked = []
+        for finding in findings:
+            entry = self.entry(finding)
+            is_covered = entry is not None and entry.covers(finding)
+            reason = entry.reason if entry is not None and is_covered else ""
+            marked.append(replace(finding, accepted=reason))
+        return tuple(marked)
+
+    def changes(self, findings: Iterable[Finding]) -> Iterator[str]:
+        """Yield a sentence for each entry that does not cover its finding any more."""
+        for finding in findings:
+            entry = self.entry(finding)
+            if entry is not None and entry.why_not(finding):
+                yield entry.why_not(finding)
+
+
+def load_baseline(source: Baseline | str | Path) -> Baseline:
+    """Read a baseline from a JSON file; one that is read already stays as it is.
+
+    The file holds ``{"accepted": [{"reward", "finding", "reason", "date", "severity",
+    "until"}]}``; without "until" an entry has no end.
+
+    Raises:
+        InputError: There is no such file, or it is none.
+    """
+    if isinstance(source, Baseline):
+        return source
+    accepted = []
+    for entry in _read_file(Path(source))["accepted"]:
+        texts = {name: entry[name] for name in NEEDED_FIELDS}
+        accepted.append(Accepted(**texts, until=entry.get("until", "")))
+    return Baseline(tuple(accepted))
+
+
+def accept(
+    path: str | Path,
+    findings: Iterable[Finding],
+    reason: str,
+    *,
+    reward: str,
+    until: str = "",
+) -> int:
+    """Write findings of a reward into a baseline file, which is made where missing.
+
+    Args:
+        path: The file. An entry for the same finding is replaced, others stay.
+        findings: The findings to accept.
+        reason: Why, for the next reader.
+        reward: The name of the reward.
+        until: The last day on which they are accepted, such as 2027-01-31; "" without
+            an end.
+
+    Returns:
+        How many findings were written.
+
+    Raises:
+        InputError: There is no reason, no such day, or the file or folder cannot be
+            used.
+    """
+    if not isinstance(reason, str) or not reason.strip():
+        raise InputError(
+            f"reason={reason!r} does not say why a finding is accepted; write a "
+            "sentence for the next reader"
+        )
+    if until and not _is_day(until):
+        raise InputError(f"until={until!r} is no day; write it as in 2027-01-31")
+    file, today = place_to_write(path), str(datetime.date.today())
+    content: dict[str, Any] = {"accepted": []}
+    if file.exists():
+        content = _read_file(file)
+    new: dict[str, dict[str, str]] = {}
+    for finding in sorted(findings, key=lambda item: item.order, reverse=True):
+        texts = (reward, finding.key, reason.strip(), today, finding.severity)
+        entry = dict(zip(NEEDED_FIELDS, texts, strict=True))
+        if until:
+            entry["until"] = until
+        new[finding.key] = entry  # the gravest of one key stays
+    others = [
+        entry
+        for entry in content["accepted"]
+        if entry["reward"] != reward or entry["finding"] not in new
+    ]
+    if new or not file.exists():
+        content["accepted"] = [*others, *new.values()]
+        text = json.dumps(content, indent=2) + "\n"
+        write_whole(
+            file, lambda temporary: temporary.write_text(text, encoding="utf-8")
+        )
+    return len(new)
+
+
+def _read_file(file: Path) -> dict[str, Any]:
+    """Read a baseline file whose entries can be used."""
+    if file.is_dir():
+        raise InputError(
+            f"{str(file)!r} is a folder; name a file in it to be the baseline"
+        )
+    if not file.is_file():
+        raise InputError(
+            f"there is no baseline file {str(file)!r}; accept what is found now into "
+            "it, with 'rewardkit probe ... --baseline FILE --accept REASON'"
+        )
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{str(file)!r} is no JSON ({error}); a baseline is one object"
+        ) from None
+    if not isinstance(content, dict) or not isinstance(content.get("accepted"), list):
+        raise InputError(
+            f"{str(file)!r} is no baseline; that is a JSON object with a list "
+            "'accepted'"
+        )
+    for number, entry in enumerate(content["accepted"], 1):
+        if not _is_entry(entry):
+            raise InputError(
+                f"{file}: entry {number} is {entry!r}; it needs texts for "
+                f"{', '.join(NEEDED_FIELDS)}, the severity one of "
+                f"{', '.join(SEVERITIES)}, and where it has an 'until' a day such as "
+                "2027-01-31"
+            )
+    return content
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    texts = [entry.get(name) for name in NEEDED_FIELDS]
+    are_texts = all(isinstance(text, str) and text.strip() for text in texts)
+    ends_well = "until" not in entry or _is_day(entry["until"])
+    return are_texts and ends_well and entry["severity"] in SEVERITIES
+
+
+def _is_day(text: Any) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except (TypeError, ValueError):
+        return False
+    return len(text) == len("2027-01-31")
