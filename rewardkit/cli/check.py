@@ -12,6 +12,12 @@ from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, Number
 from rewardkit.cli.output import recognised
+from rewardkit.cli.update import (
+    accept_named,
+    ask_for_components,
+    ask_for_updates,
+    rename_components,
+)
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
 from rewardkit.history.kept import KEPT_RUNS
@@ -25,7 +31,8 @@ from rewardkit.probes.probe import alarms_from
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD
-from rewardkit.scoring.cases import TODO, append_cases
+from rewardkit.scoring.case_updates import update_cases
+from rewardkit.scoring.cases import TODO, append_cases, case_file
 from rewardkit.scoring.check import components_of
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
@@ -47,6 +54,11 @@ KEEP = "Note the result with the version of REWARD in the folder runs."
         "--keep": KEEP,
         "--ignore NAME...": "Leave out what CASES say of this component, which REWARD "
         "does not have.",
+        "--update": "Ask which cases are to follow REWARD, and write what is accepted.",
+        "--accept NAME...": "Let this case, or all that miss this component (or "
+        "reward), expect what REWARD gives now, without a question.",
+        "--rename OLD=NEW...": "Let CASES name a component anew; NEW,NEW where it was "
+        "split.",
         "--mutants": "List small changes of the reward that your cases do not catch.",
         "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, "
         "too.",
@@ -80,8 +92,15 @@ def check(options: Options) -> CommandResult:
     )
     limit = options.time_limit(reward)
     result = rk.check(reward, cases, ignore=options.ignore, timeout=limit)
-    record = {**result.record(), "origin": reward.origin}
     lines = recognised(reward.origin, verbose=options.verbose)
+    updated = _update_cases(options, reward, result, limit)
+    if updated is not None:
+        cases = rk.load_cases(options.cases)
+        result = rk.check(reward, cases, ignore=options.ignore, timeout=limit)
+        lines.append(f"{counted(updated, 'case')} updated in {options.cases}")
+    record = {**result.record(), "origin": reward.origin}
+    if updated is not None:
+        record["updated"] = updated
     lines += _result_lines(result, verbose=options.verbose)
     if options.keep:
         figures = {"cases": [result.passed, result.decided]}
@@ -97,6 +116,25 @@ def check(options: Options) -> CommandResult:
             cases_written = counted(record["cases_written"], "case")
             lines.append(f"{cases_written} added to {options.write_cases}")
     return CommandResult(record, "\n".join(lines), 0 if result.is_met else 1)
+
+
+def _update_cases(
+    options: Options, reward: rk.Reward, result: rk.CheckResult, limit: float | None
+) -> int | None:
+    """Write what --rename, --accept and --update say; None without these."""
+    if not (options.update or options.accept or options.rename):
+        return None
+
+    def checked() -> rk.CheckResult:
+        return rk.check(reward, path, ignore=options.ignore, timeout=limit)
+
+    path = str(case_file(options.cases))
+    accepted = accept_named(result, options.accept)
+    changed = rename_components(reward, path, options.rename, limit)
+    if options.update:
+        changed += ask_for_components(reward, path, checked(), limit)
+        accepted += ask_for_updates(checked())
+    return changed + update_cases(path, accepted)
 
 
 def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
@@ -118,7 +156,7 @@ def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
         result.to_decide, UNDECIDED_COLUMNS, "cases to decide", verbose=verbose
     )
     if undecided:
-        lines += ["", "To decide:", *undecided]
+        lines += ["", "To decide (of two, which is better):", *undecided]
         lines.append(f"Decide with --update, or take {TODO} from a case's why.")
     return lines
 

@@ -252,7 +252,7 @@ def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
     for case in outcome["to_decide"]:
         completions = _completions(case["completion"], case["below"])
         pending.append((case["case"], case["got"], completions, UserText(case["why"])))
-    caption = f"{counted(len(pending), 'case')} to decide: they pass or fail nothing"
+    caption = f"To decide: {counted(len(pending), 'case')}, neither passed nor failed"
     names = ("case", "now gets", "completion", "why")
     blocks.append(
         Table(caption, names, pending, is_open=True, most=200, stacked=True, limit=400)

@@ -301,12 +301,7 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     {"name": "four", "completion": "4", "reward": 1.0}
     {"name": "four (2)", "completion": "IV", "reward": 1.0}
     """
-    if str(path).startswith(GALLERY_PREFIX):
-        raise CasesError(
-            f"{str(path)!r} are cases that come with rewardkit; give a case file of "
-            "your own"
-        )
-    file = place_to_write(path)
+    file = case_file(path)
     before = file.read_bytes() if file.is_file() else b""
     names: set[str] = set()
     contents: set[str] = set()
@@ -317,7 +312,7 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     for case in cases:
         load_cases([case])
         name = free_name(str(case.get("name", "case")), names, "{} ({})")
-        line = _as_line({"name": name, **case} | {"name": name})
+        line = as_line({"name": name, **case} | {"name": name})
         if _content_of(case) not in contents:
             contents.add(_content_of(case))
             names.add(name)
@@ -331,14 +326,24 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     return len(lines)
 
 
-def _as_line(case: Mapping[str, Any]) -> bytes:
+def case_file(path: str | Path) -> Path:
+    """Return the case file to write to. Errors as in `append_cases`."""
+    if str(path).startswith(GALLERY_PREFIX):
+        raise CasesError(
+            f"{str(path)!r} are cases that come with rewardkit; give a case file of "
+            "your own"
+        )
+    return place_to_write(path)
+
+
+def as_line(case: Mapping[str, Any]) -> bytes:
     """Write a case as a line of JSON; half a character as an escape."""
     try:
         text = json.dumps(case, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise CasesError(
-            f"case {case['name']!r} cannot be written as JSON ({error}); give texts, "
-            "numbers, lists and dicts"
+            f"case {case.get('name')!r} cannot be written as JSON ({error}); give "
+            "texts, numbers, lists and dicts"
         ) from None
     return f"{text}\n".encode("utf-8", "backslashreplace")
 

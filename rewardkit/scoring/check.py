@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,15 @@ from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rewards.route import bind
 from rewardkit.scoring.calls import prepare
 from rewardkit.scoring.cases import WHOLE, Case, CaseSource, cases_of
-from rewardkit.scoring.check_result import MORE, REWARD, CheckResult, Miss, Undecided
+from rewardkit.scoring.check_result import (
+    ABOVE,
+    BELOW,
+    MORE,
+    REWARD,
+    CheckResult,
+    Miss,
+    Undecided,
+)
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.expectations import (
@@ -64,12 +72,7 @@ def check(
     )
     if not usable:
         return result
-    columns = columns_of(usable)
-    prepare(reward.functions)
-    rows = sum(len(case.rows) for case in usable)
-    with time_limit(timeout) as limit, caught_prints() as printed:
-        outcomes = evaluate(bind(reward, columns, rows), columns, limit=limit)
-    printed.show()
+    outcomes = evaluate_cases(reward, usable, timeout)
     misses = []
     for expectation in expectations_of(usable):
         if not expectation.is_met(outcomes):
@@ -79,6 +82,19 @@ def check(
         if case.is_undecided:
             to_decide.append(_describe_undecided(case, row, outcomes))
     return replace(result, misses=tuple(misses), to_decide=tuple(to_decide))
+
+
+def evaluate_cases(
+    reward: Reward, cases: Sequence[Case], timeout: float | None = None
+) -> Outcomes:
+    """Score the completions of cases, in the rows of `columns_of`."""
+    columns = columns_of(cases)
+    prepare(reward.functions)
+    rows = sum(len(case.rows) for case in cases)
+    with time_limit(timeout) as limit, caught_prints() as printed:
+        outcomes = evaluate(bind(reward, columns, rows), columns, limit=limit)
+    printed.show()
+    return outcomes
 
 
 def assert_cases(reward: Reward, cases: CaseSource) -> None:
@@ -159,11 +175,13 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
     given = Given.read(outcomes, item.part, item.row)
     got = given.value
     reason = given.reason
+    proposed = _propose(item, given)
     below = ""
     if item.below is not None:
         other = Given.read(outcomes, item.part, item.below)
         got = f"{got}, below {other.value}"
         reason = reason or other.reason
+        proposed = BELOW if other.score > given.score else None
         below = _completion_of(case.rows[1])
     return Miss(
         case.name,
@@ -178,7 +196,19 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
         turns_before(case.columns.get("messages")),
         reason,
         below,
+        proposed,
     )
+
+
+def _propose(item: Expectation, given: Given) -> Any:
+    """Return what a case would expect if what is given were right; None of an error."""
+    if given.is_error or item.expected is None:
+        return None
+    written = item.expected.written
+    if not isinstance(written, list) or given.status != "scored":
+        return given.plain
+    half = (item.expected.high - item.expected.low) / 2
+    return [round(given.score - half, 6), round(given.score + half, 6)]
 
 
 def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
@@ -189,8 +219,12 @@ def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
         given.append(Given.read(outcomes, case.component, row + 1))
         below = _completion_of(case.below)
     got: Any = given[0].value
+    choices: tuple[Any, ...] = ()
     if len(given) > 1:
         got = f"{got}, below {given[1].value}"
+        choices = (ABOVE, BELOW)
+    elif not given[0].is_error:
+        choices = (given[0].plain,)
     return Undecided(
         case.name,
         case.component or REWARD,
@@ -199,6 +233,7 @@ def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
         below,
         case.columns.get("ground_truth"),
         case.why,
+        choices,
     )
 
 

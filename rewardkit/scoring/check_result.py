@@ -32,6 +32,10 @@ REWARD: Final = "reward"
 MORE: Final = "more than below"
 """What an order expects of the completion above, in words."""
 
+ABOVE: Final = "above is better"
+BELOW: Final = "below is better"
+"""What may be decided of an order: it stands as it is, or is turned around."""
+
 MOST_CHARACTERS: Final = 200
 """Characters of a completion that the text of a miss quotes."""
 
@@ -43,7 +47,9 @@ class Miss:
     `what` is "reward" or the component; `got` its score, or its status with the reason;
     of an order, what both get, and `below` is the completion that is to get less.
     `turns` says what a transcript has before its completion. `reason` is the record of
-    why there is no score.
+    why there is no score. `proposed` is what the case would expect if what came were
+    right: a value, a range of the same width, a status, or that the completion below is
+    better; None where it is an error, or both get the same.
     """
 
     case: str
@@ -58,6 +64,7 @@ class Miss:
     turns: str = ""
     reason: Reason | None = None
     below: str = ""
+    proposed: Any = None
 
     def redacted(self) -> Miss:
         """Return the miss without what its reason quotes."""
@@ -97,6 +104,7 @@ class Undecided:
     """A case on which nobody has decided, and what its completions get now.
 
     `what` is "reward" or the component; `below` is the second completion of an order.
+    `choices` are what may be decided: which is better, or what it gets now.
     """
 
     case: str
@@ -106,6 +114,7 @@ class Undecided:
     below: str
     ground_truth: Any
     why: str
+    choices: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,11 +16,15 @@ from rewardkit.scoring.outcomes import Outcomes
 
 @dataclass(frozen=True)
 class Given:
-    """What the reward or a component gives for a row: a score, or why there is none."""
+    """What the reward or a component gives for a row: a score, or why there is none.
+
+    `is_error`: it has none because a component failed.
+    """
 
     score: float
     status: str = "scored"
     reason: Reason | None = None
+    is_error: bool = False
 
     @classmethod
     def read(cls, outcomes: Outcomes, part: str, row: int) -> Given:
@@ -34,14 +38,21 @@ class Given:
             status = "unscored" if math.isnan(score) else "scored"
             reasons = (outcomes.reason(name, row) for name in outcomes.components)
             reason = next(filter(None, reasons), None)
-        return cls(score, status, None if status == "scored" else reason)
+        if status == "scored":
+            return cls(score)
+        names = [part] if part != WHOLE else list(outcomes.components)
+        is_error = any(outcomes.status(name, row) == "error" for name in names)
+        return cls(score, status, reason, is_error)
+
+    @property
+    def plain(self) -> Any:
+        """The score, rounded, or the status, as a case may expect them."""
+        return round(self.score, 6) if self.status == "scored" else self.status
 
     @property
     def value(self) -> Any:
         """The score, rounded, or the status with its reason."""
-        if self.status == "scored":
-            return round(self.score, 6)
-        return f"{self.status} ({self.reason})" if self.reason else self.status
+        return f"{self.plain} ({self.reason})" if self.reason else self.plain
 
 
 @dataclass(frozen=True)

@@ -277,25 +277,20 @@ class _Siblings:
     def _list_differences(self, one: int, other: int) -> Iterator[tuple[str, str]]:
         """Yield kinds of pairs that two siblings are, with how they differ."""
         if self.differing[one] != self.differing[other]:
-            side = _side(self.differing[one])
-            readings = self._list_readings(one if side == "above" else other)
-            yield "readings differ", f"{side}, {readings}"
+            row = one if self.differing[one] else other
+            yield "readings differ", f"of one, {self._list_readings(row)}"
         if self.is_cut[one] != self.is_cut[other]:
-            side = _side(self.is_cut[one])
-            yield "cut off", f"the one {side} was cut off"
+            yield "cut off", "one was cut off, the other was not"
         sizes = sorted((self.sizes[one], self.sizes[other]))
         if sizes[1] > LONGER * sizes[0]:
-            count = f"{self.sizes[one]:,} words above, {self.sizes[other]:,} below"
-            yield "long and short", count
+            yield "long and short", f"{sizes[1]:,} words beside {sizes[0]:,}"
         if self._keeps_form(one) != self._keeps_form(other):
-            side = _side(self._keeps_form(one))
-            yield "form", f"the one {side} keeps the form"
+            yield "form", "one keeps the form, the other does not"
         rewards = self.rewards[[one, other]].tolist()
         if rewards[0] == rewards[1]:
             yield "same reward", "both earn the same now"
         elif max(rewards) == np.nanmax(self.rewards):
-            side = _side(rewards[0] > rewards[1])
-            yield "highest reward", f"the one {side} earns more than any other now"
+            yield "highest reward", "one earns the highest reward now"
 
     def count_better(self, pair: tuple[int, ...]) -> int:
         """Count the components by which the first of two earns more."""
@@ -347,10 +342,6 @@ def _is_long(characters: int) -> bool:
     return characters > LONGEST_READ_FIRST
 
 
-def _side(is_first: bool) -> str:
-    return "above" if is_first else "below"
-
-
 def _normalize(value: str) -> str:
     number = read_number(value)
     return normal_text(value) if number is None else str(number)
@@ -387,7 +378,7 @@ def _write_case(pair: Pair, needs: Sequence[str]) -> dict[str, Any]:
         return {"name": pair.kind, **shared, **sides[0], "why": why}
     why = pair.why
     if not pair.is_decided:
-        why = f"{TODO}: {why}. Which is better, above or below?"
+        why = f"{TODO}: {why}"
     why = f"{why} (rollouts {ids[0]}, {ids[1]})"
     order = {"above": sides[0], "below": sides[1]}
     return {"name": pair.kind, **shared, **order, "why": why}

@@ -16,7 +16,7 @@ import rewardkit as rk
 from rewardkit.notebook.tiles import forecast_tile, signal_tile
 from rewardkit.notebook.workbench.bench import Opened
 from rewardkit.notebook.workbench.browse import ROW_ORDERS
-from rewardkit.notebook.workbench.cases import read_expected
+from rewardkit.notebook.workbench.case_form import read_expected
 from rewardkit.notebook.workbench.parts import keys
 
 pytestmark = pytest.mark.integration
@@ -881,6 +881,45 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
     probes.start()
     assert "cases.jsonl" in probes.message.text and not probes.busy
     assert standing(workbench)["Right on cases"].words == "the tab Cases says why"
+
+
+def test_what_a_case_expects_is_accepted_and_an_undecided_one_is_decided(tmp_path):
+    """The buttons of Cases write to the file; a list of cases has none."""
+    right, wrong = "<answer>1</answer>", "<answer>2</answer>"
+    given = [
+        {
+            "name": "low",
+            "completion": right,
+            "ground_truth": "1",
+            "scores": {"right": 0},
+        },
+        {
+            "name": "pair",
+            "ground_truth": "1",
+            "above": {"completion": wrong},
+            "below": {"completion": right},
+            "why": "TODO: one is short",
+        },
+    ]
+    file = tmp_path / "cases.jsonl"
+    file.write_text("".join(f"{json.dumps(case)}\n" for case in given))
+    workbench = rk.Workbench(reward(), rows(), cases=file)
+    cases = tab(workbench, "Cases")
+    assert "0 of 1 cases passed, 1 undecided" in cases.message.text
+    told = plain_text(cases.page.value)
+    assert "Accept this: right 1.0" in told and "Undecided: reward is" in told
+    for said in ("Above is better", "Below is better", wrong, right):
+        assert said in told
+    send(workbench, "case-accept", 0, 0)
+    assert "1 of 1 cases passed, 1 undecided" in cases.message.text
+    send(workbench, "case-accept", 1, 1)  # below is better
+    send(workbench, "case-accept", 1, 9)
+    first, second = map(json.loads, file.read_text().splitlines())
+    assert first["scores"] == {"right": 1.0}
+    assert second["above"] == {"completion": right} and second["why"] == "one is short"
+    assert "2 of 2 cases passed" in cases.message.text
+    listed = rk.Workbench(reward(), rows(), cases=rk.load_cases(given))
+    assert "case-accept" not in tab(listed, "Cases").page.value
 
 
 def test_a_missed_case_comes_first_with_its_reason_and_opens_in_browse():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import GALLERY_PREFIX
+from rewardkit.scoring.case_updates import Update, update_cases
 from rewardkit.scoring.cases import Case, CaseSource, append_cases, cases_of, load_cases
 from rewardkit.scoring.check import check, components_of
 from rewardkit.scoring.check_result import CheckResult
@@ -356,6 +357,19 @@ class Bench(traitlets.HasTraits):
         *others, last = load_cases(path)
         note = f", which has {counted(len(others), 'other case')}" if others else ""
         return f"Saved as {last.name!r} in {path}{note}."
+
+    def update_cases(self, updates: Sequence[Update]) -> None:
+        """Write what a person accepted to the case file.
+
+        Raises:
+            InputError: the file cannot be written; then nothing is changed.
+        """
+        try:
+            self.cases_written += update_cases(self.cases_path, updates)
+        except OSError as error:
+            raise InputError(
+                f"{self.cases_path!r} cannot be written ({error.strerror})"
+            ) from None
 
 
 MOST_REMEMBERED = 8

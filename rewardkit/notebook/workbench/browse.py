@@ -18,7 +18,7 @@ from rewardkit.analysis.summary import different
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.cases import CaseForm
+from rewardkit.notebook.workbench.case_form import CaseForm
 from rewardkit.notebook.workbench.parts import (
     Message,
     Panel,

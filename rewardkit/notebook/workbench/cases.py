@@ -1,205 +1,42 @@
-"""The tab Cases: what of the cases is missed; and the form that makes a case."""
+"""The tab Cases: what is missed, what is undecided, and what a person accepts of it."""
 
 from __future__ import annotations
 
-import json
-import math
-from typing import Any
+from collections.abc import Sequence
 
 from rewardkit.errors import InputError
 from rewardkit.findings import NAMED, counted, most
 from rewardkit.html.blocks import Action, Block, Quote, Table
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Page, Point
-from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
+from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
-from rewardkit.scoring.cases import OWN_KEYS, Case
-from rewardkit.scoring.check_result import CheckResult
-from rewardkit.scoring.expected import EXPECTED_STATUSES
-from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.case_updates import Update, propose_updates
+from rewardkit.scoring.cases import Case
+from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
 
-REWARD = "reward"
-
-
-class CaseForm:
-    """A form with expected value, name and why of a case for the open completion.
-
-    `fields` are its fields by name; "what" is the component that it expects of.
-    """
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.is_open = False
-        self._completion: Opened | None = None
-        self._proposed = ""
-        reward = bench.scored.reward
-        self._of_siblings = {item.name for item in reward.all_components if item.group}
-        if self._of_siblings:
-            self._of_siblings.add(REWARD)
-        names = [REWARD, *reward.names]
-        self.names = sorted(names, key=lambda name: name in self._of_siblings)
-        self.fields = dict.fromkeys(("what", "expected", "name", "why", "path"), "")
-        self.fields["what"] = self.names[0]
-        self.message = Message()
-        self.form = html("rewardkit-case-form")
-        self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
-        bench.commands |= {
-            "case": self._toggle,
-            "case-set": self.set,
-            "case-save": self.add,
-        }
-        self.draw()
-
-    def _toggle(self) -> None:
-        self.is_open = not self.is_open
-        self.draw()
-
-    def draw(self) -> None:
-        """Draw the form while it is open, below the buttons of the open completion."""
-        self.message.widget.layout.display = "" if self.is_open else "none"
-        can_open = self._completion is not None
-        body = render("case_form", can_open, self.is_open, self.names, self.fields)
-        self.form.value = body
-
-    def set(self, name: str, value: str) -> None:
-        """Take over what a person wrote; another component is proposed what it gets."""
-        self.fields[name] = value
-        if name == "what":
-            self._fill()
-
-    def show(self, opened: Opened | None) -> None:
-        """Take over what is open, with what it gets now as what is expected.
-
-        What a person has written for it stays.
-        """
-        if opened is self._completion:
-            if self.fields["expected"] == self._proposed:
-                self._fill()
-            return
-        self._completion = opened
-        if opened is not None:
-            proposed = opened.case or {}
-            if opened.row is not None:
-                rollout_id = self.bench.scored.table["rollout_id"].iloc[opened.row]
-                proposed = {"name": f"rollout {rollout_id}"}
-            self.fields["what"] = self.names[0]
-            self.fields["name"] = str(proposed.get("name", "probed"))
-            self.fields["why"] = str(proposed.get("why", ""))
-            path = self.fields["path"] or self.bench.cases_path
-            self.fields["path"] = path or CASE_FILE
-            self.message.clear()
-        self._fill()
-
-    def _fill(self) -> None:
-        if self._completion is not None:
-            self._proposed = self._propose(self._completion, self.fields["what"])
-            self.fields["expected"] = self._proposed
-        self.draw()
-
-    def _propose(self, opened: Opened, name: str) -> str:
-        """Propose what to expect of a component or the reward; with "" say why not."""
-        if opened.row is None:
-            value = (opened.case or {}).get(name, "")
-            if isinstance(value, list):
-                return f"{value[0]:g} to {value[1]:g}"
-            return str(value)
-        if name in self._of_siblings:
-            self.message.tell(
-                "A case stands alone: what looks at siblings is not judged in it."
-            )
-            return EXPECTED_STATUSES[0]
-        scores = self.bench.scores
-        if name == REWARD:
-            score = float(scores.table["reward_raw"].iloc[opened.row])
-            status = "unscored"
-            is_wrong = self.bench.right[0][opened.row] == 0
-            if is_wrong and score >= self.bench.middle:
-                self.message.tell(
-                    "This answer is wrong: say what it should earn, such as 0 or "
-                    "0 to 0.2."
-                )
-                return ""
-        elif f"score/{name}" in scores.table:
-            score = float(scores.score(name)[opened.row])
-            status = STATUSES[scores.status(name)[opened.row]]
-        else:
-            return ""
-        return status if math.isnan(score) else f"{score:.6g}"
-
-    def case(self) -> dict[str, Any]:
-        """Return the case as it is in the form.
-
-        Raises:
-            InputError: no value is expected, or one that cannot be read.
-        """
-        opened = self._completion
-        needs = self.bench.scored.reward.needs
-        if opened is None:
-            raise InputError("no completion is open; open one in Browse first")
-        for name in needs:
-            if name in OWN_KEYS:
-                raise InputError(
-                    f"the reward asks for a column {name!r}, which in a case file says "
-                    "something of the case itself; rename the column"
-                )
-        expected: Any = read_expected(self.fields["expected"])
-        component = self.fields["what"]
-        scores = {component: expected}
-        return {
-            "name": self.fields["name"].strip() or "case",
-            **(opened.columns if opened.row is None else self._columns(opened.row)),
-            **(scores if component == REWARD else {"scores": scores}),
-            "why": self.fields["why"].strip(),
-        }
-
-    def _columns(self, row: int) -> dict[str, Any]:
-        """Return what the reward asks for and a person reads, as the log has it."""
-        needs = self.bench.scored.reward.needs
-        rollout = self.bench.scored.rollouts[row]
-        answer = "completion" if rollout.get("messages") is None else "messages"
-        columns = {}
-        for name in dict.fromkeys([answer, *needs, "ground_truth", "prompt"]):
-            if name in rollout and (rollout[name] is not None or name in needs):
-                columns[name] = rollout[name]
-        return columns
-
-    def add(self) -> None:
-        """Write the case; what is wrong is said, and then nothing was written."""
-        path = self.fields["path"].strip()
-        self.message.attempt(
-            lambda: self.bench.write_case(self.case(), path), "Not saved: "
-        )
-
-
-def read_expected(text: str) -> Any:
-    """Read an expectation: a number, a range (0.5 to 0.8, [0.5, 0.8]), or a status.
-
-    Raises:
-        InputError: it is none of these.
-    """
-    text = text.strip()
-    if text in EXPECTED_STATUSES:
-        return text
-    try:
-        low, to, high = text.partition(" to ")
-        value = [float(low), float(high)] if to else json.loads(text)
-    except ValueError:
-        value = None
-    numbers = value if isinstance(value, list) and len(value) == 2 else [value]
-    for item in numbers:
-        if isinstance(item, bool) or not isinstance(item, int | float):
-            raise InputError(
-                f"{text!r} is nothing that can be expected; give a number, a range "
-                f"such as 0.5 to 0.8, or one of {', '.join(EXPECTED_STATUSES)}"
-            )
-    return value
-
-
-# --- all cases
-
-MOST_CASES = 100  # that pass or are undecided, listed
-ORDER_TITLES = ("above", "below")
 LONGEST_MISSED = 330  # characters of the completion of a missed case
+MOST_CASES = 100  # that pass or are undecided, listed
+
+
+def _show_case(
+    severity: str, case: Case, sentence: str, buttons: Sequence[Action]
+) -> Point:
+    """Return a case to look at, with its completion, or both of an order."""
+    texts = [str(row.get("completion", "")) for row in case.rows]
+    if len(texts) == 1:
+        quote = Quote("", texts[0], {}, LONGEST_MISSED)
+    else:
+        shown = [preview_lines(text, LONGEST_MISSED) for text in texts]
+        text = f"above:\n{shown[0]}\n\nbelow:\n{shown[1]}"
+        quote = Quote("", text, {}, len(text))
+    return Point(severity, case.name, sentence, case.why, "", [quote], actions=buttons)
+
+
+def preview_lines(text: str, longest: int) -> str:
+    """Return the first characters of a text, and how many are left."""
+    left = len(text) - longest
+    return f"{text[:longest]} ... {left:,} more characters" if left > 0 else text
 
 
 class Cases(Panel):
@@ -221,7 +58,11 @@ class Cases(Panel):
         self.page = html("rewardkit-cases-page")
         panes = (html("rewardkit-cases-bar", again), self.message.widget, self.page)
         self.widget = stack(*panes, mark="rewardkit-cases")
-        bench.commands |= {"check": self.again, "open-case": self._open}
+        bench.commands |= {
+            "check": self.again,
+            "open-case": self._open,
+            "case-accept": self._accept,
+        }
         bench.observe(self.changed, ["variant", "revised", "cases_written"])
 
     def again(self) -> None:
@@ -273,12 +114,13 @@ class Cases(Panel):
         pending = {item.case: item for item in result.to_decide} if result else {}
         for at, case in enumerate(result.cases if result is not None else ()):
             outcome = self._describe_misses(case)
+            buttons = self._buttons(case, at)
             if case.name in pending:
                 item = pending[case.name]
                 sentence = f"Undecided: {item.what} is {item.got} now."
-                undecided.append(self._point("info", case, sentence, at))
+                undecided.append(_show_case("info", case, sentence, buttons))
             elif outcome:
-                missed.append(self._point("high", case, f"{outcome}.", at))
+                missed.append(_show_case("high", case, f"{outcome}.", buttons))
             else:
                 completion = UserText(case.columns.get("completion", ""))
                 passed.append((case.name, completion, case.why))
@@ -288,17 +130,53 @@ class Cases(Panel):
         page = Page("", [*missed, *undecided[:MOST_CASES], table])
         self.page.value = render("cards", "", page.body)
 
-    def _point(self, severity: str, case: Case, sentence: str, at: int) -> Point:
-        """Return a case to look at, with its completions and what can be done."""
-        quotes = []
-        for title, row in zip(ORDER_TITLES, case.rows, strict=False):
-            title = title if case.below is not None else ""
-            completion = str(row.get("completion", ""))
-            quotes.append(Quote(title, completion, {}, LONGEST_MISSED))
-        button = Action("Open in Browse", ["open-case", at])
-        return Point(
-            severity, case.name, sentence, case.why, "", quotes, actions=[button]
-        )
+    def _buttons(self, case: Case, at: int) -> list[Action]:
+        """Return what can be done with a case: look at it, and decide where it can be.
+
+        Cases that were given as a list have no file that could follow.
+        """
+        buttons = [Action("Open in Browse", ["open-case", at])]
+        if case in self.bench.listed_cases:
+            return buttons
+        for number, (label, _) in enumerate(self._decisions(case)):
+            command = ["case-accept", at, number]
+            buttons.append(
+                Action(label, command, f"write it to {self.bench.cases_path}")
+            )
+        return buttons
+
+    def _decisions(self, case: Case) -> list[tuple[str, list[Update]]]:
+        """Return what may be accepted of a case: a label, and what is written then."""
+        if self.result is None:
+            return []
+        decisions = []
+        for item in self.result.to_decide:
+            if item.case == case.name:
+                for choice in item.choices:
+                    label = str(choice).capitalize()
+                    if choice not in (ABOVE, BELOW):
+                        label = f"Accept {choice}"
+                    update = Update(case.name, item.what, choice)
+                    decisions.append((label, [update]))
+        updates = []
+        for update in propose_updates(self.result):
+            if update.case == case.name:
+                updates.append(update)
+        if updates:
+            expected = ", ".join(f"{item.what} {item.expected}" for item in updates)
+            decisions.append((f"Accept this: {expected}", updates))
+        return decisions
+
+    def _accept(self, at: int, number: int) -> None:
+        """Write what a person accepts of a case to the case file."""
+        if self.result is None or not 0 <= at < len(self.result.cases):
+            return
+        decisions = self._decisions(self.result.cases[at])
+        if 0 <= number < len(decisions):
+            try:
+                self.bench.update_cases(decisions[number][1])  # which shows them anew
+            except InputError as error:
+                self.message.warn(f"Not written: {error}")
 
     def _describe_misses(self, case: Case) -> str:
         """Say what a case expects that the reward does not give; "" where it passes."""

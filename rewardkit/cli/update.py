@@ -1,0 +1,174 @@
+"""`rewardkit check --update`: ask what of a case file is to follow the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+import rewardkit as rk
+from rewardkit.errors import did_you_mean
+from rewardkit.findings import NAMED, counted, most
+from rewardkit.html.excerpts import one_line
+from rewardkit.scoring.case_updates import (
+    Update,
+    propose_updates,
+    replace_component,
+    suggest_component,
+)
+from rewardkit.scoring.check_result import ABOVE, BELOW, Miss, Undecided
+
+LONGEST_SHOWN = 600
+"""Characters of a completion, beside a question."""
+
+NOBODY = (
+    "--update asks, and nobody answers here, so nothing more was written; name what is "
+    "to be taken over with --accept NAME, or a component's new name with --rename "
+    "OLD=NEW"
+)
+
+
+def rename_components(
+    reward: rk.Reward, path: str, renames: Sequence[str], timeout: float | None
+) -> int:
+    """Let cases name new components, as --rename OLD=NEW,... says; count the cases.
+
+    InputError: another text, or what `replace_component` raises.
+    """
+    changed = 0
+    for rename in renames:
+        old, is_split, new = rename.partition("=")
+        if not is_split or not old or not new:
+            raise rk.InputError(
+                f"--rename {rename} is no OLD=NEW; write the component that CASES "
+                "name, =, and the one of REWARD, or several with commas"
+            )
+        names = _split_names(new)
+        changed += replace_component(path, reward, old, names, timeout=timeout)
+    return changed
+
+
+def accept_named(result: rk.CheckResult, names: Sequence[str]) -> list[Update]:
+    """Return the updates of the cases and components that --accept names.
+
+    InputError: a name that misses nothing, or where nothing can be taken over.
+    """
+    updates = propose_updates(result)
+    accepted: list[Update] = []
+    for name in names:
+        missed = [miss for miss in result.misses if name in (miss.case, miss.what)]
+        chosen = [item for item in updates if name in (item.case, item.what)]
+        if not missed:
+            known = {miss.case for miss in result.misses}
+            known |= {miss.what for miss in result.misses}
+            raise rk.InputError(
+                f"--accept {name}: no case that fails and no component that is missed "
+                f"is called so{did_you_mean(name, known)}"
+            )
+        if not chosen:
+            raise rk.InputError(
+                f"--accept {name}: there is nothing to take over, as it got "
+                f"{missed[0].got}"
+            )
+        accepted += [item for item in chosen if item not in accepted]
+    return accepted
+
+
+def ask_for_components(
+    reward: rk.Reward, path: str, result: rk.CheckResult, timeout: float | None
+) -> int:
+    """Ask what a component is now that the reward lacks; count the changed cases."""
+    changed = 0
+    for old, cases in result.unknown.items():
+        named = rk.load_cases(path)
+        suggestion = suggest_component(reward, named, old, timeout=timeout)
+        number = counted(len(cases), "case")
+        names = most(list(map(repr, cases)), NAMED)
+        _say(f"{number} ({names}) name {old!r}, which {reward.name!r} does not have.")
+        _say(f"It has {', '.join(reward.names)}.")
+        answer = _ask(
+            f"What is {old!r} now (several with commas where it was split, - for none)",
+            default=suggestion or "-",
+        )
+        if answer != "-":
+            new = _split_names(answer)
+            changed += replace_component(path, reward, old, new, timeout=timeout)
+    return changed
+
+
+def ask_for_updates(result: rk.CheckResult) -> list[Update]:
+    """Ask of each case that fails or is undecided; return what is accepted.
+
+    "q" ends the questions, and what was accepted until then stands.
+    """
+    accepted: list[Update] = []
+    for miss in result.misses:
+        answer = _ask_of_miss(miss)
+        if answer == "q":
+            return accepted
+        if answer == "y":
+            accepted.append(Update(miss.case, miss.what, miss.proposed))
+    for case in result.to_decide:
+        choices = _choices_of(case)
+        answer = _ask_of_undecided(case, choices)
+        if answer == "q":
+            return accepted
+        if answer in choices:
+            accepted.append(Update(case.case, case.what, choices[answer]))
+    return accepted
+
+
+def _ask_of_miss(miss: Miss) -> str:
+    """Show what a case expects and gets; ask whether that is right: y, n or q."""
+    _say(f"\n{miss.case}: {one_line(miss.why)}" if miss.why else f"\n{miss.case}")
+    _show_completions(miss.completion, miss.below)
+    _say(f"  {miss.what}: expected {miss.expected}, got {miss.got}")
+    if miss.proposed is None:
+        _say("  Nothing can be taken over: mend the reward.")
+        return "n"
+    return _ask(f"  Expect this from now on: {miss.proposed}", ("y", "n", "q"), "n")
+
+
+def _choices_of(case: Undecided) -> Mapping[str, Any]:
+    """Return answer -> what is decided by it."""
+    if case.choices == (ABOVE, BELOW):
+        return {"1": ABOVE, "2": BELOW}
+    return dict(zip("y", case.choices, strict=False))
+
+
+def _ask_of_undecided(case: Undecided, choices: Mapping[str, Any]) -> str:
+    """Show an undecided case, and ask for a decision; "s" skips it."""
+    _say(f"\n{case.case}: {one_line(case.why)}")
+    _show_completions(case.completion, case.below)
+    _say(f"  {case.what} now: {case.got}")
+    if not choices:
+        return "s"
+    question = "  Is that right" if "y" in choices else "  Which is better, 1 or 2"
+    return _ask(question, (*choices, "s", "q"), "s")
+
+
+def _show_completions(completion: str, below: str) -> None:
+    texts = [completion, below] if below else [completion]
+    for number, text in enumerate(texts, start=1):
+        mark = f"{number}: " if below else ""
+        _say(f"  {mark}{one_line(repr(text), LONGEST_SHOWN)}")
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _ask(question: str, answers: Sequence[str] = (), default: str = "") -> str:
+    """Return what a person answers. InputError: nobody does."""
+    kind = click.Choice(answers) if answers else str
+    try:
+        answer: str = click.prompt(question, default=default, type=kind, err=True)
+    except click.Abort:
+        _say("")
+        raise rk.InputError(NOBODY) from None
+    return answer
+
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,189 @@
+"""The form in Browse that makes a case of the open completion."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
+from rewardkit.notebook.workbench.parts import Message, html, render, stack
+from rewardkit.scoring.cases import OWN_KEYS
+from rewardkit.scoring.check_result import REWARD
+from rewardkit.scoring.expected import EXPECTED_STATUSES
+from rewardkit.scoring.outcomes import STATUSES
+
+
+class CaseForm:
+    """A form with expected value, name and why of a case for the open completion.
+
+    `fields` are its fields by name; "what" is the component that it expects of.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.is_open = False
+        self._completion: Opened | None = None
+        self._proposed = ""
+        reward = bench.scored.reward
+        self._of_siblings = {item.name for item in reward.all_components if item.group}
+        if self._of_siblings:
+            self._of_siblings.add(REWARD)
+        names = [REWARD, *reward.names]
+        self.names = sorted(names, key=lambda name: name in self._of_siblings)
+        self.fields = dict.fromkeys(("what", "expected", "name", "why", "path"), "")
+        self.fields["what"] = self.names[0]
+        self.message = Message()
+        self.form = html("rewardkit-case-form")
+        self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
+        bench.commands |= {
+            "case": self._toggle,
+            "case-set": self.set,
+            "case-save": self.add,
+        }
+        self.draw()
+
+    def _toggle(self) -> None:
+        self.is_open = not self.is_open
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the form while it is open, below the buttons of the open completion."""
+        self.message.widget.layout.display = "" if self.is_open else "none"
+        can_open = self._completion is not None
+        body = render("case_form", can_open, self.is_open, self.names, self.fields)
+        self.form.value = body
+
+    def set(self, name: str, value: str) -> None:
+        """Take over what a person wrote; another component is proposed what it gets."""
+        self.fields[name] = value
+        if name == "what":
+            self._fill()
+
+    def show(self, opened: Opened | None) -> None:
+        """Take over what is open, with what it gets now as what is expected.
+
+        What a person has written for it stays.
+        """
+        if opened is self._completion:
+            if self.fields["expected"] == self._proposed:
+                self._fill()
+            return
+        self._completion = opened
+        if opened is not None:
+            proposed = opened.case or {}
+            if opened.row is not None:
+                rollout_id = self.bench.scored.table["rollout_id"].iloc[opened.row]
+                proposed = {"name": f"rollout {rollout_id}"}
+            self.fields["what"] = self.names[0]
+            self.fields["name"] = str(proposed.get("name", "probed"))
+            self.fields["why"] = str(proposed.get("why", ""))
+            path = self.fields["path"] or self.bench.cases_path
+            self.fields["path"] = path or CASE_FILE
+            self.message.clear()
+        self._fill()
+
+    def _fill(self) -> None:
+        if self._completion is not None:
+            self._proposed = self._propose(self._completion, self.fields["what"])
+            self.fields["expected"] = self._proposed
+        self.draw()
+
+    def _propose(self, opened: Opened, name: str) -> str:
+        """Propose what to expect of a component or the reward; with "" say why not."""
+        if opened.row is None:
+            value = (opened.case or {}).get(name, "")
+            if isinstance(value, list):
+                return f"{value[0]:g} to {value[1]:g}"
+            return str(value)
+        if name in self._of_siblings:
+            self.message.tell(
+                "A case stands alone: what looks at siblings is not judged in it."
+            )
+            return EXPECTED_STATUSES[0]
+        scores = self.bench.scores
+        if name == REWARD:
+            score = float(scores.table["reward_raw"].iloc[opened.row])
+            status = "unscored"
+            is_wrong = self.bench.right[0][opened.row] == 0
+            if is_wrong and score >= self.bench.middle:
+                self.message.tell(
+                    "This answer is wrong: say what it should earn, such as 0 or "
+                    "0 to 0.2."
+                )
+                return ""
+        elif f"score/{name}" in scores.table:
+            score = float(scores.score(name)[opened.row])
+            status = STATUSES[scores.status(name)[opened.row]]
+        else:
+            return ""
+        return status if math.isnan(score) else f"{score:.6g}"
+
+    def case(self) -> dict[str, Any]:
+        """Return the case as it is in the form.
+
+        Raises:
+            InputError: no value is expected, or one that cannot be read.
+        """
+        opened = self._completion
+        needs = self.bench.scored.reward.needs
+        if opened is None:
+            raise InputError("no completion is open; open one in Browse first")
+        for name in needs:
+            if name in OWN_KEYS:
+                raise InputError(
+                    f"the reward asks for a column {name!r}, which in a case file says "
+                    "something of the case itself; rename the column"
+                )
+        expected: Any = read_expected(self.fields["expected"])
+        component = self.fields["what"]
+        scores = {component: expected}
+        return {
+            "name": self.fields["name"].strip() or "case",
+            **(opened.columns if opened.row is None else self._columns(opened.row)),
+            **(scores if component == REWARD else {"scores": scores}),
+            "why": self.fields["why"].strip(),
+        }
+
+    def _columns(self, row: int) -> dict[str, Any]:
+        """Return what the reward asks for and a person reads, as the log has it."""
+        needs = self.bench.scored.reward.needs
+        rollout = self.bench.scored.rollouts[row]
+        answer = "completion" if rollout.get("messages") is None else "messages"
+        columns = {}
+        for name in dict.fromkeys([answer, *needs, "ground_truth", "prompt"]):
+            if name in rollout and (rollout[name] is not None or name in needs):
+                columns[name] = rollout[name]
+        return columns
+
+    def add(self) -> None:
+        """Write the case; what is wrong is said, and then nothing was written."""
+        path = self.fields["path"].strip()
+        self.message.attempt(
+            lambda: self.bench.write_case(self.case(), path), "Not saved: "
+        )
+
+
+def read_expected(text: str) -> Any:
+    """Read an expectation: a number, a range (0.5 to 0.8, [0.5, 0.8]), or a status.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    text = text.strip()
+    if text in EXPECTED_STATUSES:
+        return text
+    try:
+        low, to, high = text.partition(" to ")
+        value = [float(low), float(high)] if to else json.loads(text)
+    except ValueError:
+        value = None
+    numbers = value if isinstance(value, list) and len(value) == 2 else [value]
+    for item in numbers:
+        if isinstance(item, bool) or not isinstance(item, int | float):
+            raise InputError(
+                f"{text!r} is nothing that can be expected; give a number, a range "
+                f"such as 0.5 to 0.8, or one of {', '.join(EXPECTED_STATUSES)}"
+            )
+    return value

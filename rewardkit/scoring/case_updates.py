@@ -1,0 +1,224 @@
+"""Updates of a case file: what a person accepts of a reward that has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import CasesError, did_you_mean
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.paths import write_whole
+from rewardkit.scoring.cases import TODO, Case, as_line, case_file, load_cases
+from rewardkit.scoring.check import evaluate_cases
+from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
+from rewardkit.scoring.expectations import Expectation, Given, numbered
+
+
+@dataclass(frozen=True)
+class Update:
+    """A decision on what a case expects of the reward or a component.
+
+    Attributes:
+        case: Name of the case.
+        what: "reward", or the component.
+        expected: A value, a range or a status; of an order `ABOVE` or `BELOW`, which of
+            its completions is better.
+    """
+
+    case: str
+    what: str
+    expected: Any
+
+
+def propose_updates(result: CheckResult) -> list[Update]:
+    """Return for each miss the update under which the case would pass, if any."""
+    updates = []
+    for miss in result.misses:
+        if miss.proposed is not None:
+            updates.append(Update(miss.case, miss.what, miss.proposed))
+    return updates
+
+
+def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
+    """Write updates to a case file, whole or not at all.
+
+    Lines of other cases keep their bytes, and keys their order. A case that is updated
+    is decided: TODO is taken from its `why`.
+
+    Returns:
+        The number of cases that changed.
+
+    Raises:
+        CasesError: the file cannot be read as cases, or has no such case.
+    """
+    by_case: dict[str, list[Update]] = {}
+    for update in updates:
+        by_case.setdefault(update.case, []).append(update)
+    names = {case.name for case in load_cases(path)}
+    for name in by_case:
+        if name not in names:
+            raise CasesError(
+                f"{str(path)!r} has no case {name!r}, so nothing was written"
+                f"{did_you_mean(name, names)}"
+            )
+
+    def edit(name: str, raw: dict[str, Any]) -> dict[str, Any]:
+        for update in by_case.get(name, ()):
+            raw = _updated(raw, update)
+        return raw
+
+    return _rewrite(path, edit)
+
+
+def _updated(raw: dict[str, Any], update: Update) -> dict[str, Any]:
+    """Return a case, as a file has it, after an update."""
+    case = dict(raw)
+    if update.expected == BELOW:
+        case["above"], case["below"] = raw["below"], raw["above"]
+    elif update.expected != ABOVE:
+        scores = raw.get("scores", {})
+        if update.what in scores and (update.what != REWARD or REWARD not in raw):
+            case["scores"] = {**scores, update.what: update.expected}
+        else:
+            case[REWARD] = update.expected
+    why = str(raw.get("why", "")).lstrip()
+    if why.startswith(TODO):
+        case["why"] = why.removeprefix(TODO).lstrip(": ")
+    return case
+
+
+def replace_component(
+    path: str | Path,
+    reward: Reward,
+    old: str,
+    names: Sequence[str],
+    *,
+    timeout: float | None = None,
+) -> int:
+    """Let cases name other components in the place of one, whole or not at all.
+
+    With one name the component was renamed, and all that is expected of it stays. With
+    several it was split: each is expected to give what it gives now; an order goes by
+    the first that has it, and stays as it is where none has.
+
+    Returns:
+        The number of cases that changed.
+
+    Raises:
+        CasesError: the file cannot be read or names no such component, or the reward
+            lacks one of `names`.
+    """
+    for name in names:
+        if name not in reward.names:
+            raise CasesError(
+                f"reward {reward.name!r} has no component {name!r} to stand for "
+                f"{old!r}; it has {list(reward.names)}"
+                f"{did_you_mean(name, reward.names)}"
+            )
+    cases = [case for case in load_cases(path) if old in case.parts]
+    if not cases or not names:
+        raise CasesError(f"no case of {str(path)!r} names a component {old!r}")
+    given: dict[str, dict[str, list[Given]]] = {}
+    if len(names) > 1:
+        given = _given_by(reward, cases, names, timeout)
+
+    def edit(case_name: str, raw: dict[str, Any]) -> dict[str, Any]:
+        case = dict(raw)
+        if raw.get("component") == old:
+            case["component"] = names[0]
+            if len(names) > 1:
+                case["component"] = _component_of_order(given[case_name], old)
+        if old in raw.get("scores", {}):
+            expected = {names[0]: raw["scores"][old]}
+            if len(names) > 1:
+                expected = {name: given[case_name][name][0].plain for name in names}
+            case["scores"] = _with_key_replaced(raw["scores"], old, expected)
+        return case
+
+    return _rewrite(path, edit)
+
+
+def _given_by(
+    reward: Reward, cases: Sequence[Case], names: Sequence[str], timeout: float | None
+) -> dict[str, dict[str, list[Given]]]:
+    """Return what each component gives for the completions of each case, by names."""
+    outcomes = evaluate_cases(reward, cases, timeout)
+    given: dict[str, dict[str, list[Given]]] = {}
+    for case, row in numbered(cases):
+        rows = range(row, row + len(case.rows))
+        given[case.name] = {}
+        for name in names:
+            given[case.name][name] = [Given.read(outcomes, name, at) for at in rows]
+    return given
+
+
+def _component_of_order(given: Mapping[str, Sequence[Given]], old: str) -> str:
+    """Return the first component that gives more to the first of two completions."""
+    for name, (above, below) in given.items():
+        if above.score > below.score:
+            return name
+    return old
+
+
+def _with_key_replaced(
+    scores: Mapping[str, Any], old: str, new: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a dict with other keys in the place of one; a key that is there stays."""
+    replaced: dict[str, Any] = {}
+    for key, value in scores.items():
+        if key == old:
+            for name, expected in new.items():
+                replaced[name] = scores.get(name, expected)
+        else:
+            replaced[key] = value
+    return replaced
+
+
+def suggest_component(
+    reward: Reward, cases: Iterable[Case], old: str, *, timeout: float | None = None
+) -> str:
+    """Return the component that meets most of what cases expect of one that is gone.
+
+    Of those that meet as much the one with the nearest name; "" where none meets
+    anything.
+    """
+    cases = [case for case in cases if old in case.parts]
+    outcomes = evaluate_cases(reward, cases, timeout)
+    met = dict.fromkeys(reward.names, 0)
+    for case, row in numbered(cases):
+        below = None if case.below is None else row + 1
+        for name in reward.names:
+            item = Expectation(case, name, row, case.scores.get(old), below)
+            met[name] += item.is_met(outcomes)
+    most = max(met.values(), default=0)
+    best = [name for name, count in met.items() if count == most > 0]
+    near = [name for name in best if did_you_mean(old, [name])]
+    return next(iter([*near, *best]), "")
+
+
+def _rewrite(
+    path: str | Path, edit: Callable[[str, dict[str, Any]], dict[str, Any]]
+) -> int:
+    """Write a case file anew after an edit of its cases; return how many changed."""
+    file = case_file(path)
+    load_cases(file)
+    with file.open("rb") as content:
+        lines = list(content)
+    changed = 0
+    for at, line in enumerate(lines):
+        if not line.strip():
+            continue
+        raw = json.loads(line.decode("utf-8-sig"))
+        case = edit(str(raw.get("name", f"line {at + 1}")), raw)
+        if case != raw:
+            load_cases([case])
+            ending = line[len(line.rstrip()) :]
+            lines[at] = as_line(case).rstrip(b"\n") + ending
+            changed += 1
+    if changed:
+        text = b"".join(lines)
+        write_whole(file, lambda temporary: temporary.write_bytes(text))
+    return changed
