@@ -17,6 +17,7 @@ from rewardkit.errors import (
     RolloutsError,
 )
 from rewardkit.findings import Finding
+from rewardkit.history.card import Card, card
 from rewardkit.history.keep import keep
 from rewardkit.history.parts import load_scores
 from rewardkit.history.recorder import Recorder
@@ -72,6 +73,7 @@ from rewardkit.targets.tunix import get_reward_function, register_reward_functio
 
 __all__ = [
     "Cancelled",
+    "Card",
     "Case",
     "CasesError",
     "CheckResult",
@@ -112,6 +114,7 @@ __all__ = [
     "WhatIf",
     "assert_cases",
     "assert_holds",
+    "card",
     "check",
     "compare",
     "diagnose",

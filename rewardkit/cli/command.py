@@ -55,6 +55,7 @@ JOBS = {
         "suspect",
         "report",
         "runs",
+        "card",
     ),
     "Run": ("sample", "export", "cache", "completion"),
 }

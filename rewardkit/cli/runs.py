@@ -1,4 +1,4 @@
-"""`rewardkit runs`: scorings that were kept, and the source of their rewards."""
+"""`rewardkit runs`, `card`: what was kept of rewards, and what is known of one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import click
 import rewardkit as rk
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.findings import counted
+from rewardkit.history.runs import find_run
+from rewardkit.html import markup
+from rewardkit.html.has_page import HasPage
+from rewardkit.rollouts.paths import write_whole
 
 
 @command(
@@ -104,3 +108,59 @@ def _delete(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
 
 
 ACTIONS = {"show": _show, "restore": _restore, "tag": _tag, "delete": _delete}
+
+
+# --- card
+
+CARD_FORMS = (".md", ".html")
+
+
+@command(
+    "REWARD --as --baseline --json",
+    {
+        "--folder FOLDER": ("The folder of runs.", {"default": "runs"}),
+        "--trained SCORES...": "The log of a training on it, or its recorder's folder, "
+        "to say what it came to.",
+        "-o --output OUTPUT": "Write it into this file (.md or .html).",
+    },
+)
+def card(options: Options) -> CommandResult:
+    """Say what REWARD is and why, what was tried and checked, what training did.
+
+    REWARD may be a kept run: v2, a tag or its folder. All is read from the definition,
+    from kept runs and from the baseline.
+
+    Example:
+      rewardkit score gallery:arithmetic gallery:arithmetic --keep --note first
+      rewardkit card gallery:arithmetic -o card.md
+    """
+    path = options.output
+    if path is not None and path.suffix not in CARD_FORMS:
+        raise rk.InputError(
+            f"{str(path)!r} is no card; its name ends with {' or '.join(CARD_FORMS)}"
+        )
+    source: rk.Run | rk.Reward | None = find_run(options.reward, options.folder)
+    if source is None:
+        source = rk.load_reward(options.reward, as_=options.as_)
+    trainings = [rk.monitor(name) for name in options.trained]
+    written = rk.card(
+        source,
+        folder=options.folder,
+        baseline=options.baseline,
+        training=trainings,
+    )
+    record = {**written.record(), "output": None}
+    if path is None:
+        return CommandResult(record, written.text(verbose=True))
+    write_text(path, written)
+    return CommandResult({**record, "output": str(path)}, f"written to {path}")
+
+
+def write_text(path: Path, record: HasPage) -> None:
+    """Write a record into a file as Markdown or as a page, whole or not at all."""
+    page = record.page()
+    text = f"{page.markdown}\n"
+    if path.suffix == ".html":
+        text = markup.page(str(page.title), page.html)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))

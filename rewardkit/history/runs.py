@@ -369,7 +369,7 @@ def against_parent(run: Run, runs: Sequence[Run]) -> str:
         change = run.figures["cases"][0] - other.figures["cases"][0]
         if change:
             moved.append(f"cases {'better' if change > 0 else 'worse'}")
-    return ", ".join(moved) or "the same"
+    return ", ".join(moved) or "neither better nor worse"
 
 
 # --- reading

@@ -18,12 +18,14 @@ from tqdm.auto import tqdm
 
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError, names_of
+from rewardkit.history.card import card
 from rewardkit.html.cards import USER_COLUMNS
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.notebook.inputs import NotebookInputs, read_inputs
 from rewardkit.notebook.report_pages import (
     NotebookPage,
     Summary,
+    card_page,
     index_page,
     notebook_page,
     page_of,
@@ -39,7 +41,7 @@ from rewardkit.starting.start import parameters_cell
 
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),
-    ("02_check", "Check: cases, contract, probes, mutants"),
+    ("02_check", "Check: cases, probes, mutants"),
     ("03_analyze", "Analyze: what it would teach"),
 )
 TRIAL_ROWS = 16
@@ -137,7 +139,9 @@ def report(
         "redact": redact,
     }
     pages = _run_all(inputs, parameters, redact=redact, progress=progress)
-    summaries = _summarize(inputs, training, pages, redact=redact)
+    summaries = _summarize(
+        inputs, training, pages, baseline=limits.get("baseline"), redact=redact
+    )
     return _write_report(folder, summaries, single_file=single_file)
 
 
@@ -190,14 +194,22 @@ def _summarize(
     training: Training,
     pages: Mapping[str, Sequence[NotebookPage]],
     *,
+    baseline: str | None,
     redact: bool,
 ) -> tuple[Summary, ...]:
     titles = [reward.name for reward in inputs.rewards.values()]
     summaries = []
-    for name, reward in inputs.rewards.items():
+    for slug, (name, reward) in zip(
+        _slugs(titles), inputs.rewards.items(), strict=True
+    ):
         title = name if titles.count(reward.name) > 1 else reward.name
         about = (title, reward, inputs.rollouts, training)
-        summaries.append(Summary(*about, tuple(pages[name]), redact))
+        every_page = [*pages[name]]
+        if name != LOGGED_REWARD:
+            with hidden_user_texts(redact):
+                told = card(reward, baseline=baseline)
+                every_page.append(card_page(told, f"{slug}/card.html"))
+        summaries.append(Summary(*about, tuple(every_page), redact))
     return tuple(summaries)
 
 

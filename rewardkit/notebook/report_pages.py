@@ -13,6 +13,7 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_notebook
 
 from rewardkit.findings import SEVERITIES, counted
+from rewardkit.history.card import Card
 from rewardkit.html import cards, markup
 from rewardkit.html.markup import html_of
 from rewardkit.html.pages import Point
@@ -133,6 +134,13 @@ def page_of(
     short = Short.from_notebook(notebook)
     parts = (top, tuple(sections), pictures)
     return NotebookPage(title, file, *parts, failure or error, short)
+
+
+def card_page(card: Card, file: str) -> NotebookPage:
+    """Return the card of a reward as a page beside those of the notebooks."""
+    page = card.page()
+    top = f"<h1>{markup.escaped(page.title)}</h1>{page.body}"
+    return NotebookPage("Card", file, html_of(f'<div class="rewardkit">{top}</div>'))
 
 
 def _export_cells(exporter: HTMLExporter, cells: list[Any], metadata: Any) -> Any:

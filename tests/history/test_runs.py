@@ -290,6 +290,13 @@ def test_an_afternoon_of_edits_at_the_command_line(here):
     changes = record("compare v1 v2")["definition"]["changes"]
     assert changes[0]["what"] == "weight" and changes[0]["after"] == 0.4
     assert "answers" in run("diagnose v2").stdout
+    assert "Card of" in run("card best").stdout
+    assert "written to card.md" in run("card my.py -o card.md").stdout
+    assert "more for short" in (here / "card.md").read_text()
+    assert record("card my.py -o card.html")["version"] == "v2"
+    assert "</html>" in (here / "card.html").read_text()
+    refused("card v7", "there is no run 'v7' in 'runs', nor a file")
+    refused("card my.py -o card.txt", "its name ends with .md or .html")
     refused("runs restore v1 -o old.py", "v1 has 2 files (beside.py, my.py)")
     assert "The reward is old/my.py:reward" in run("runs restore v1 -o old").stdout
     refused("runs restore v1 -o old", "exists already")

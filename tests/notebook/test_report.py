@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 PAGES = [
     f"{name}/{stem}.html"
     for name in ("arithmetic-v1", "arithmetic-flawed")
-    for stem in ("01_build", "02_check", "03_analyze")
+    for stem in ("01_build", "02_check", "03_analyze", "card")
 ]
 
 

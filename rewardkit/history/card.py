@@ -1,0 +1,283 @@
+"""card(): what a reward is and why, what was tried, and what training did.
+
+All of it is read from the definition, the runs that were kept, and a baseline: nothing
+is typed for the card.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError, preview
+from rewardkit.findings import counted, percent, short_number
+from rewardkit.history.baseline import Accepted, Baseline, load_baseline
+from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.runs import Run, Runs, runs
+from rewardkit.history.versions import find_version
+from rewardkit.html.blocks import Block, Facts, Table
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.has_page import HasPage
+from rewardkit.html.pages import Page
+from rewardkit.plain import to_plain
+from rewardkit.rewards.recorded import reward_from_record
+from rewardkit.rewards.reward import Reward
+
+MOST_PARAGRAPHS, LONGEST_PARAGRAPH = 3, 600
+"""Paragraphs of a docstring that are shown, and characters of each. Our choice."""
+NOT_KNOWN = {
+    "cases": "not known: rewardkit check REWARD CASES --keep",
+    "exploits": "not known: rewardkit probe REWARD ROLLOUTS --keep",
+    "signal": "not known: rewardkit score REWARD ROLLOUTS --keep",
+}
+"""Figures that a card always has -> what is said where nobody measured them."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Card(HasPage):
+    """What a reward is, and what is known of it.
+
+    Attributes:
+        about: The definition, as `Reward.record` has it.
+        purpose: The docstring of the file that it was read from, "" without one.
+        task: Names of the components that are the task.
+        run: The newest kept run of this definition, None where none was kept.
+        versions: The newest run of each version of a reward of this name.
+        accepted: The findings that a baseline accepts for it.
+        training: What a monitor said of each training on it, as plain data.
+    """
+
+    about: Mapping[str, Any] = field(repr=False)
+    purpose: str
+    task: tuple[str, ...]
+    run: Run | None
+    versions: Runs
+    accepted: tuple[Accepted, ...]
+    training: tuple[Mapping[str, Any], ...]
+
+    @property
+    def name(self) -> str:
+        """Return the name of the reward."""
+        return str(self.about["name"])
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Return what was measured on the newest kept run, {} without one."""
+        return {} if self.run is None else self.run.figures
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain: dict[str, Any] = to_plain(
+            {
+                "reward": self.name,
+                "purpose": self.purpose,
+                "task": self.task,
+                "definition": self.about,
+                "version": None if self.run is None else self.run.version.name,
+                "figures": self.figures,
+                "data": None if self.run is None else self.run.record(),
+                "accepted": self.accepted,
+                "versions": self.versions.record()["runs"],
+                "training": self.training,
+            }
+        )
+        return plain
+
+    def page(self) -> Page:
+        """Return purpose, components, checks, known holes, data, versions, training."""
+        blocks: list[Block] = []
+        for paragraph in self.purpose.split("\n\n")[:MOST_PARAGRAPHS]:
+            blocks.append(one_line(paragraph, LONGEST_PARAGRAPH))
+        if not self.purpose:
+            blocks.append("What it is for is not said: begin its file with a docstring")
+        blocks += self._definition()
+        blocks.append(Facts([*self._checks()]))
+        blocks.append(self._holes())
+        if len(self.versions):
+            (table,) = self.versions.page().blocks
+            assert isinstance(table, Table)
+            blocks.append(replace(table, caption="Versions", is_open=True))
+        for run in self.training:
+            first, last = map(short_number, run["steps"])
+            verdict = f"Training, step {first} to {last}: {run['verdict']}."
+            blocks.append(f"{verdict} {run['sentence']}")
+        title = f"Card of {self.name}"
+        if self.run is not None:
+            title += f", {self.run.version.name}"
+        return Page(title, blocks)
+
+    def _definition(self) -> Iterator[Block]:
+        """Yield the components of the reward, or of each part of a route."""
+        if "route" not in self.about:
+            yield from self._reward_blocks(self.about, "")
+            return
+        route = self.about["route"]
+        for branch in route["rewards"]:
+            yield from self._reward_blocks(
+                branch["reward"], f"{route['column']} {branch['value']}"
+            )
+        if route["default"]:
+            yield from self._reward_blocks(route["default"], "any other")
+
+    def _reward_blocks(self, about: Mapping[str, Any], part: str) -> Iterator[Block]:
+        effective = self.figures.get("effective_weights", {})
+        if part:  # of a route they stand by the label of the part
+            effective = effective.get(part, {})
+        rows = []
+        for item in about["components"]:
+            name = str(item["name"])
+            share = effective.get(name)
+            rows.append(
+                (
+                    f"{name} (the task)" if name in self.task else name,
+                    item["why"],
+                    item.get("schedule", f"{item['weight']:g}"),
+                    "" if share is None else percent(share),
+                    item["gate"] or "",
+                    item["function"],
+                )
+            )
+        header = ("component", "why", "weight", "effective", "gate", "function")
+        caption = f"What it pays for where {part}" if part else "What it pays for"
+        yield Table(caption, header, rows, ("effective",), True)
+        options = {
+            "reads": ", ".join(f"{name} = {how}" for name, how in _fields(about)),
+            "combined by": about["aggregation"],
+            "where a score is missing": about["on_missing"],
+            "gate of the whole reward": about["gate"],
+            "transform": about["transform"],
+        }
+        yield Facts([(name, text) for name, text in options.items() if text])
+
+    def _checks(self) -> Iterator[tuple[str, str]]:
+        """Yield what was checked, and on which data."""
+        figures = self.figures
+        texts = {**NOT_KNOWN}
+        if "cases" in figures:
+            passed, count = figures["cases"]
+            texts["cases"] = f"{passed} of {count} pass"
+        if "exploits" in figures:
+            texts["exploits"] = f"{figures['exploits']} found"
+        if figures.get("signal") is not None:
+            texts["signal"] = f"{percent(figures['signal'])} of the groups"
+        yield "cases", texts["cases"]
+        yield "probes", texts["exploits"]
+        yield "signal", texts["signal"]
+        if figures.get("label_auc") is not None:
+            yield "label AUC", short_number(round(figures["label_auc"], 3))
+        if self.run is not None:
+            about = self.run.about
+            rows = counted(about["rows"], "rollout")
+            yield "data", f"{rows} from {about['source']} ({about['data']})"
+            yield "kept", str(about["date"])[:10]
+        yield "fingerprint", str(self.about["fingerprints"]["reward"])
+
+    def _holes(self) -> Block:
+        if not self.accepted:
+            return "No finding is accepted."
+        rows = []
+        for entry in self.accepted:
+            until = entry.until or "no end"
+            if entry.has_ended:
+                until += " (over)"
+            rows.append((entry.finding, entry.severity, entry.reason, until))
+        header = ("finding", "severity", "accepted because", "until")
+        return Table("Known holes", header, rows, (), True)
+
+
+def _fields(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [*about["fields"].items()]
+
+
+def card(
+    source: Reward | Run,
+    *,
+    folder: str | Path = KEPT_RUNS,
+    baseline: Baseline | str | Path | None = None,
+    training: Sequence[Any] = (),
+) -> Card:
+    """Say what a reward is, why, what was tried and checked, and what training did.
+
+    Args:
+        source: A reward, whose newest kept run is looked for, or a run.
+        folder: Of runs, for a reward; that of a run is its own.
+        baseline: Accepted findings, or a file of them.
+        training: What `rk.monitor` said of trainings on it.
+
+    Raises:
+        InputError: The source is neither, or the file is no baseline.
+
+    >>> from rewardkit.primitives.verify import matches
+    >>> from rewardkit.rewards.component import Component
+    >>> correct = Component("correct", matches, why="the task")
+    >>> print(card(Reward("one", {}, [correct]), folder="none").figures)
+    {}
+    """
+    run: Run | None
+    if isinstance(source, Run):
+        about = source.version.about["record"]
+        place, run = source.folder.parents[1], source
+        purpose = _purpose(source.version.about["entry"], source.version.source)
+        task = _task(reward_from_record(about))
+    elif isinstance(source, Reward):
+        about, place = source.record(), Path(folder)
+        run = _newest(source, place)
+        read_from = source.read_from
+        purpose = _purpose(read_from.entry, read_from.files) if read_from else ""
+        task = _task(source)
+    else:
+        raise InputError(
+            f"card takes a reward or a kept run, not {preview(source)}; rk.load_reward "
+            "reads one, rk.runs() has the other"
+        )
+    accepted: tuple[Accepted, ...] = ()
+    if baseline is not None:
+        accepted = load_baseline(baseline).of(about["name"]).accepted
+    return Card(
+        about,
+        purpose,
+        task,
+        run,
+        _versions(place, about["name"]),
+        accepted,
+        tuple(monitor.record() for monitor in training),
+    )
+
+
+def _newest(reward: Reward, folder: Path) -> Run | None:
+    """Return the newest run of a reward, None where none was kept."""
+    version = find_version(folder, reward.record()["fingerprints"]["reward"])
+    if version is None:
+        return None
+    return next(iter(runs(folder).select(version=version.name)), None)
+
+
+def _versions(folder: Path, name: str) -> Runs:
+    """Return the newest run of each version of the rewards of a name."""
+    newest: dict[str, Run] = {}
+    kept = runs(folder)
+    for run in kept.select(reward=name):
+        newest.setdefault(run.version.name, run)
+    return Runs(folder, tuple(newest.values()))
+
+
+def _task(reward: Reward) -> tuple[str, ...]:
+    """Return the components that are the task; () where that is not known."""
+    if reward.routed_by or not reward.task_is_known:
+        return ()
+    return reward.task
+
+
+def _purpose(entry: str, files: Mapping[str, bytes]) -> str:
+    """Return the docstring of the file in which a reward is, "" without one."""
+    module = entry.rpartition(":")[0]
+    for name, content in files.items():
+        if module in (name, name.removesuffix(".py").replace("/", ".")):
+            try:
+                return ast.get_docstring(ast.parse(content)) or ""
+            except (SyntaxError, ValueError):  # of a newer Python
+                return ""
+    return ""
