@@ -47,6 +47,7 @@ from rewardkit.primitives.gates import gate
 from rewardkit.primitives.primitive import note
 from rewardkit.probes.probe import assert_holds, probe
 from rewardkit.probes.result import ProbeResult
+from rewardkit.probes.review import Review, review
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.reward import Reward
@@ -94,6 +95,7 @@ __all__ = [
     "NotJudged",
     "ProbeResult",
     "Recorder",
+    "Review",
     "Reward",
     "RewardError",
     "RewardResult",
@@ -140,6 +142,7 @@ __all__ = [
     "probe",
     "recorded",
     "register_reward_function",
+    "review",
     "runs",
     "sample",
     "save_reward",

@@ -162,14 +162,11 @@ def test_the_lines_of_the_readme_on_bundled_data_run_one_after_the_other():
     root = Path(__file__).parents[1]
     pages = ("README.md", "rewardkit/suspects/README.md")
     readme = "\n".join((root / page).read_text() for page in pages)
-    lines = re.findall(r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy)\b[^#\n]*)", readme)
+    lines = re.findall(
+        r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy|v1)\b[^#\n]*)", readme
+    )
     told = [said(line) for line in lines]
-    assert [line.split()[0] for line in lines] == [
-        "new",
-        "probe",
-        "check",
-        "export",
-        "score",
-        "suspect",
-    ]
-    assert "20 of 20 cases passed" in told[2] and "Paid. 25 of 320" in told[5]
+    jobs = "new check probe score diagnose export score suspect"
+    assert [line.split()[0] for line in lines] == jobs.split()
+    assert "6 of 6 cases passed" in told[1] and "14 undecided" in told[1]
+    assert "kept as v1" in told[3] and "Paid. 25 of 320" in told[7]

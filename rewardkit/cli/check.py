@@ -1,4 +1,4 @@
-"""`rewardkit check`, `judge`, `probe`: what rewards and judges do, and should not."""
+"""`rewardkit check`, `judge`, `probe`, `review`: what rewards and judges do, or not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import rewardkit as rk
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, Number
-from rewardkit.cli.output import recognised
+from rewardkit.cli.output import recognised, write_text
 from rewardkit.cli.update import (
     accept_named,
     ask_for_components,
@@ -28,6 +28,7 @@ from rewardkit.html.markup import aligned
 from rewardkit.judges.report import judges_of
 from rewardkit.probes.options import CALL_TIMEOUT, FAMILIES
 from rewardkit.probes.probe import alarms_from
+from rewardkit.probes.review import LAST
 from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD
@@ -379,3 +380,51 @@ def _list_families() -> CommandResult:
         lines += aligned(rows)
         families.append({"family": family, "says": description, "probes": probes})
     return CommandResult({"families": families}, "\n".join(lines))
+
+
+# --- review
+
+
+@command(
+    "REWARD ROLLOUTS --cases --label --training --budget --seed --baseline --as "
+    "READING --json",
+    {
+        "--against VERSION": (
+            "A kept run (v2, a tag), or a folder of scores; last: the newest run of a "
+            "reward of this name; none: nothing.",
+            {"default": LAST},
+        ),
+        "--folder FOLDER": ("The folder of runs.", {"default": KEPT_RUNS}),
+        "--fail-on warn|high": (
+            "Exit 1 when there is a finding of this severity or above.",
+            {"default": "high"},
+        ),
+        "--timeout SECONDS": (
+            "Limit for one call of your code.",
+            {"default": CALL_TIMEOUT, "type": Number(min=0, min_open=True)},
+        ),
+        "--comment OUTPUT": "Write it into this file as Markdown, for a pull request.",
+    },
+)
+def review(options: Options) -> CommandResult:
+    """Check, probe and compare REWARD in one step, as CI does; exit 1 when it fails.
+
+    It fails where a case is missed, a probe finds something that is not accepted, or
+    the reward is worse than the run that was kept last.
+
+    Example:
+      rewardkit review gallery:arithmetic gallery:arithmetic --cases gallery:arithmetic
+    """
+    rollouts = rk.load_rollouts(options.rollouts, **options.reading)
+    reward = rk.load_reward(
+        options.reward, as_=options.as_, rollouts=rollouts, timeout=options.timeout
+    )
+    against = None if options.against == "none" else options.against
+    settings = options.select(
+        "cases folder baseline label training fail_on timeout budget seed"
+    )
+    result = rk.review(reward, rollouts, against=against, **settings)
+    record = {**result.record(), "origin": reward.origin}
+    if options.comment is not None:
+        write_text(options.comment, result)
+    return CommandResult(record, str(result), int(not result.passed))

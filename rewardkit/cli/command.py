@@ -44,7 +44,7 @@ INTERRUPTED = 130
 
 JOBS = {
     "Design": ("new", "lab"),
-    "Check": ("check", "probe", "judge"),
+    "Check": ("check", "probe", "judge", "review"),
     "Analyse": (
         "score",
         "diagnose",

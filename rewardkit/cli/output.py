@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from rewardkit.html import markup
 from rewardkit.html.excerpts import LINE, one_line, visible
+from rewardkit.html.has_page import HasPage
+from rewardkit.rollouts.paths import write_whole
 
 STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
@@ -153,3 +157,13 @@ def as_typed(text: str, command: click.Command | None, *, in_full: bool = False)
         return flag + (match["space"] or "")
 
     return KEYWORD_ARGUMENT.sub(spell, text)
+
+
+def write_text(path: Path, record: HasPage) -> None:
+    """Write a record into a file as Markdown or as a page, whole or not at all."""
+    page = record.page()
+    text = f"{page.markdown}\n"
+    if path.suffix == ".html":
+        text = markup.page(str(page.title), page.html)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))

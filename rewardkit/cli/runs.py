@@ -9,11 +9,9 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.command import CommandResult, Options, command
+from rewardkit.cli.output import write_text
 from rewardkit.findings import counted
 from rewardkit.history.runs import find_run
-from rewardkit.html import markup
-from rewardkit.html.has_page import HasPage
-from rewardkit.rollouts.paths import write_whole
 
 
 @command(
@@ -154,13 +152,3 @@ def card(options: Options) -> CommandResult:
         return CommandResult(record, written.text(verbose=True))
     write_text(path, written)
     return CommandResult({**record, "output": str(path)}, f"written to {path}")
-
-
-def write_text(path: Path, record: HasPage) -> None:
-    """Write a record into a file as Markdown or as a page, whole or not at all."""
-    page = record.page()
-    text = f"{page.markdown}\n"
-    if path.suffix == ".html":
-        text = markup.page(str(page.title), page.html)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))

@@ -1,0 +1,235 @@
+"""review(): what a change of a reward comes to, for the CI of a training repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.analysis.comparison.compare import Comparison, compare
+from rewardkit.errors import InputError, preview
+from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.history.baseline import Baseline
+from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.runs import Run, find_run, runs
+from rewardkit.html.blocks import Block
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.has_page import HasPage
+from rewardkit.html.pages import Page, point_of
+from rewardkit.plain import to_plain
+from rewardkit.probes.options import BUDGET, CALL_TIMEOUT
+from rewardkit.probes.probe import alarms_from, probe
+from rewardkit.probes.result import ProbeResult
+from rewardkit.rewards.reward import Reward, check_reward
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import Case
+from rewardkit.scoring.check import check
+from rewardkit.scoring.check_result import CheckResult
+from rewardkit.scoring.score import score
+
+LAST = "last"
+"""Stands for the newest kept run of a reward of the same name."""
+MOST_SHOWN = 3
+"""Alarms that are told in full. Our choice."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Review(HasPage):
+    """What a reward comes to, beside the run that was kept last.
+
+    `checked` and `compared` are None where there are no cases, or nothing to compare
+    with, which `why_not_compared` explains. `fail_on` is the severity from which an
+    alarm, or a finding that is new, is a problem.
+    """
+
+    name: str
+    checked: CheckResult | None
+    probed: ProbeResult
+    compared: Comparison | None
+    why_not_compared: str
+    fail_on: str
+
+    @property
+    def alarms(self) -> Sequence[Finding]:
+        """Return the alarms of the probes that are problems, the worst first."""
+        return alarms_from(self.probed, self.fail_on)
+
+    @property
+    def problems(self) -> list[str]:
+        """Return why it does not pass, a clause each; empty where it does."""
+        return list(self._problems())
+
+    def _problems(self) -> Iterator[str]:
+        checked, compared = self.checked, self.compared
+        if checked is not None and not checked.is_met:
+            failed = checked.failed + len(checked.unknown)
+            yield f"{counted(failed, 'case')} missed"
+        if self.probed.is_unprobed:
+            yield "no prompt could be probed"
+        if self.alarms:
+            yield f"{counted(len(self.alarms), 'alarm')} of the probes"
+        if compared is None:
+            return
+        pair = compared.pairs[-1]
+        if pair.verdict == "worse":
+            yield f"worse than {pair.names[0]}: {pair.reason}"
+        new = compared.worst_new
+        if new is not None and SEVERITIES.index(new) <= SEVERITIES.index(self.fail_on):
+            yield f"findings that {pair.names[0]} did not have"
+
+    @property
+    def passed(self) -> bool:
+        """Return whether there is no problem."""
+        return not self.problems
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        compared = self.compared
+        checked = self.checked
+        plain: dict[str, Any] = to_plain(
+            {
+                "reward": self.name,
+                "passed": self.passed,
+                "problems": self.problems,
+                "check": None if checked is None else checked.record(),
+                "probe": self.probed.record(),
+                "compare": None if compared is None else compared.record(),
+                "why_not_compared": self.why_not_compared,
+            }
+        )
+        return plain
+
+    def page(self) -> Page:
+        """Return the verdict, a line each on cases, probes and the run before."""
+        blocks: list[Block] = []
+        if self.checked is None:
+            blocks.append("Cases: none were given")
+        else:
+            blocks.append(_describe_cases(self.checked))
+            blocks += [one_line(miss) for miss in self.checked.misses[:MOST_SHOWN]]
+            blocks += self.checked.unknown_sentences
+        blocks.append(f"Probes: {self.probed.in_short}")
+        blocks += [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
+        blocks += self._comparison_blocks()
+        verdict = "; ".join(self.problems)
+        title = f"{self.name} {'passes' if self.passed else 'does not pass'}"
+        return Page(title, blocks, verdict)
+
+    def _comparison_blocks(self) -> list[Block]:
+        if self.compared is None:
+            return [f"Not compared: {self.why_not_compared}"]
+        pair = self.compared.pairs[-1]
+        lines: list[Block] = [f"Against {pair.names[0]}: {pair.verdict}, {pair.reason}"]
+        changes = "; ".join(pair.definition_lines[:MOST_SHOWN])
+        lines.append(f"What changed: {changes}")
+        return [*lines, self.compared.page().blocks[0]]
+
+
+def _describe_cases(checked: CheckResult) -> str:
+    """Say how many cases pass, and how many nobody has decided on."""
+    text = f"Cases: {checked.passed} of {checked.decided} pass"
+    if checked.undecided:
+        text += f"; {checked.undecided} undecided"
+    return text
+
+
+def review(
+    reward: Reward,
+    rollouts: Rollouts | Any,
+    *,
+    cases: Sequence[Case] | str | Path | None = None,
+    against: Any = LAST,
+    folder: str | Path = KEPT_RUNS,
+    baseline: Baseline | str | Path | None = None,
+    label: str | None = None,
+    training: Any = None,
+    fail_on: str = "high",
+    timeout: float | None = CALL_TIMEOUT,
+    budget: float = BUDGET,
+    seed: int = 0,
+) -> Review:
+    """Check, probe and compare a reward: does it pass, and what is another one now?
+
+    Args:
+        reward: The reward as it is now.
+        rollouts: Completions to probe it from, and to compare it on, as
+            `load_rollouts` takes them.
+        cases: Cases that it must pass, or their file; undecided ones do not count.
+        against: "last" for the newest kept run of a reward of this name; else what
+            `compare` takes; None to compare with nothing.
+        folder: Of kept runs.
+        baseline: Accepted findings, or a file of them.
+        label: A trusted column, as in `probe` and `compare`.
+        training: Settings of the trainer, as `Training.of` takes them.
+        fail_on: "high" or "warn": from which severity a finding is a problem.
+        timeout: Seconds for each call of the reward's functions.
+        budget: Seconds for all probes.
+        seed: Of what is drawn.
+
+    Raises:
+        InputError: What is given is no reward, cannot be read, or does not go together.
+    """
+    check_reward(reward, "review")
+    if fail_on not in SEVERITIES[:2]:
+        raise InputError(f"fail_on={preview(fail_on)} is none of 'high', 'warn'")
+    if not isinstance(rollouts, Rollouts):
+        rollouts = load_rollouts(rollouts)
+    before, why = _find_before(reward, rollouts, against, folder)
+    checked = None
+    if cases is not None:
+        checked = check(reward, cases, timeout=timeout)
+    probed = probe(
+        reward,
+        rollouts,
+        label=label,
+        baseline=baseline,
+        timeout=timeout,
+        budget=budget,
+        seed=seed,
+    )
+    compared = None
+    if before is not None:
+        compared = compare(
+            before,
+            score(reward, rollouts, timeout=timeout),
+            names=[_name_of(before), "this one"],
+            cases=cases,
+            label=label,
+            training=training,
+            seed=seed,
+            timeout=timeout,
+        )
+    return Review(reward.name, checked, probed, compared, why, fail_on)
+
+
+def _find_before(
+    reward: Reward, rollouts: Rollouts, against: Any, folder: str | Path
+) -> tuple[Any, str]:
+    """Return what to compare with, None and why where there is nothing."""
+    if against is None:
+        return None, "that was not asked for"
+    if isinstance(against, str) and against != LAST:
+        against = find_run(against, folder) or against
+    if against == LAST:
+        kept = runs(folder).select(reward=reward.name)
+        if not len(kept):
+            return None, (
+                f"no run of {reward.name!r} is kept in {str(folder)!r} (rewardkit "
+                "score REWARD ROLLOUTS --keep)"
+            )
+        against = kept[0]
+    if isinstance(against, Run):
+        is_same = against.version.fingerprint == _fingerprint(reward)
+        if is_same and against.about["data"] == rollouts.fingerprint:
+            return None, f"it is the definition of {against.version.name}, kept already"
+    return against, ""
+
+
+def _fingerprint(reward: Reward) -> str:
+    return str(reward.record()["fingerprints"]["reward"])
+
+
+def _name_of(before: Any) -> str:
+    return before.version.name if isinstance(before, Run) else str(before)
