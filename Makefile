@@ -48,6 +48,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench_workbench.py
 	$(BIN)/python tests/bench_judges.py
 	$(BIN)/python tests/bench_recorder.py
+	$(BIN)/python tests/bench_versions.py
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)
@@ -57,6 +58,7 @@ codes:  # the page of all codes, from rewardkit/findings.toml
 
 planted: $(VENV)/.test
 	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)
+	$(BIN)/python tests/analysis/versions_report.py
 	$(BIN)/python tests/monitoring/monitor_report.py
 
 # Predictions of training, made before it, against what it did; from what data/training ships.

@@ -33,6 +33,7 @@ from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import plots as plots
 from rewardkit.notebook import tables as tables
 from rewardkit.notebook.inputs import load_inputs as load_inputs
+from rewardkit.notebook.inputs import load_versions as load_versions
 from rewardkit.notebook.inputs import set_up_notebook as set_up_notebook
 from rewardkit.notebook.reward_cell import (
     load_ipython_extension as load_ipython_extension,

@@ -123,7 +123,7 @@ def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_o
     assert place.as_posix() == "rewardkit-notebooks"
     copies = {
         f"{name}.ipynb": bundled(f"notebooks/{name}.ipynb").read_bytes()
-        for name in [*NAMES, "05_monitor"]
+        for name in [*NAMES, "04_compare", "05_monitor"]
     }
     assert there(folder / place) == copies
 
@@ -170,7 +170,7 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
     assert (
         folder / "01_build.ipynb"
     ).read_text() == "mine"  # and what is missing is added
-    names = [f"{name}.ipynb" for name in [*NAMES, "05_monitor"]]
+    names = [f"{name}.ipynb" for name in [*NAMES, "04_compare", "05_monitor"]]
     assert sorted(there(folder)) == names
     (folder / "02_check-2.ipynb").write_text("no notebook")
     before = there(folder)

@@ -24,7 +24,6 @@ from rewardkit.history.runs import find_run
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
-from rewardkit.suspects.suspect import suspect as find_suspects
 
 # --- scores
 
@@ -386,7 +385,7 @@ def suspect(options: Options) -> CommandResult:
     elif path:
         patched = rk.load_reward(path, rollouts=source.scores.rollouts)
         limit = options.time_limit(patched)
-    suspicion = find_suspects(
+    suspicion = rk.suspect(
         source.scores,
         patched=patched,
         timeout=limit,

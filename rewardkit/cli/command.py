@@ -7,6 +7,7 @@ cannot be used, 130 interrupted.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import logging
@@ -43,23 +44,29 @@ INTERRUPTED = 130
 """Exit status, as a shell gives for Ctrl-C."""
 
 JOBS = {
-    "Design": ("new", "lab"),
-    "Check": ("check", "probe", "judge", "review"),
-    "Analyse": (
-        "score",
-        "diagnose",
-        "monitor",
-        "whatif",
-        "forecast",
-        "compare",
-        "suspect",
-        "report",
-        "runs",
-        "card",
-    ),
-    "Run": ("sample", "export", "cache", "completion"),
+    "Design": {"new": "design", "lab": "design"},
+    "Check": {
+        "check": "check",
+        "probe": "check",
+        "judge": "check",
+        "review": "check",
+    },
+    "Analyse": {
+        "score": "score",
+        "diagnose": "analyse",
+        "monitor": "watch",
+        "whatif": "analyse",
+        "forecast": "analyse",
+        "compare": "analyse",
+        "suspect": "analyse",
+        "report": "score",
+        "runs": "runs",
+        "card": "runs",
+    },
+    "Run": {"sample": "run", "export": "run", "cache": "run", "completion": "run"},
 }
-"""What is to be done -> the commands for it, in the order in which one meets them."""
+"""What is to be done -> the commands for it, in the order in which one meets them, and
+the modules that they are in, which are imported when they are asked for."""
 
 CONTEXT: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
@@ -90,6 +97,17 @@ class CommandGroup(click.Group):
         debug = ["--debug"] if len(others) < end else []
         return super().parse_args(ctx, [*debug, *others, *args[end:]])
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of the commands."""
+        return [name for names in JOBS.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, once its module is imported; None where there is none."""
+        for modules in JOBS.values():
+            if cmd_name in modules:
+                importlib.import_module(f"rewardkit.cli.{modules[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
+
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
@@ -97,8 +115,9 @@ class CommandGroup(click.Group):
         for job, names in JOBS.items():
             rows = []
             for name in names:
-                summary = self.commands[name].get_short_help_str(90)
-                rows.append((name.ljust(10), summary))
+                found = self.get_command(ctx, name)
+                assert found is not None
+                rows.append((name.ljust(10), found.get_short_help_str(90)))
             with formatter.section(job):
                 formatter.write_dl(rows)
 

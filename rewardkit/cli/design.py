@@ -48,7 +48,8 @@ def new(options: Options) -> CommandResult:
 
 # --- lab
 
-BUILD, CHECK, ANALYZE, MONITOR = "01_build", "02_check", "03_analyze", "05_monitor"
+BUILD, CHECK, ANALYZE = "01_build", "02_check", "03_analyze"
+COMPARE, MONITOR = "04_compare", "05_monitor"
 PATH_OPTIONS = ("join", "baseline")
 PASSED_ON = ("label", "by", "redact")
 
@@ -72,10 +73,10 @@ def lab(options: Options) -> CommandResult:
 
     ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the
     copies have the values of the options, after these were tried. Without --reward only
-    the notebook that builds one is copied, and the one on a run only where ROLLOUTS
-    have steps. Nothing is overwritten: the same values open
-    the same copies again, with what was done in them, others get a number, such as
-    01_build-2.ipynb.
+    the notebook that builds one is copied, the one on a run only where ROLLOUTS have
+    steps, and the one that compares rewards without any. Nothing is overwritten: the
+    same values open the same copies again, with what was done in them, others get a
+    number, such as 01_build-2.ipynb.
 
     Example:
       rewardkit lab --reward gallery:arithmetic --rollouts gallery:arithmetic
@@ -88,7 +89,7 @@ def lab(options: Options) -> CommandResult:
     typed = dict(options.typed)
     typed.pop("folder", None)
     typed.pop("arguments", None)
-    stems: Sequence[str] = (BUILD, CHECK, ANALYZE, MONITOR)
+    stems: Sequence[str] = (BUILD, CHECK, ANALYZE, COMPARE, MONITOR)
     values: dict[str, Any] = {}
     if typed:
         stems, values = _read_parameters(options, typed)

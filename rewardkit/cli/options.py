@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.judges.cache import CACHE_FOLDER
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
@@ -104,6 +103,8 @@ def _keep_no_answers(
     ctx: click.Context, parameter: click.Parameter, is_set: bool
 ) -> None:
     """Keep no answers of models in this process and in those that it starts."""
+    from rewardkit.judges.cache import CACHE_FOLDER  # which imports all judges
+
     if is_set:
         os.environ[CACHE_FOLDER] = "off"
 

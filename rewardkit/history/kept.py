@@ -94,7 +94,8 @@ def find_scored(name: str, folder: Path) -> Path | None:
     """Return the folder of the newest scoring of a version or with a tag, if any.
 
     Raises:
-        RolloutsError: The name is that of a version, and there is none.
+        RolloutsError: The name is that of a version, and there is none, or one that is
+            broken or of a newer format.
     """
     versions = []
     for path, about in read_abouts(folder):
@@ -102,6 +103,9 @@ def find_scored(name: str, folder: Path) -> Path | None:
             return path
         versions.append(about["version"])
     if re.fullmatch(r"v\d+", name):
+        path = folder / VERSIONS / name / ABOUT
+        if path.exists():
+            read_json(path)  # says why, where it cannot be read
         raise RolloutsError(
             f"there is no run {name!r} in {str(folder)!r}, nor a file of that name; it "
             f"has {list(dict.fromkeys(versions))} (rewardkit runs)"

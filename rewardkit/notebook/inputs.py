@@ -17,6 +17,8 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.history.baseline import load_baseline
+from rewardkit.history.parts import is_scored, load_scores
+from rewardkit.history.runs import Run, find_run, runs
 from rewardkit.html.excerpts import hide_user_texts
 from rewardkit.probes.subjects.log import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD
@@ -25,6 +27,8 @@ from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, load_cases
 from rewardkit.scoring.check import cases_for, components_of
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import reward_named
 
 
@@ -87,6 +91,56 @@ def load_inputs(
     if reward is not None:
         cases_for(reward, case_list, ignore)
     return Inputs(reward, rollouts, case_list)
+
+
+def load_versions(
+    versions: Sequence[str],
+    rollouts: Rollouts | str | Path | None,
+    *,
+    last: int = 0,
+    timeout: float | None = None,
+    as_: str | None = None,
+    log_weights: Mapping[str, float] | None = None,
+    ignore: Collection[str] = (),
+    **reading: Any,
+) -> dict[str, Run | Scores]:
+    """Return versions of a reward with their scores, by name, to be compared.
+
+    Args:
+        versions: Kept runs ("v2", a tag) and folders of scores, which are read, or
+            rewards as `load_reward` takes them, which are scored.
+        rollouts: What rewards are scored on.
+        last: So many newest versions of the folder ``runs`` behind them.
+        timeout: Seconds of one call, as in `score`.
+        as_: The trainer as whose function a reward is read, as in `load_reward`.
+        log_weights: Of "logged", the weights of the scores.
+        ignore: Stands in the `reading` of notebooks, and is of no use here.
+        **reading: Options of `load_rollouts`: columns, group, join, on, fill.
+
+    Raises:
+        InputError: What cannot be read, rewards without rollouts, or one named twice.
+    """
+    if len({*versions}) < len(versions):
+        raise InputError(f"versions={list(versions)} names one twice; name each once")
+    scored: dict[str, Run | Scores] = {}
+    for name in versions:
+        run = find_run(name)
+        if run is not None:
+            scored[name] = run
+        elif Path(name).exists() and is_scored(name):
+            scored[name] = load_scores(name)
+        else:
+            if not rollouts:
+                raise InputError(
+                    f"{name!r} is no kept run and no folder of scores; rewards are "
+                    "scored on rollouts, which are not given"
+                )
+            if not isinstance(rollouts, Rollouts):
+                rollouts = load_rollouts(rollouts, **reading)
+            reward = reward_named(name, rollouts, log_weights, as_=as_)
+            scored[name] = score(reward, rollouts, timeout=timeout)
+    newest = runs().newest(last) if last else []
+    return scored | {run.version.name: run for run in newest}
 
 
 class NotebookInputs(NamedTuple):

@@ -23,6 +23,7 @@ from rewardkit.html.cards import USER_COLUMNS
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.notebook.inputs import NotebookInputs, read_inputs
 from rewardkit.notebook.report_pages import (
+    ALL_REWARDS,
     NotebookPage,
     Summary,
     card_page,
@@ -44,6 +45,8 @@ NOTEBOOKS = (
     ("02_check", "Check: cases, probes, mutants"),
     ("03_analyze", "Analyze: what it would teach"),
 )
+COMPARE = ("04_compare", "Compare: which one to train on")
+"""The notebook on several rewards together."""
 TRIAL_ROWS = 16
 """Rollouts scored before the first notebook runs: wrong input is refused at once."""
 AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
@@ -51,11 +54,15 @@ AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
 
 @dataclass(frozen=True)
 class Report:
-    """Where a report is: `index` to open, and `summary` in Markdown."""
+    """Where a report is: `index` to open, and `summary` in Markdown.
+
+    `compared` is the page that compares several rewards, None of one.
+    """
 
     index: Path
     summary: Path
     summaries: tuple[Summary, ...]
+    compared: NotebookPage | None = None
 
     @property
     def failed(self) -> list[str]:
@@ -65,6 +72,8 @@ class Report:
             for page in summary.pages:
                 if page.error:
                     lines.append(f"{page.title} ({summary.name}): {page.error}")
+        if self.compared is not None and self.compared.error:
+            lines.append(f"{self.compared.title}: {self.compared.error}")
         return lines
 
 
@@ -138,11 +147,11 @@ def report(
         "fail_on": "",
         "redact": redact,
     }
-    pages = _run_all(inputs, parameters, redact=redact, progress=progress)
+    pages, compared = _run_all(inputs, parameters, redact=redact, progress=progress)
     summaries = _summarize(
         inputs, training, pages, baseline=limits.get("baseline"), redact=redact
     )
-    return _write_report(folder, summaries, single_file=single_file)
+    return _write_report(folder, summaries, compared, single_file=single_file)
 
 
 def _check_names(by: Sequence[str] | None, *, redact: bool) -> None:
@@ -169,8 +178,12 @@ def _run_all(
     *,
     redact: bool,
     progress: bool,
-) -> dict[str, list[NotebookPage]]:
-    """Run the notebooks, a few at a time; return the pages by the name of a reward."""
+) -> tuple[dict[str, list[NotebookPage]], NotebookPage | None]:
+    """Run the notebooks, a few at a time.
+
+    Returns:
+        The pages by the name of a reward, and that which compares several.
+    """
     names = list(inputs.rewards)
     slugs = _slugs([reward.name for reward in inputs.rewards.values()])
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool:
@@ -182,11 +195,28 @@ def _run_all(
                     job = pool.submit(_run, stem, title, values, slug, redact)
                     jobs[name].append(job)
         every_job = list(chain.from_iterable(jobs.values()))
+        comparison = None
+        if len(names) > 1:
+            titles = list(_titles(inputs).values())
+            values = {**parameters, "versions": names, "names": titles}
+            values["cases"] = None if LOGGED_REWARD in names else values["cases"]
+            comparison = pool.submit(_run, *COMPARE, values, "", redact)
+            every_job.append(comparison)
         total = len(every_job)
         with tqdm(total=total, desc="report", unit="page", disable=not progress) as bar:
             for _ in as_completed(every_job):
                 bar.update()
-        return {name: [job.result() for job in jobs[name]] for name in names}
+        pages = {name: [job.result() for job in jobs[name]] for name in names}
+        return pages, None if comparison is None else comparison.result()
+
+
+def _titles(inputs: NotebookInputs) -> dict[str, str]:
+    """Return what each reward is called on the pages: its name, if no other has it."""
+    own_names = [reward.name for reward in inputs.rewards.values()]
+    titles = {}
+    for name, reward in inputs.rewards.items():
+        titles[name] = name if own_names.count(reward.name) > 1 else reward.name
+    return titles
 
 
 def _summarize(
@@ -197,13 +227,13 @@ def _summarize(
     baseline: str | None,
     redact: bool,
 ) -> tuple[Summary, ...]:
-    titles = [reward.name for reward in inputs.rewards.values()]
+    titles = _titles(inputs)
     summaries = []
+    own_names = [reward.name for reward in inputs.rewards.values()]
     for slug, (name, reward) in zip(
-        _slugs(titles), inputs.rewards.items(), strict=True
+        _slugs(own_names), inputs.rewards.items(), strict=True
     ):
-        title = name if titles.count(reward.name) > 1 else reward.name
-        about = (title, reward, inputs.rollouts, training)
+        about = (titles[name], reward, inputs.rollouts, training)
         every_page = [*pages[name]]
         if name != LOGGED_REWARD:
             with hidden_user_texts(redact):
@@ -214,17 +244,25 @@ def _summarize(
 
 
 def _write_report(
-    folder: Path, summaries: tuple[Summary, ...], *, single_file: bool
+    folder: Path,
+    summaries: tuple[Summary, ...],
+    compared: NotebookPage | None,
+    *,
+    single_file: bool,
 ) -> Report:
     index = folder / "index.html"
     markdown = folder / "summary.md"
     if not single_file:
         for summary in summaries:
             for page in summary.pages:
-                _write(folder / page.file, notebook_page(page, summary))
-    _write(index, index_page(summaries, inline=single_file))
-    _write(markdown, summary_markdown(summaries))
-    return Report(index, markdown, summaries)
+                text = notebook_page(page, summary.name, summary.pages)
+                _write(folder / page.file, text)
+        if compared is not None:
+            text = notebook_page(compared, ALL_REWARDS, [compared])
+            _write(folder / compared.file, text)
+    _write(index, index_page(summaries, compared, inline=single_file))
+    _write(markdown, summary_markdown(summaries, compared))
+    return Report(index, markdown, summaries, compared)
 
 
 def _write(path: Path, text: str) -> None:
@@ -262,7 +300,7 @@ def _run(
         _execute(notebook)
     except Exception as error:  # the kernel died or did not start: the page says so
         failure = f"{type(error).__name__}: {error}"
-    file = f"{slug}/{stem}.html"
+    file = f"{slug}/{stem}.html" if slug else f"{stem}.html"
     return page_of(title, file, notebook, failure=failure, redact=redact)
 
 

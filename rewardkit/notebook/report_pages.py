@@ -75,7 +75,8 @@ class NotebookPage:
     """An executed notebook of a report as escaped HTML: its top and its sections.
 
     `error` is why it failed, `short` what it came to, None where it does not say;
-    `pictures` stand on the first page of the report, too.
+    `pictures` stand on the first page of the report, too, and what they say in its
+    `markdown`.
     """
 
     title: str
@@ -83,6 +84,7 @@ class NotebookPage:
     top: str = ""
     sections: tuple[Section, ...] = ()
     pictures: str = ""
+    markdown: str = ""
     error: str | None = None
     short: Short | None = None
 
@@ -101,7 +103,7 @@ def page_of(
     row. `redact` leaves out the message of an error, which may quote a completion.
     """
     error = None
-    pictures = ""
+    pictures = markdown = ""
     answers: list[Any] = []
     groups: list[tuple[str, list[Any]]] = [("", [])]  # heading, cells
     for cell in notebook.cells:
@@ -112,7 +114,8 @@ def page_of(
             cell.outputs, raised = _select_outputs(cell.get("outputs", []), redact)
             error = raised or error
             if PICTURE_TAG in tags:
-                pictures += _first_html(cell.outputs)
+                pictures += _first(cell.outputs, "text/html")
+                markdown += _first(cell.outputs, "text/markdown")
         elif cell.source.startswith("## "):
             heading, _, cell.source = cell.source.partition("\n")
             groups.append((heading.removeprefix("## "), []))
@@ -132,7 +135,7 @@ def page_of(
     cells = [*first[:1], *answers, *first[1:]]
     top = _export_cells(exporter, cells, notebook.metadata)
     short = Short.from_notebook(notebook)
-    parts = (top, tuple(sections), pictures)
+    parts = (top, tuple(sections), pictures, markdown)
     return NotebookPage(title, file, *parts, failure or error, short)
 
 
@@ -160,10 +163,11 @@ def _is_failed(cell: Any) -> bool:
     return any(output.output_type == "error" for output in cell.get("outputs", []))
 
 
-def _first_html(outputs: Sequence[Any]) -> str:
+def _first(outputs: Sequence[Any], form: str) -> str:
+    """Return the first output in this form, "" where there is none."""
     for output in outputs:
-        if "text/html" in output.get("data", {}):
-            return str(output.data["text/html"])
+        if form in output.get("data", {}):
+            return str(output.data[form])
     return ""
 
 
@@ -278,8 +282,16 @@ class Summary:
 # --- the first page
 
 
-def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
-    """Return the first page: scorecards beside each other; `inline`: then the pages."""
+def index_page(
+    summaries: Sequence[Summary],
+    compared: NotebookPage | None = None,
+    *,
+    inline: bool = False,
+) -> str:
+    """Return the first page: scorecards beside each other; `inline`: then the pages.
+
+    Above them stands what the page that compares several rewards comes to.
+    """
     first = summaries[0]
     title = "Reward report"
     if len(summaries) == 1:
@@ -294,8 +306,15 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
             if inline:
                 stories += _render("story", summary.name, page, f"{page.anchor}-")
         scorecards.append((card, summary.pictures, links))
+    comparison: Any = ""
+    if compared is not None:
+        address = f"#{compared.anchor}-top" if inline else compared.file
+        comparison = html_of(_render("compared", compared, address))
+        if inline:
+            stories += _render("story", ALL_REWARDS, compared, f"{compared.anchor}-")
     about = f"{first.size}, {first.training}"
-    body = _render("first", title, about, _list_facts(summaries), scorecards)
+    facts = _list_facts(summaries)
+    body = _render("first", title, about, facts, comparison, scorecards)
     return markup.page(title, body + stories)
 
 
@@ -321,26 +340,38 @@ def _list_facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 # --- the page of a notebook
 
 
-def notebook_page(page: NotebookPage, summary: Summary) -> str:
-    """Return the page of one notebook, with the way to the others."""
+ALL_REWARDS = "all rewards"
+"""What a page is of that compares them."""
+
+
+def notebook_page(
+    page: NotebookPage, name: str, siblings: Sequence[NotebookPage]
+) -> str:
+    """Return the page of one notebook on a reward, with the way to its siblings."""
     root = "../" * page.file.count("/")
     pages = [("All results", f"{root or './'}index.html", False)]
-    for other in summary.pages:
+    for other in siblings:
         pages.append((other.title, root + other.file, other is page))
-    body = _render("story", summary.name, page, "")
-    return markup.page(f"{page.title}: {summary.name}", body, pages)
+    body = _render("story", name, page, "")
+    return markup.page(f"{page.title}: {name}", body, pages)
 
 
 # --- for a pull request
 
 
-def summary_markdown(summaries: Sequence[Summary]) -> str:
+def summary_markdown(
+    summaries: Sequence[Summary], compared: NotebookPage | None = None
+) -> str:
     """Return the report in a few lines of Markdown, as they fit a pull request."""
     first = summaries[0]
     advantages = f"advantages as of {_plain(str(first.training))}"
     lines = ["## Reward report", "", f"{first.size}, {advantages}.", ""]
     for sentence in first.rollouts.summary()["warnings"]:
         lines.append(f"- note: {_plain(sentence)}")
+    if compared is not None:
+        lines += ["", "### Compared", "", compared.markdown]
+        if compared.error:
+            lines.append(f"- page failed: {compared.title} ({_plain(compared.error)})")
     for summary in summaries:
         verdict = f"**{_plain(summary.verdict)}**"
         lines += ["", f"### {_plain(summary.name)}", "", verdict, ""]

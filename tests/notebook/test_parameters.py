@@ -77,11 +77,22 @@ def test_running_the_cell_again_minds_no_variables_of_later_cells():
         check_parameters(names)
 
 
-@pytest.mark.parametrize("stem", ["01_build", "02_check", "03_analyze", "05_monitor"])
-def test_each_notebook_ends_with_the_sentence_on_a_misspelt_parameter(stem):
-    _, error = executed(stem, rewrad="x")
-    assert "no parameter 'rewrad'" in str(error)
-    assert "did you mean 'reward'" in str(error)
+@pytest.mark.parametrize(
+    ("stem", "misspelt", "meant"),
+    [
+        ("01_build", "rewrad", "reward"),
+        ("02_check", "rewrad", "reward"),
+        ("03_analyze", "rewrad", "reward"),
+        ("04_compare", "verisons", "versions"),
+        ("05_monitor", "rewrad", "reward"),
+    ],
+)
+def test_each_notebook_ends_with_the_sentence_on_a_misspelt_parameter(
+    stem, misspelt, meant
+):
+    _, error = executed(stem, **{misspelt: "x"})
+    assert f"no parameter '{misspelt}'" in str(error)
+    assert f"did you mean '{meant}'" in str(error)
 
 
 def test_a_notebook_of_ones_own_needs_no_parameters():

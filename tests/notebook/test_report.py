@@ -117,9 +117,18 @@ def test_the_three_things_that_matter_come_with_what_to_do_and_a_completion(made
     )
 
 
+def test_several_rewards_are_compared_above_their_cards(made):
+    index = plain_text(made.index.read_text())
+    assert index.index("26 of 88 (worse)") < index.index("Not ready: 62 of 88")
+    page = plain_text((made.index.parent / "04_compare.html").read_text())
+    assert "Train on arithmetic-v1" in page and "component 'steps' added" in page
+    assert "Right above wrong, by slice" in page
+
+
 def test_the_index_links_to_whole_pages_and_the_summary_fits_a_pull_request(made):
     assert (
-        re.findall(r'href="([^"#]+\.html)"', made.index.read_text()) == PAGES
+        re.findall(r'href="([^"#]+\.html)"', made.index.read_text())
+        == ["04_compare.html", *PAGES]
         and made.failed == []
     )
     for name in ("arithmetic-v1", "arithmetic-flawed"):
@@ -129,16 +138,20 @@ def test_the_index_links_to_whole_pages_and_the_summary_fits_a_pull_request(made
         assert "<b>Next:</b>" in page and "vnd.rewardkit" not in page
     text = made.summary.read_text()
     assert "### arithmetic-v1" in text and "<" not in text.replace("\\<", "")
-    assert len(text) < 6000 and len(text.splitlines()) <= 10 + 2 * 15
+    assert (
+        "**Train on arithmetic-v1**: arithmetic-flawed is worse: 62 cases lost" in text
+    )
+    assert "| cases that pass | 88 of 88 | 26 of 88 (worse) |" in text
+    assert len(text) < 7000 and len(text.splitlines()) <= 25 + 2 * 15
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("file", ["index.html", *PAGES[3:]])
+@pytest.mark.parametrize("file", ["index.html", "04_compare.html", *PAGES[3:]])
 def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_and_dark(
     made, browser, file
 ):
     page, trouble = opened(browser, made.index.parent / file)
-    most = {"index.html": 2 * 360, PAGES[-1]: 900}.get(file, 100_000)
+    most = {"index.html": 140 + 2 * 360, PAGES[-1]: 900}.get(file, 100_000)
     assert 100 < len(page.inner_text("body").split()) <= most
     for width, theme in ((1280, "light"), (390, "dark")):
         page.set_viewport_size({"width": width, "height": 900})

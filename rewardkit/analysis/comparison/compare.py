@@ -10,12 +10,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
+
 from rewardkit.analysis.comparison.finding_changes import MOST_CHANGES
+from rewardkit.analysis.comparison.grounds import mark_of
 from rewardkit.analysis.comparison.pair import Pair, make_pair
 from rewardkit.analysis.comparison.sides import Side, open_sides
 from rewardkit.analysis.comparison.version_table import (
     figures_by_version,
-    version_table,
+    version_blocks,
 )
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
@@ -95,7 +98,7 @@ class Comparison(HasPage):
 
     @cached_property
     def figures(self) -> list[dict[str, Any]]:
-        """Return the figures of each version, see `version_table`."""
+        """Return the figures of each version, see `figures_by_version`."""
         return figures_by_version(self.sides, self.pairs)
 
     @property
@@ -140,6 +143,44 @@ class Comparison(HasPage):
         total = sum(seconds.values())
         return f"the training on {', '.join(names)} was rehearsed in {total:.1f} s"
 
+    # --- tables
+
+    @property
+    def turned(self) -> pd.DataFrame:
+        """Return rollouts whose advantage changes its sign, the largest changes first.
+
+        A row a rollout and version: the version and the one it is held against,
+        rollout_id, reward and advantage there and here, completion.
+        """
+        tables = [pair.turned for pair in self.pairs]
+        return pd.concat(tables, ignore_index=True)
+
+    @property
+    def slices(self) -> pd.DataFrame:
+        """Return how each version orders right above wrong in each slice.
+
+        A row a slice and version: auc in the first version and in this one, their
+        difference with its interval (99 % for all slices together), and the mark.
+        """
+        rows = []
+        for pair in self.pairs:
+            for label, figure in {"all": pair.order, **pair.slices}.items():
+                low, high = figure["interval"]
+                rows.append(
+                    {
+                        "version": pair.names[1],
+                        "against": pair.names[0],
+                        "slice": label,
+                        "auc_before": figure["auc_a"],
+                        "auc": figure["auc_b"],
+                        "difference": figure["value"],
+                        "low": low,
+                        "high": high,
+                        "mark": mark_of(figure),
+                    }
+                )
+        return pd.DataFrame(rows)
+
     # --- as data, and as text
 
     def record(self) -> dict[str, Any]:
@@ -165,10 +206,16 @@ class Comparison(HasPage):
         )
         return plain
 
+    @property
+    def in_short(self) -> Page:
+        """Return the verdict with its reason, and the figures by version."""
+        verdict = f"{self.verdict[:1].upper()}{self.verdict[1:]}"
+        return Page(verdict, version_blocks(self.names, self.figures), self.reason)
+
     def page(self) -> Page:
         """Return the verdict, the figures by version, what changed, and what moved."""
-        table = version_table(self.names, self.figures)
-        blocks: list[Block] = [table]
+        short = self.in_short
+        blocks: list[Block] = [*short.blocks]
         for pair in self.steps:
             blocks += _definition_blocks(pair)
         for pair in self.pairs:
@@ -189,8 +236,7 @@ class Comparison(HasPage):
                 blocks += pair.tables
             else:
                 blocks.append(More(_against(pair), [*pair.lines, *pair.tables]))
-        verdict = f"{self.verdict[:1].upper()}{self.verdict[1:]}"
-        return Page(verdict, blocks, self.reason)
+        return Page(short.title, blocks, short.summary)
 
     def _pair_blocks(self, pair: Pair) -> list[Block]:
         """Return what moved: of two versions all of it, of more in short."""
@@ -206,6 +252,10 @@ class Comparison(HasPage):
         if self.verdict == NO_DIFFERENCE:
             return "nothing; they train alike"
         if self.best is not None:
+            grave, _ = self.best.figures["findings"]
+            if grave:
+                count = counted(grave, "high finding")
+                return f"mend the {count} of {self.best.name} before it is trained on"
             return f"train on {self.best.name}; the rollouts above are what changes"
         for other in self.pairs:
             if other.cases and other.cases["lost"]:

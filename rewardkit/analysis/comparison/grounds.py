@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure, in_brackets
 from rewardkit.analysis.comparison.case_changes import first_of
 from rewardkit.analysis.comparison.sides import Side
-from rewardkit.analysis.rehearsal.outlook import RISE, share_text
+from rewardkit.analysis.rehearsal.outlook import RISE, Outlook, share_text
 from rewardkit.findings import counted, percent
 from rewardkit.plain import PlainRecord
 
@@ -78,7 +78,7 @@ def of_exploits(a: Side, b: Side) -> list[Ground]:
     mark = mark_of_counts(before, after, is_gain=False)
     if mark not in ("better", "worse"):
         return []
-    return [Ground("exploits", mark == "better", f"exploits {before} -> {after}")]
+    return [Ground("exploits", mark == "better", f"{before} and {after} exploits")]
 
 
 def of_order(whole: Figure, slices: Mapping[str, Figure]) -> list[Ground]:
@@ -95,7 +95,7 @@ def _order_ground(where: str, figure: Figure) -> list[Ground]:
     mark = mark_of(figure)
     if mark not in ("better", "worse") or abs(figure["value"]) < LEAST_GAIN:
         return []
-    aucs = f"{percent(figure['auc_a'])} -> {percent(figure['auc_b'])}"
+    aucs = f"{percent(figure['auc_a'])} and {percent(figure['auc_b'])}"
     around = in_brackets(figure["interval"], _points)
     sentence = (
         f"right completions get more than wrong siblings in {aucs} of the "
@@ -108,16 +108,15 @@ def _points(share: float) -> str:
     return f"{100 * share:+.1f} points"
 
 
-def of_outlooks(a: Side, b: Side) -> list[Ground]:
-    """Return a ground where a rehearsed training of the two ends far apart."""
-    before, after = a.outlook, b.outlook
+def of_outlooks(before: Outlook | None, after: Outlook | None) -> list[Ground]:
+    """Return a ground where rehearsed trainings of the same task end far apart."""
     if before is None or after is None or None in (before.task, after.task):
         return []
     if abs(after.end - before.end) < RISE:
         return []
-    ends = f"{share_text(before.end)} -> {share_text(after.end)} of the task"
+    ends = f"{share_text(before.end)} and {share_text(after.end)} of the task"
     is_better = after.end > before.end
-    return [Ground("outlook", is_better, f"a rehearsed training ends at {ends}")]
+    return [Ground("outlook", is_better, f"rehearsed trainings end at {ends}")]
 
 
 def of_findings(pair: BeforeAfter) -> list[Ground]:

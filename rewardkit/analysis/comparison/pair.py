@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.comparison import grounds as measured
 from rewardkit.analysis.comparison.before_after import (
@@ -146,7 +147,6 @@ class Pair(BeforeAfter):
         A mean reward is neither, as weights move it; nor are groups with a signal,
         where it is known in how many that signal is of the task.
         """
-        a, b = self.sides
         signal: Mark = "within noise"
         if self.task is None:
             signal = mark_of(self.signal, is_gain=False)
@@ -160,12 +160,23 @@ class Pair(BeforeAfter):
             "findings": mark_of_counts(*counts, is_gain=False),
             "exploits": mark_of_counts(*exploits, is_gain=False),
         }
-        outlook: Mark = "not known"
-        if a.outlook and b.outlook and None not in (a.outlook.task, b.outlook.task):
-            outlook = "within noise"
+        return {**marks, "outlook": self._outlook_mark}
+
+    @property
+    def _outlook_mark(self) -> Mark:
+        a, b = (side.outlook for side in self.sides)
+        if a is None or b is None or not self.has_one_task:
+            return "not known"
+        if a.task is None or b.task is None:
+            return "not known"
         for ground in measured.of_outlooks(a, b):
-            outlook = "better" if ground.is_better else "worse"
-        return {**marks, "outlook": outlook}
+            return "better" if ground.is_better else "worse"
+        return "within noise"
+
+    @property
+    def has_one_task(self) -> bool:
+        """Return whether rehearsals of both sides are of the same task."""
+        return self.task is not None and self.task.is_of_both
 
     @property
     def _passed(self) -> tuple[int | None, int | None]:
@@ -180,12 +191,14 @@ class Pair(BeforeAfter):
     @cached_property
     def grounds(self) -> tuple[Ground, ...]:
         """Return all that was measured that makes B better than A, or worse."""
-        a, b = self.sides
+        outlooks: list[Ground] = []
+        if self.has_one_task:
+            outlooks = measured.of_outlooks(*(side.outlook for side in self.sides))
         return (
             *measured.of_cases(self.cases),
-            *measured.of_exploits(a, b),
+            *measured.of_exploits(*self.sides),
             *measured.of_order(self.order, self.slices),
-            *measured.of_outlooks(a, b),
+            *outlooks,
             *measured.of_findings(self),
         )
 
@@ -248,6 +261,28 @@ class Pair(BeforeAfter):
         return (*super().notes, *unused)
 
     # --- examples
+
+    @property
+    def turned(self) -> pd.DataFrame:
+        """Return the rollouts whose advantage changes its sign, the largest first."""
+        a, b = self.both("advantage")
+        is_turned = a * b < 0
+        order = np.argsort(-np.abs(b - a)[is_turned], kind="stable")
+        places = np.flatnonzero(is_turned)[order]
+        rows = self.table.iloc[places]
+        table = self.sides[1].scores.table
+        return pd.DataFrame(
+            {
+                "version": self.names[1],
+                "against": self.names[0],
+                "rollout_id": rows["rollout_id"].tolist(),
+                "reward_before": rows["reward_a"].to_numpy(),
+                "reward": rows["reward_b"].to_numpy(),
+                "advantage_before": rows["advantage_a"].to_numpy(),
+                "advantage": rows["advantage_b"].to_numpy(),
+                "completion": table["completion"].iloc[self.matched.b[places]].tolist(),
+            }
+        )
 
     @property
     def examples(self) -> list[Block]:

@@ -26,10 +26,13 @@ class Task:
     """What says of the rows that two sides share which did the task, and how well.
 
     `scores`, (rows,), are NaN where nothing is known; `words` are what it is called.
+    `is_of_both` says whether either side by itself takes this for its task, as the
+    rehearsal of a training does.
     """
 
     words: str
     scores: Floats
+    is_of_both: bool
 
 
 def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> Task | None:
@@ -41,15 +44,17 @@ def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> Task | None:
     """
     words, before = _named_task(a)
     _, after = _named_task(b)
-    task = Task(words, before[matched.a])
-    is_alike = np.allclose(task.scores, after[matched.b], equal_nan=True)
-    if is_alike and len(_levels(task.scores)) > 1:
-        return task
+    before, after = before[matched.a], after[matched.b]
+    is_known = ~np.isnan(before) & ~np.isnan(after)
+    is_alike = np.allclose(before[is_known], after[is_known])
+    if is_alike and len(np.unique(before[is_known])) > 1:
+        task = np.where(is_known, before, np.nan)
+        return Task(words, task, is_of_both=True)
     scores = a.scores
     verdicts = judge_by_answers(scores.table, scores.groups)
     if verdicts is None:
         return None
-    return Task(verdicts.words, verdicts.scores[matched.a])
+    return Task(verdicts.words, verdicts.scores[matched.a], is_of_both=False)
 
 
 def _named_task(side: Diagnosis) -> tuple[str, Floats]:
@@ -68,10 +73,6 @@ def _named_task(side: Diagnosis) -> tuple[str, Floats]:
             task[view.rows] = view.verdicts.scores
             words[view.verdicts.words] = None
     return " and ".join(words), task
-
-
-def _levels(values: Floats) -> Floats:
-    return np.unique(values[~np.isnan(values)])
 
 
 def compare_order(

@@ -10,7 +10,7 @@ from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
 from rewardkit.findings import percent, short_number
 from rewardkit.history.kept import SECONDS
-from rewardkit.html.blocks import Table
+from rewardkit.html.blocks import Block, Table
 
 NOT_KNOWN = "not known"
 
@@ -99,10 +99,19 @@ ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
 """Figures -> what they are called, and how they are written."""
 
 
-def version_table(names: Sequence[str], figures: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the table, a row a figure and a column a version."""
-    rows = []
+def version_blocks(
+    names: Sequence[str], figures: Sequence[Mapping[str, Any]]
+) -> list[Block]:
+    """Return the table, a row a figure and a column a version, and what is not known.
+
+    A figure that is not known of any version is named below.
+    """
+    rows, unknown = [], []
     for name, (words, write) in ROWS.items():
+        values = [of_version[name] for of_version in figures]
+        if all(value is None for value in values):
+            unknown.append(words)
+            continue
         cells = [words]
         for of_version in figures:
             value, mark = of_version[name], of_version["marks"].get(name)
@@ -111,4 +120,7 @@ def version_table(names: Sequence[str], figures: Sequence[Mapping[str, Any]]) ->
                 cell += f" ({mark})"
             cells.append(cell)
         rows.append(cells)
-    return Table("", ("figure", *names), rows, names)
+    blocks: list[Block] = [Table("", ("figure", *names), rows, names)]
+    if unknown:
+        blocks.append(f"{NOT_KNOWN.capitalize()}: {', '.join(unknown)}")
+    return blocks

@@ -1,0 +1,218 @@
+"""Versions of a reward, two or more: which one to train on, what changed, and what is read from kept runs."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from commands import record, refused, run
+from planted.tables import base, generator_of
+from planted.versions import KINDS, compared, itself, judge_mended, noise_mended, paid
+
+import rewardkit as rk
+from rewardkit.plain import to_json
+
+# --- the verdict
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_verdict_of_a_planted_pair_is_right(kind):
+    _, expected, _ = KINDS[kind]
+    found = compared(kind, 1)
+    assert found.verdict == expected, found.reason
+    assert repr(found).lower().startswith(expected.lower())
+
+
+def test_a_slice_that_is_better_is_named():
+    found = compared("better on one slice", 2)
+    slices = found.slices.set_index("slice")
+    assert slices.loc["data_source=puzzle", "mark"] == "better"
+    assert slices.loc["data_source=sums", "difference"] == 0
+
+
+def test_a_version_against_itself_has_no_mark_and_no_ground():
+    scores, _ = itself(generator_of("itself", 3))
+    found = rk.compare(scores, scores, scores)
+    assert found.verdict == "no difference"
+    for pair in found.pairs:
+        assert pair.grounds == ()
+        assert {*pair.marks.values()} <= {"within noise", "not known"}
+
+
+def test_of_three_the_best_is_chosen_and_why_is_said_of_each_other():
+    generator = generator_of("three", 0)
+    parts, _ = base(generator)
+    noisy, middling, good = (paid(parts, {"tidy": w}) for w in (6.0, 2.0, 0.2))
+    found = rk.compare(noisy, good, middling, names=["v1", "v2", "v3"])
+    assert (found.verdict, found.best.name) == ("train on v2", "v2")
+    assert "better than v1: " in found.reason and "v3 is worse: " in found.reason
+    lines = [line for line in repr(found).splitlines() if "AUC" in line]
+    assert lines[0].count("(better)") == 2
+    assert (
+        len([line for line in repr(found).splitlines() if "Definition, " in line]) == 2
+    )
+
+
+def test_versions_that_contradict_each_other_or_that_nothing_judges_are_not_decided():
+    a, b = noise_mended(generator_of("open", 0))
+    lost = {"name": "lost", "completion": "x", "given_correct": 1.0, "given_tidy": 1.0}
+    found = rk.compare(a, b, cases=rk.load_cases([{**lost, "reward": 4.0}]))
+    assert found.verdict == "not decided"
+    assert "for B: " in found.reason and "1 case lost ('lost')" in found.reason
+    generator = generator_of("unjudged", 0)
+    parts, _ = base(generator)
+    first = paid({"x": parts["tidy"], "y": parts["correct"]}, {})
+    second = paid({"x": parts["correct"], "y": parts["tidy"]}, {})
+    found = rk.compare(first, second)
+    assert found.verdict == "not decided" and "a label would" in found.reason
+
+
+def test_a_record_of_two_has_the_pair_beside_the_versions_and_one_of_more_has_pairs():
+    a, b = judge_mended(generator_of("record", 0))
+    kept = {"changed", "advantage_sign_changes", "rank_agreement", "verdict"}
+    two = rk.compare(a, b, label="label").record()
+    assert kept <= two.keys() and two["best"] == "B"
+    assert [item["name"] for item in two["versions"]] == ["A", "B"]
+    three = rk.compare(a, b, a).record()
+    assert "changed" not in three and len(three["pairs"]) == 2
+    assert kept <= three["pairs"][0].keys() | {"verdict"}
+    json.dumps(to_json(three), allow_nan=False)
+
+
+# --- components by what they score
+
+
+def test_a_renamed_component_is_found_and_another_one_of_the_same_name_is_said_to_be_so():
+    parts, _ = base(generator_of("names", 0))
+    other = {"correct": parts["correct"], "tidy": parts["tidy"] ** 2}
+    renamed = {"correct": parts["correct"], "neat": parts["tidy"]}
+    before = paid(parts, {})
+    (pair,) = rk.compare(before, paid(renamed, {"neat": 0.7})).pairs
+    lines = pair.definition_lines
+    assert "component 'tidy' is called 'neat' now" in lines
+    assert "weight of 'tidy' changed: 0.5 -> 0.7" in lines
+    assert not any("added" in line or "removed" in line for line in lines)
+    (pair,) = rk.compare(before, paid(other, {})).pairs
+    (line,) = [line for line in pair.definition_lines if "same name" in line]
+    assert line.startswith(
+        "component 'tidy' has the same name and another definition: 100 % of its scores"
+    )
+
+
+# --- kept runs
+
+SOURCE = """import rewardkit as rk
+
+def short(completion):
+    return float(len(completion) < 30)
+
+correct = rk.Component("correct", rk.verify.matches, columns={"prediction": "number"})
+reward = rk.Reward(
+    "sums",
+    {"number": rk.extract.number(which="last")},
+    [correct, rk.Component("short", short, weight=WEIGHT)],
+)
+"""
+
+
+def rows(start=0, prompts=24):
+    """A log of four answers a prompt: wrong ones are short, and half of the right ones."""
+    table = []
+    for prompt in range(start, start + prompts):
+        for sibling in range(4):
+            answer = prompt if sibling < 2 else prompt + 1
+            words = "so it must be " * (0 if sibling % 2 else 4)
+            row = {"rollout_id": f"{prompt}-{sibling}", "prompt": f"{prompt} + 0?"}
+            row |= {"completion": f"{words}{answer}", "ground_truth": str(prompt)}
+            table.append(row)
+    return table
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """Three versions in a folder of runs: the second pays too much for brevity."""
+    monkeypatch.chdir(tmp_path)
+    for weight in ("0.1", "3.0", "0.2"):
+        Path("my.py").write_text(SOURCE.replace("WEIGHT", weight))
+        scores = rk.score(rk.load_reward("my.py"), rk.load_rollouts(rows()))
+        scores.keep(note=f"weight {weight}")
+    return rk.runs()
+
+
+def test_an_outlook_is_rehearsed_once_and_kept_with_its_run_for_the_same_settings(kept):
+    first = rk.compare("v1", "v2")
+    assert re.fullmatch(
+        r"the training on v1, v2 was rehearsed in \d+\.\d s", first.rehearsals
+    )
+    again = rk.compare("v1", "v2", "v3")
+    assert again.rehearsals.startswith("the training on v3 was rehearsed in")
+    assert [side.outlook for side in again.sides[:2]] == [
+        side.outlook for side in first.sides
+    ]
+    assert rk.compare("v1", "v2", "v3").rehearsals == ""
+    other = rk.compare("v1", "v2", training={"scale_rewards": "none"})
+    assert "v1, v2" in other.rehearsals
+    record("forecast v3 --seed 3")
+    assert rk.compare("v3", "v3", seed=3).rehearsals == ""
+
+
+def test_the_command_compares_kept_versions_folders_and_the_newest_and_shows_the_source(
+    kept,
+):
+    text = run("compare v1 v2 v3 --verbose").stdout
+    assert '-    [correct, rk.Component("short", short, weight=0.1)],' in text
+    assert text.index("v1 -> v2") < text.index("v2 -> v3")
+    kept["v1"].scores.save("old")
+    got = record("compare old --last 2")
+    assert [item["name"] for item in got["versions"]] == ["old", "v2", "v3"]
+    assert [item["note"] for item in got["versions"]] == [
+        "",
+        "weight 3.0",
+        "weight 0.2",
+    ]
+    refused("compare v1", "compare takes two versions or more, not 1")
+    refused("compare v1 v9", "there is no run 'v9'")
+
+
+def test_kept_versions_run_the_cases_from_their_source(kept):
+    case = {"name": "long", "completion": "so it must be so, it must be 7"}
+    case |= {"ground_truth": "7", "reward": [1.0, 1.05]}
+    Path("cases.jsonl").write_text(
+        json.dumps(case)
+        + "\n"
+        + json.dumps({**case, "name": "brief", "completion": "7", "reward": 1.1})
+    )
+    got = record("compare v1 v2 --cases cases.jsonl")
+    assert got["cases"]["lost"] == ["brief"]
+    assert [item["figures"]["cases"] for item in got["versions"]] == [[2, 2], [1, 2]]
+
+
+def test_versions_of_one_name_are_told_apart_and_other_data_is_matched_by_id(kept):
+    found = rk.compare("v1", "v1")
+    assert (found.names, found.verdict) == (["v1", "v1 (2)"], "no difference")
+    Path("my.py").write_text(SOURCE.replace("WEIGHT", "0.1"))
+    more = rk.load_rollouts(rows(start=4))
+    other = rk.score(rk.load_reward("my.py"), more).keep()
+    found = rk.compare(kept["v1"], other)
+    assert found.pairs[0].matching["matched"] == 80
+    (note,) = found.notes
+    assert note == (
+        "rollouts that are left out, as only one side has them: 16 of v1 alone (such as "
+        "'0-0', '0-1', '0-2', '0-3', '1-0') and 16 of v1 (2) alone (such as '24-0', "
+        "'24-1', '24-2', '24-3', '25-0')"
+    )
+
+
+def test_a_run_whose_data_is_gone_or_that_is_of_a_newer_format_is_one_sentence(kept):
+    about = kept["v2"].folder / "about.json"
+    about.write_text(about.read_text().replace('"format": 1', '"format": 9'))
+    version = kept["v2"].version.folder / "about.json"
+    version.write_text(version.read_text().replace('"format": 1', '"format": 9'))
+    with pytest.raises(rk.RolloutsError, match="is of format 9, and this version of"):
+        rk.compare("v1", "v2")
+    for path in Path("runs/data").iterdir():
+        path.unlink()
+    with pytest.raises(
+        rk.RolloutsError, match=r"the rollouts of the run in .* are gone"
+    ):
+        rk.compare("v1", "v3")
