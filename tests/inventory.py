@@ -79,6 +79,7 @@ VERIFICATIONS: tuple[tuple[Callable[..., Any], str], ...] = (
     (verify.closeness, "12"),
     (verify.math_equal, r"\frac{1}{2}"),
     (verify.sets_equal, "{1, 2, 3}"),
+    (verify.sets_f1, "{1, 2, 3}"),
     (partial(verify.lists_equal, partial=True), "[1, 'a', 3]"),
     (verify.json_equal, '{"a": 1, "b": [true, null]}'),
     (partial(verify.json_equal, partial=True), '{"a": 1, "b": {"c": "x"}}'),

@@ -11,10 +11,12 @@ import rewardkit as rk
 from rewardkit.answers.kinds import (
     KIND_SHARE,
     OPTION_LETTERS,
+    are_lists,
     common_kind,
     kind_of,
     read_options,
     read_truth,
+    states_items,
     states_list,
 )
 from rewardkit.primitives import extract, verify
@@ -49,6 +51,7 @@ TRUTH_KINDS: dict[str, tuple[Callable[..., Any] | None, str]] = {
     ),
     "json": (verify.json_equal, "the truths are JSON, compared value by value"),
     "labels": (verify.sets_equal, "the truths are lists, compared in any order"),
+    "shared": (verify.sets_f1, "the truths are lists, compared by what they share"),
     "ordered": (verify.lists_equal, "the truths are lists, compared in their order"),
     "accepted": (accepted, "the truths are lists of answers that are all accepted"),
     "text": (
@@ -135,15 +138,20 @@ def find_truth(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     """
     judged = [row for row in rows if not is_missing(row.get("ground_truth"))]
     truths = [row["ground_truth"] for row in judged]
+    completions = [row["completion"] for row in judged]
     answers = list(filter(None, map(read_truth, truths)))
     if not answers:
         return Truth("none")
     lists = sum(isinstance(truth, list) for truth in truths)
     if lists >= KIND_SHARE * len(truths):
-        completions = [row["completion"] for row in judged]
-        stated = sum(map(states_list, completions, truths))
+        stated = 0
+        for completion, truth in zip(completions, truths, strict=True):
+            is_list = isinstance(truth, list) and states_items(completion, truth)
+            stated += is_list or states_list(completion, truth)
         return Truth("labels" if stated >= STATED_SHARE * len(judged) else "accepted")
     kind = common_kind(answers)
+    if kind in ("text", "prose") and are_lists(truths, completions):
+        return Truth("labels")
     if kind == "json":
         # where completions state no objects, truths say how to judge, not what is right
         find_object = extract.json_value(repair=True)

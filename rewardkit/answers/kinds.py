@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rewardkit.primitives.extract import boxed
 from rewardkit.primitives.extract.structured import read_json
+from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import read_number
 
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
@@ -22,6 +23,8 @@ PROSE_WORDS = 8
 """Words from which on a text is compared by the words it shares. Our choice."""
 LISTED_SHARE = 0.8
 """Share of the answers that must have several items to be lists. Our choice."""
+LABELS_SHARE = 0.5
+"""Share of the truths that have several items where they are labels. Our choice."""
 ITEM_WORDS = 5
 """Words of an item of a list, on average; a part of a sentence has more. Our choice."""
 
@@ -84,6 +87,46 @@ def states_list(completion: str, truth: Any) -> bool:
         if isinstance(items, list) and sorted(map(str, items)) == wanted:
             return True
     return False
+
+
+LIST_MARK = r"(?m)^ *(?:[-*•]|\d+[.)]) +(.+)$"
+"""What marks an item of a list that has a line an item; the item is the group."""
+
+
+def states_items(completion: str, items: Sequence[Any]) -> bool:
+    r"""Return whether a completion lists these items in text, in any order.
+
+    With bullets, or with commas in a tag, on the last line, or behind its colon. One
+    item alone is no list.
+
+    >>> states_items("Labels: b, a", ["a", "b"]), states_items("- b\\n- a", ["a", "b"])
+    (True, True)
+    """
+    wanted = sorted(normal_text(str(item)) for item in items)
+    if len(wanted) < 2:
+        return False
+    last = completion.strip().rpartition("\n")[2]
+    lists = [split_items(text)[0] for text in (last, last.partition(":")[2])]
+    lists += [split_items(text)[0] for text in re.findall(r">([^<>]+)</", completion)]
+    lists.append(re.findall(LIST_MARK, completion))
+    return any(sorted(map(normal_text, found)) == wanted for found in lists)
+
+
+def are_lists(truths: Sequence[Any], completions: Sequence[str]) -> bool:
+    """Return whether texts are lists with commas: of few different items, as labels.
+
+    Half of them have several short items, an item comes twice on average, and some of
+    the completions list them. "Oslo, Norway" is no list of labels.
+    """
+    texts = {str(truth) for truth in truths}
+    several = sum(map(_has_short_items, texts))
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(split_items(text)[0])
+    if several < LABELS_SHARE * len(texts) or 2 * len(counts) > counts.total():
+        return False
+    lists = [split_items(str(truth))[0] for truth in truths]
+    return any(map(states_items, completions, lists))
 
 
 def kind_of(answer: str) -> str:

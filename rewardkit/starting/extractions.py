@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,7 @@ import pandas as pd
 
 from rewardkit.answers import Row, Truth
 from rewardkit.answers.formats import find_answer_keys, find_answer_tags
+from rewardkit.answers.kinds import LIST_MARK
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.source import code_of
@@ -25,6 +28,7 @@ USUAL_SHARE = 0.5  # from which on a form is the usual one
 SECOND_SHARE = 0.05  # with answers of a second form, for it to be worth reading
 CHANCE = 0.01  # by which shares of right answers differ by chance
 STRICT_PRECISION = 0.9  # of the best precision, from which on a stricter way is chosen
+HEAD = re.compile(r"([A-Za-z][\w ]{0,28}:)[ \t]*\S")  # before a list on its line
 SHORT_COMPLETION = 200  # characters up to which a completion may be the answer alone
 
 
@@ -83,14 +87,16 @@ def measure_extractor(
     extractor: Extractor | None, rows: Sequence[Row], truth: Truth
 ) -> Extraction:
     """Read the answer of each row with an extractor, and judge it by the truth."""
-    read: Callable[[str], str | None] = str if extractor is None else extractor
+    read: Callable[[str], Any] = str if extractor is None else extractor
     values = []
     scores = []
-    score_of: dict[tuple[str | None, str], float | None] = {}
+    score_of: dict[tuple[str, str], float | None] = {}
     for row in rows:
         value = read(row["completion"])
+        if value == []:  # a list of nothing
+            value = None
         ground_truth = row.get("ground_truth")
-        key = value, repr(ground_truth)
+        key = repr(value), repr(ground_truth)
         if key not in score_of:  # siblings say the same, and some comparisons are slow
             score_of[key] = truth.judge(value, ground_truth)
         values.append(value)
@@ -137,14 +143,19 @@ def _propose_extractors(
     for name in find_answer_tags(texts, prompts):
         spellings.setdefault(name.lower(), name)
     tags = [extract.tag(name) for name in spellings.values()][:MOST_NAMES]
-    if truth.kind in ("json", "labels"):
-        return [extract.json_value(), extract.json_value(repair=True), *tags]
     names = [key for key in find_answer_keys(texts) if "." not in key]
     keys = [extract.json_value(key) for key in names]
+    objects = [extract.json_value(), extract.json_value(repair=True)]
+    if truth.kind == "json":
+        return [*objects, *tags]
+    marks: list[Extractor | None] = []
+    if truth.kind == "labels":
+        marks += [*keys, *objects, *tags, *map(extract.after, _find_heads(texts))]
+        bullets = extract.every(extract.pattern(LIST_MARK))
+        return [*marks, bullets, *([None] if _are_short(texts) else [])]
     number = extract.number()
     box = extract.boxed()
     phrase = extract.answer_phrase()
-    marks: list[Extractor | None] = []
     if truth.kind == "number":
         for outer in (*tags, box):
             marks += [outer, extract.within(outer, number)]
@@ -158,10 +169,26 @@ def _propose_extractors(
     if not truth.verified:
         return [*marks, extract.code_block(), extract.json_value()]
     marks += keys
-    lengths = sorted(len(text) for text in texts)
-    if lengths[len(texts) // 2] <= SHORT_COMPLETION:
+    if _are_short(texts):
         marks.append(None)
     return marks
+
+
+def _are_short(texts: Sequence[str]) -> bool:
+    """Whether completions may be the answers alone."""
+    lengths = sorted(len(text) for text in texts)
+    return lengths[len(texts) // 2] <= SHORT_COMPLETION
+
+
+def _find_heads(texts: Sequence[str]) -> list[str]:
+    """Return what stands before the list on the last line of many, as "Labels:"."""
+    heads: Counter[str] = Counter()
+    for text in texts:
+        head = HEAD.match(text.strip().rpartition("\n")[2])
+        if head:
+            heads[head[1]] += 1
+    least = COMMON_SHARE * len(texts)
+    return [head for head, count in heads.most_common(MOST_NAMES) if count >= least]
 
 
 def choose_extraction(
@@ -185,14 +212,21 @@ def choose_extraction(
             break
     if first is None and truth.verified:
         return max(extractions, key=lambda way: way.share_right)
-    if first is None or first.extractor is None:
+    if first is None or first.extractor is None or _is_list(first):
         return first
     if first.is_marked and truth.verified:
         for second in extractions:
-            if second.extractor is not None and _adds_answers(second, first):
+            if second.extractor is None or _is_list(second):
+                continue
+            if _adds_answers(second, first):
                 both = extract.first_of(first.extractor, second.extractor)
                 return measure_extractor(both, rows, truth)
     return first
+
+
+def _is_list(way: Extraction) -> bool:
+    """Whether it reads a list, which no way of another can stand behind."""
+    return isinstance(way.extractor, extract.every)
 
 
 def _adds_answers(second: Extraction, first: Extraction) -> bool:

@@ -183,10 +183,11 @@ class _Siblings:
         verdicts: list[float | None] = [None] * len(self.task.rows)
         if chosen is None or not self.task.truth.verified:
             return verdicts
+        ways = [way for way in self.ways if way.share_right > 0]
         for row, columns in enumerate(self.task.rows):
             if columns.get("ground_truth") is None:
                 continue
-            scores = {way.scores[row] for way in self.ways if way.values[row]}
+            scores = {way.scores[row] for way in ways if way.values[row]}
             if scores == {1.0} and chosen.values[row] is not None:
                 verdicts[row] = 1.0
             elif scores <= {0.0}:  # or there is no answer in it
@@ -342,7 +343,9 @@ def _is_long(characters: int) -> bool:
     return characters > LONGEST_READ_FIRST
 
 
-def _normalize(value: str) -> str:
+def _normalize(value: Any) -> str:
+    if not isinstance(value, str):
+        return str(value)  # a list
     number = read_number(value)
     return normal_text(value) if number is None else str(number)
 

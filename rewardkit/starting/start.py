@@ -29,6 +29,7 @@ from rewardkit.rewards.source import code_of
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.cases import append_cases, load_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.pairs import write_pairs
@@ -135,6 +136,10 @@ def start(
         "fill": fill,
     }
     rollouts = load_rollouts(log, **reading)
+    labels = _find_labels(rollouts)
+    if labels:
+        reading["columns"] = {**(columns or {}), "ground_truth": labels}
+        rollouts = load_rollouts(log, **reading)
     sample = _draw_sample(rollouts, seed)
     tasks = find_tasks(sample)
     source = seen_from(folder, log)
@@ -172,8 +177,40 @@ def start(
         next=commands,
     )
     parts = list(zip(tasks, module.reward.branches, strict=True))
-    words = render("started.txt", **vars(started), log=log, tasks=parts)
+    facts = {**vars(started), "log": log, "labels": labels}
+    words = render("started.txt", **facts, tasks=parts)
     return replace(started, text=words.rstrip("\n"))
+
+
+LABEL_COLUMNS = ("labels", "label", "tags")
+"""Columns that may hold the truths of a log that has no ground_truth."""
+
+
+def _find_labels(rollouts: Rollouts) -> str:
+    """Return the column that holds the truths where no other does, or "".
+
+    Its cells are texts or lists of texts, and of one prompt they are alike: a column
+    that says which completions are right differs between siblings.
+    """
+    if "ground_truth" in rollouts.table:
+        return ""
+    for name in LABEL_COLUMNS:
+        if name not in rollouts.table:
+            continue
+        cells = column_values(rollouts.table[name])
+        truths: dict[Any, set[str]] = {}
+        for prompt, cell in zip(rollouts.prompts.tolist(), cells, strict=True):
+            truths.setdefault(prompt, set()).add(repr(cell))
+        is_alike = all(len(values) == 1 for values in truths.values())
+        if is_alike and all(map(_is_label, cells)):
+            return name
+    return ""
+
+
+def _is_label(cell: Any) -> bool:
+    """Whether a cell is missing, a text, or a list of texts."""
+    items = cell if isinstance(cell, list | tuple) else [cell]
+    return cell is None or all(isinstance(item, str) for item in items)
 
 
 def _check_name(name: str, paths: Sequence[Path]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.answers import Row, Truth, find_truth
@@ -231,10 +233,44 @@ class Task:
     @property
     def in_order(self) -> float:
         """Share of the answers that are right where truths are lists in order."""
+        return self._mean_as("ordered")
+
+    @property
+    def in_common(self) -> float:
+        """Mean F1 of the answers where truths are lists."""
+        return self._mean_as("shared")
+
+    def _mean_as(self, kind: str) -> float:
+        """Return the mean score of the answers if the truths were of another kind."""
         if self.chosen is None:
             return 0.0
-        ordered = Truth("ordered")
-        return measure_extractor(self.chosen.extractor, self.rows, ordered).share_right
+        truth = replace(self.truth, kind=kind)
+        return measure_extractor(self.chosen.extractor, self.rows, truth).share_right
+
+    @property
+    def with_commas(self) -> float:
+        """Share of the truths that are lists with a comma in an item.
+
+        Answers that are lists with commas cannot say such an item. 0.0 where JSON or a
+        line an item is read.
+        """
+        reader = self.chosen.extractor if self.chosen is not None else None
+        if isinstance(reader, extract.json_value | extract.every):
+            return 0.0
+        lists = [row.get("ground_truth") for row in self.rows]
+        split = [
+            truth for truth in lists if isinstance(truth, list) and _has_comma(truth)
+        ]
+        return len(split) / len(self.rows)
+
+    @property
+    def repaired(self) -> float:
+        """Share of the answers that are JSON only when it is repaired."""
+        if self.chosen is None or "repair=True" not in self.chosen.code:
+            return 0.0
+        strict = measure_extractor(extract.json_value(), self.rows, self.truth)
+        repaired = pd.notna(self.chosen.values) & pd.isna(strict.values)
+        return float(np.mean(repaired))
 
     @property
     def compared(self) -> list[Extraction]:
@@ -258,6 +294,10 @@ class Task:
             return None
         full = max(1, int(np.quantile(sizes, UNHURT_QUANTILE)))
         return LengthLimits(full, max(2 * full, sizes[-1] + 1), sizes[-1])
+
+
+def _has_comma(items: Sequence[Any]) -> bool:
+    return any(re.search(r"[,;]|\band\b", str(item)) for item in items)
 
 
 def find_tasks(rollouts: Rollouts) -> list[Task]:

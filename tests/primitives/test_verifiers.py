@@ -119,6 +119,7 @@ ANSWERED = {
     "closeness": "4",
     "json_equal": "4",
     "sets_equal": "4",
+    "sets_f1": "4",
     "lists_equal": "4",
 }
 ANSWERED |= {

@@ -358,3 +358,126 @@ def test_sources_get_a_reward_each_only_where_they_are_read_or_judged_differentl
 def test_a_text_is_written_as_code_that_gives_it_back(text):
     assert eval(code_of(text)) == text
     assert code_of(text).isprintable()
+
+
+# lists: a column of labels, commas, bullets
+
+LABELS = ("red", "green", "blue", "urgent")
+
+
+def tickets(say, truth=list, column="labels"):
+    """Of each prompt: its labels, in another order, one too few, and wrong ones."""
+
+    def make(at, place):
+        wanted = [LABELS[at % 4], LABELS[(at + 1 + at % 2) % 4]]
+        others = [label for label in LABELS if label not in wanted]
+        listed = [wanted, wanted[::-1], wanted[:1], others][place]
+        return {"completion": say(listed), column: truth(wanted)}
+
+    return groups(make)
+
+
+def commas(labels):
+    return ", ".join(labels)
+
+
+def bullets(labels):
+    return "The labels are:\n" + "\n".join(f"- {label}" for label in labels)
+
+
+LISTED = [
+    (tickets(commas), "the completion itself", 'prediction": "completion'),
+    (tickets(lambda items: f"Labels: {commas(items)}"), "a head", 'after("Labels:")'),
+    (tickets(bullets), "bullets", "every(rk.extract.pattern("),
+    (tickets(bullets, commas), "truths with commas", "every(rk.extract.pattern("),
+    (tickets(commas, commas, "ground_truth"), "texts", 'prediction": "completion'),
+    (
+        tickets(
+            lambda items: f"<answer>{commas(items)}</answer>", list, "ground_truth"
+        ),
+        "a tag",
+        'tag("answer")',
+    ),
+    (tickets(json.dumps), "JSON", "json_value()"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "why", "code"), LISTED, ids=[why for _, why, _ in LISTED]
+)
+def test_lists_are_found_and_compared_as_sets_and_f1_is_offered(
+    written, rows, why, code
+):
+    made = written(rows)
+    text = made.reward.read_text()
+    assert code in text and "rk.verify.sets_equal" in text
+    said = told(made)
+    assert (
+        "rk.verify.sets_f1 pays for what it has in common with the truth (mean 0.67)"
+        in said
+    )
+    assert "How often an item stands is lost" in said
+    scores = rk.score(rk.load_reward(str(made.reward)), rows_of(made))
+    assert scores.score("correct").tolist()[:4] == [1.0, 1.0, 0.0, 0.0]
+    assert rk.check(rk.load_reward(str(made.reward)), made.cases).passed > 0
+
+
+def rows_of(made):
+    """The log as the notebook of the task reads it."""
+    columns = None
+    if 'the column "labels" is taken for the truth' in made.text:
+        columns = {"ground_truth": "labels"}
+        assert "--column=ground_truth=labels" in made.next[-1]
+    return rk.load_rollouts("../log.jsonl", columns=columns)
+
+
+NO_LABELS = [
+    ("which rows are right", lambda at, place: place < 2),
+    ("numbers", lambda at, place: [1, 2]),
+    ("that differ between siblings", lambda at, place: ["red", "blue"][place % 2]),
+]
+
+
+@pytest.mark.parametrize(("why", "label"), NO_LABELS, ids=[why for why, _ in NO_LABELS])
+def test_labels_that_are_no_truths_are_not_taken_for_them(written, why, label):
+    made = written(
+        groups(
+            lambda at, place: {
+                "completion": f"{place} it is",
+                "labels": label(at, place),
+            }
+        )
+    )
+    assert "is taken for the truth" not in made.text
+
+
+def test_places_with_a_comma_are_no_lists(written):
+    places = [f"City{at}, Land{at % 12}" for at in range(24)]
+    rows = groups(
+        lambda at, place: {
+            "completion": places[at + place - 3],
+            "ground_truth": places[at],
+        }
+    )
+    assert find_truth(rows, [""] * len(rows)).kind == "text"
+
+
+def test_truths_with_a_comma_in_an_item_are_asked_about(written):
+    def make(at, place):
+        items = ["red", "dark, blue"] if at % 2 else ["red", "green"]
+        return {"completion": commas(items[: 2 - place % 2]), "ground_truth": items}
+
+    assert "50 % of the truths have an item with a comma" in told(written(groups(make)))
+
+
+def test_json_without_its_closing_brace_is_asked_about(written):
+    def make(at, place):
+        text = json.dumps({"name": f"n{at}", "age": at + place // 2})
+        return {
+            "completion": text[:-1] if place % 2 else text,
+            "ground_truth": json.dumps({"name": f"n{at}", "age": at}),
+        }
+
+    said = told(written(groups(make)))
+    assert "in 50 % of the completions the JSON is broken" in said
+    assert "without its closing brace" in said and "Is it to be paid?" in said

@@ -12,7 +12,12 @@ from __future__ import annotations
 
 from rewardkit.primitives.verify.math import math_equal
 from rewardkit.primitives.verify.numbers import closeness, numbers_equal, read_number
-from rewardkit.primitives.verify.structures import json_equal, lists_equal, sets_equal
+from rewardkit.primitives.verify.structures import (
+    json_equal,
+    lists_equal,
+    sets_equal,
+    sets_f1,
+)
 from rewardkit.primitives.verify.wording import choice_equal, contains, f1, matches
 
 __all__ = [
@@ -27,4 +32,5 @@ __all__ = [
     "numbers_equal",
     "read_number",
     "sets_equal",
+    "sets_f1",
 ]

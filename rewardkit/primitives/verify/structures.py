@@ -155,6 +155,19 @@ def sets_equal(
     return _score_lists(prediction, ground_truth, partial, _jaccard)
 
 
+def sets_f1(prediction: Any, ground_truth: Any) -> float | None:
+    """Return the F1 of two sets: the harmonic mean of precision and recall.
+
+    That is twice the elements that both have, over the elements of each: 1.0 for equal
+    sets, 0.0 for sets with nothing in common. What a set is, how elements are compared
+    and what is missing: as in `sets_equal`, whose ``partial=True`` (Jaccard) is lower.
+
+    >>> sets_f1("red, blue", ["red", "green", "blue"]), sets_f1("red", "blue")
+    (0.8, 0.0)
+    """
+    return _score_lists(prediction, ground_truth, True, _f1)
+
+
 def lists_equal(
     prediction: Any, ground_truth: Any, *, partial: bool = False
 ) -> float | None:
@@ -193,6 +206,11 @@ def _score_lists(
 def _jaccard(a: list[Key], b: list[Key]) -> float:
     union = {*a, *b}
     return len({*a} & {*b}) / len(union) if union else 1.0
+
+
+def _f1(a: list[Key], b: list[Key]) -> float:
+    size = len({*a}) + len({*b})
+    return 2 * len({*a} & {*b}) / size if size else 1.0
 
 
 def _same_places(a: list[Key], b: list[Key]) -> float:
