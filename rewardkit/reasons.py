@@ -11,6 +11,9 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
+PARSERS = ("json.loads", "float")
+"""Functions that make a dict, a list or a number of a text."""
+
 HIDDEN = "[redacted]"
 """Stands for what a user's function or a completion said."""
 
@@ -43,7 +46,7 @@ class ReasonCode(Enum):
 
 
 REASON_SENTENCES = {
-    ReasonCode.RAISED: "{error}{said}{where}",
+    ReasonCode.RAISED: "{error}{said}{where}{unparsed}",
     ReasonCode.LATE: "took longer than {seconds:g} s",
     ReasonCode.PROCESS_ENDED: "ended its process ({ending})",
     ReasonCode.NOT_TRIED: (
@@ -101,9 +104,11 @@ class Reason:
     Only `words` and `value` may quote a completion: what a function said, and how its
     answer prints. `error` is the type of an exception and `place` the user's line that
     it came from; `type_name` is the type of a wrong answer and `expected` what would
-    have been right. `names` are the columns, fields or components that are missing.
-    `passed_by` has the fields that failed with this reason before it reached the
-    component, the outermost first, and "" for the component's own gate.
+    have been right. `names` are the columns, fields or components that are missing; of
+    an exception, the text that was taken for another value, and `expected` then what
+    parses it, one of `PARSERS`. `passed_by` has the fields that failed with this reason
+    before it reached the component, the outermost first, and "" for the component's own
+    gate.
     """
 
     code: ReasonCode
@@ -138,11 +143,20 @@ class Reason:
             said=f": {self.words}" if self.words else "",
             aside=f" ({self.words})" if self.words else "",
             where=f" ({self.place})" if self.place else "",
+            unparsed=self._unparsed,
         )
         for name in reversed(self.passed_by):
             step = f"field {name!r}" if name else "its gate"
             sentence = f"{step} failed: {sentence}"
         return sentence
+
+    @property
+    def _unparsed(self) -> str:
+        """Say how a text becomes the value that it was taken for."""
+        if not self.names or self.expected not in PARSERS:
+            return ""
+        name = self.names[0]
+        return f"; {name} is str; parse it with {self.expected}({name})"
 
     @property
     def title(self) -> str:

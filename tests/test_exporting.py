@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from importlib.metadata import version
 
 import cloudpickle
 import pytest
@@ -90,6 +91,7 @@ def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(
         "path",
         "losses",
         "usage",
+        "install",
     }
 
 
@@ -372,3 +374,43 @@ def test_the_command_records_and_keeps_a_time_limit_and_refuses_what_cannot_be(
         with pytest.raises(rk.RewardError, match="give"):
             export(arithmetic(), to="trl", path="other.py", **options)
     assert not (tmp_path / "other.py").exists()
+
+
+USING = """
+import math
+
+import hypothesis
+import numpy as np
+import rewardkit as rk
+import nowhere_to_be_found
+from beside import half
+
+
+def right(completion):
+    return half(completion)
+
+
+reward = rk.Reward("r", components=[rk.Component("right", right)])
+"""
+
+
+def test_an_export_says_how_to_install_what_it_imports(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    nowhere = type(sys)("nowhere_to_be_found")
+    monkeypatch.setitem(sys.modules, "nowhere_to_be_found", nowhere)
+    (tmp_path / "beside.py").write_text(
+        "import pytest\n\n\ndef half(completion):\n    return 0.5\n"
+    )
+    (tmp_path / "mine.py").write_text(USING)
+    reward = rk.load_reward(str(tmp_path / "mine.py"))
+    made = export(reward, to="verl", path=tmp_path / "out.py")
+    packages = made.install.partition("pip install .")[2]
+    assert f"'hypothesis=={version('hypothesis')}'" in packages
+    assert f"'pytest=={version('pytest')}'" in packages  # of the file beside it
+    assert "'nowhere_to_be_found'" in packages
+    assert not {"numpy", "math", "beside'"} & {*packages.replace("'", " ").split()}
+    assert made.install in repr(made) and made.record()["install"] == made.install
+    flat = " ".join(made.path.read_text().replace("#", " ").split())
+    assert made.install in flat
+    alone = export(arithmetic(), to="trl", path=tmp_path / "alone.py")
+    assert alone.install.endswith("imported as rewardkit")

@@ -21,6 +21,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.source import (
     Source,
     expression,
+    imported_modules,
     imports_beside,
     name_at_the_top,
     source_of,
@@ -145,6 +146,7 @@ class Writer:
         # of cells, and statements that make modules of further files
         self.texts: list[str] = []
         self.beside: set[str] = set()  # modules in its folder that it needs
+        self.modules: set[str] = set()  # all modules that the copied code imports
         # a module or text -> the prefix of its names, such as "" or "_mine."
         self.prefixes: dict[str, str] = {}
         # name -> the object that it stands for
@@ -194,9 +196,9 @@ class Writer:
         key = source.module or source.text
         if key not in self.prefixes:
             self.prefixes[key] = self.take(source)
-            needed = imports_beside(
-                source.text or f"import {source.module}", self.folder
-            )
+            text = source.text or f"import {source.module}"
+            self.modules.update(imported_modules(text))
+            needed = imports_beside(text, self.folder)
             self.beside |= {
                 name for name in needed if name.partition(".")[0] != "rewardkit"
             }

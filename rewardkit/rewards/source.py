@@ -172,16 +172,21 @@ def _names_from_around(text: str) -> list[str]:
     return sorted(used - {"rk", "__file__", "__name__"})
 
 
-def imports_beside(text: str, folder: Path) -> list[str]:
-    """Return the modules that code imports from its own folder."""
+def imported_modules(text: str) -> list[str]:
+    """Return the modules that code imports, by their full names."""
     imported = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             imported += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             imported.append(node.module)
+    return imported
+
+
+def imports_beside(text: str, folder: Path) -> list[str]:
+    """Return the modules that code imports from its own folder."""
     beside = []
-    for name in imported:
+    for name in imported_modules(text):
         top = folder / name.partition(".")[0]
         if top.is_dir() or top.with_suffix(".py").is_file():
             beside.append(name)

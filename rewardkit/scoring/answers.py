@@ -6,14 +6,15 @@ rows.
 
 from __future__ import annotations
 
+import linecache
 import math
+import re
 import sysconfig
-import traceback
 from collections.abc import Callable, Iterator, Mapping, MappingView
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from types import NoneType
+from types import NoneType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,16 @@ def reason_of(error: BaseException) -> Reason:
     if isinstance(error, LacksKey):
         return Reason(ReasonCode.LACKS_KEY, words=str(error))
     words, place = error_text(error), place_of(error)
-    return Reason(ReasonCode.RAISED, words=words, error=name, place=place)
+    text, parser = unparsed_text(error)
+    names = (text,) if text else ()
+    return Reason(
+        ReasonCode.RAISED,
+        words=words,
+        error=name,
+        place=place,
+        names=names,
+        expected=parser,
+    )
 
 
 def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
@@ -117,13 +127,64 @@ SCORE_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
 
 def place_of(error: BaseException) -> str:
     """Return the innermost line of a user's file that an error came from, or ""."""
-    place = ""
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        name = frame.f_code.co_filename
-        if not name.startswith(LIBRARY_PREFIXES):
-            file = "cell" if CELL_FOLDER in name else Path(name).name
-            place = f"{file}:{line}"
-    return place
+    step = _users_step(error)
+    if step is None:
+        return ""
+    name = step.tb_frame.f_code.co_filename
+    file = "cell" if CELL_FOLDER in name else Path(name).name
+    return f"{file}:{step.tb_lineno}"
+
+
+def _users_step(error: BaseException) -> TracebackType | None:
+    """Return the innermost step of a traceback that is in a user's file."""
+    innermost = None
+    step = error.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(LIBRARY_PREFIXES):
+            innermost = step
+        step = step.tb_next
+    return innermost
+
+
+def unparsed_text(error: BaseException) -> tuple[str, str]:
+    """Return the user's name of a text that was used as a dict, list or number.
+
+    Fields hold what an extractor read: text. With it comes the function that makes a
+    value of it; both are "" where an error has another cause.
+    """
+    step = _users_step(error)
+    if step is None:
+        return "", ""
+    values = step.tb_frame.f_locals
+    if isinstance(error, AttributeError) and isinstance(error.obj, str):
+        names = [name for name, value in values.items() if value is error.obj]
+        parser = _parser_with(str(error.name))
+    elif isinstance(error, TypeError) and "str" in error_text(error):
+        words = re.findall(r"\w+", _failing_code(step))
+        names = [name for name in words if isinstance(values.get(name), str)]
+        is_index = error_text(error).startswith("string indices")
+        parser = "json.loads" if is_index else "float"
+    else:
+        return "", ""
+    return (names[0], parser) if names and parser else ("", "")
+
+
+def _parser_with(method: str) -> str:
+    """Return what makes a value with this method of a text, "" where nothing does."""
+    if hasattr(dict, method) or hasattr(list, method):
+        return "json.loads"
+    return "float" if hasattr(float, method) else ""
+
+
+def _failing_code(step: TracebackType) -> str:
+    """Return the expression in which a step of a traceback failed, or ""."""
+    code = step.tb_frame.f_code
+    positions = list(code.co_positions())
+    line, last_line, start, end = positions[step.tb_lasti // 2]
+    if line is None or line != last_line:
+        return ""
+    text = linecache.getline(code.co_filename, line, step.tb_frame.f_globals)
+    return text.encode()[start:end].decode(errors="replace")
 
 
 CELL_FOLDER = "ipykernel_"

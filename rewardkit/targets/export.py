@@ -16,13 +16,14 @@ from rewardkit.errors import RewardError, preview
 from rewardkit.history.recorder import Recorder, as_recorder
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import Writer, write_module
-from rewardkit.rewards.source import names_bound
+from rewardkit.rewards.source import imported_modules, names_bound
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import versions
 from rewardkit.targets import find_target
 from rewardkit.targets.exported import check_timeout, identifier
 from rewardkit.targets.prove import Proof, run_proof
+from rewardkit.targets.requirements import find_requirements, install_sentence
 from rewardkit.targets.target import Export, Target, TrainerCode
 from rewardkit.targets.writing import find_losses, render, write_code
 
@@ -39,6 +40,7 @@ class Exported:
         functions: Names of what the trainer is to be pointed at.
         proof: The trainer's rewards beside rewardkit's, where it was proved.
         plan: What was written, for `prove`.
+        install: How to install what the file imports, in a sentence.
     """
 
     target: str
@@ -48,6 +50,7 @@ class Exported:
     functions: tuple[str, ...] = ()
     proof: Proof | None = None
     plan: tuple[Export, TrainerCode] | None = field(default=None, repr=False)
+    install: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data, with what the proof says."""
@@ -56,6 +59,7 @@ class Exported:
             "path": str(self.path),
             "losses": list(self.losses),
             "usage": self.usage,
+            "install": self.install,
         }
         return record if self.proof is None else record | self.proof.record()
 
@@ -64,6 +68,8 @@ class Exported:
         lines += [f"lost there: {sentence}" for sentence in self.losses]
         if not self.losses:
             lines.append("nothing is lost there")
+        if self.install:
+            lines.append(self.install)
         lines += ["", textwrap.indent(self.usage, "    ")]
         if self.proof is not None:
             lines += ["", *self.proof.lines()]
@@ -131,6 +137,10 @@ def export(
     files_beside = sorted(f"{name.replace('.', '/')}.py" for name in writer.beside)
     if files_beside:
         losses.append(f"it needs {', '.join(files_beside)} beside it, wherever it runs")
+    modules = _modules_of(writer, path.parent)
+    install = install_sentence(
+        versions()["reward-workbench"], find_requirements(modules)
+    )
     code_text = code.code
     if body.isidentifier():
         code_text = re.sub(r"\b_reward\b", body, code_text)
@@ -139,6 +149,7 @@ def export(
         reward=reward,
         target=target,
         version=versions()["reward-workbench"],
+        install=install,
         prints=reward.record()["fingerprints"],
         usage=code.usage,
         losses=losses,
@@ -153,9 +164,26 @@ def export(
 
     write_module(path, text, f"the file for {target.title}", check)
     exported = Exported(
-        target.name, path, tuple(losses), code.usage, code.functions, plan=(plan, code)
+        target.name,
+        path,
+        tuple(losses),
+        code.usage,
+        code.functions,
+        plan=(plan, code),
+        install=install,
     )
     return exported if verify is None else prove(exported, verify)
+
+
+def _modules_of(writer: Writer, folder: Path) -> set[str]:
+    """Return the modules that a file and the files beside it import from elsewhere."""
+    modules = set(writer.modules)
+    for name in writer.beside:
+        file = folder / f"{name.replace('.', '/')}.py"
+        if file.is_file():
+            modules.update(imported_modules(file.read_text(encoding="utf-8")))
+    own = {name.partition(".")[0] for name in writer.beside}
+    return {name for name in modules if name.partition(".")[0] not in own}
 
 
 def _check_arguments(

@@ -9,6 +9,7 @@ manager adds to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from rewardkit.targets.target import (
     require_installed,
     run_async,
 )
+from rewardkit.targets.truths import TruthParser
 
 VERL_ARGUMENTS = {
     "data_source": "data_source",
@@ -159,7 +161,16 @@ def _is_needed(function: Any, name: str) -> bool:
     return uses(function, name)
 
 
-class ComputeScore(RewardHolder):
+class _Holder(RewardHolder):
+    """A reward whose truths may be JSON texts in the training set."""
+
+    @cached_property
+    def truths(self) -> TruthParser:
+        """What parses them."""
+        return TruthParser(self.reward)
+
+
+class ComputeScore(_Holder):
     """The reward as compute_score: finite numbers, always under the same keys."""
 
     def __call__(
@@ -172,7 +183,7 @@ class ComputeScore(RewardHolder):
     ) -> dict[str, float]:
         """Return ``score``, ``judged`` (1.0, or 0.0: no reward) and each score."""
         values = (data_source, solution_str, ground_truth, extra_info)
-        return self.dicts([_columns(values, kwargs)])[0]
+        return self.dicts(self.truths.parse([_columns(values, kwargs)]))[0]
 
 
 def _columns(values: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +196,7 @@ def _columns(values: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]
     return {**info, **others, **columns}
 
 
-class ComputeScores(RewardHolder):
+class ComputeScores(_Holder):
     """The same of lists, for verl's batch manager, which shows a group's siblings."""
 
     def __call__(
@@ -198,7 +209,8 @@ class ComputeScores(RewardHolder):
     ) -> list[dict[str, float]]:
         """Return a dict a completion."""
         rows = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
-        return self.dicts([_columns(values, kwargs) for values in rows])
+        columns = [_columns(values, kwargs) for values in rows]
+        return self.dicts(self.truths.parse(columns))
 
 
 def functions(

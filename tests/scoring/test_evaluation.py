@@ -661,3 +661,55 @@ def test_a_closed_gate_on_the_whole_gives_zero_and_is_asked_as_early_as_it_can_b
     shut = rk.Component("shut", first, gate=rk.gate("completion", equals="a"))
     behind = score(shut, rows=ROWS, reward={"gate": rk.gate("shut", at_least=0)})
     assert behind.rewards.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+# a field is text, and a function that takes it for something else is told so
+
+
+def get_city(prediction):
+    return float(prediction.get("city") == "Oslo")
+
+
+def index_city(prediction):
+    return float(prediction["city"] == "Oslo")
+
+
+def is_whole(prediction):
+    return prediction.is_integer()
+
+
+def is_high(prediction):
+    return prediction > 3
+
+
+def is_far(prediction, ground_truth):
+    return abs(prediction - ground_truth) > 1
+
+
+def get_of_another(prediction):
+    return {"a": prediction}.got
+
+
+def not_a_name(prediction):
+    return prediction.strip().missing
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (get_city, "prediction is str; parse it with json.loads(prediction)"),
+        (index_city, "prediction is str; parse it with json.loads(prediction)"),
+        (is_whole, "prediction is str; parse it with float(prediction)"),
+        (is_high, "prediction is str; parse it with float(prediction)"),
+        (is_far, "prediction is str; parse it with float(prediction)"),
+        (get_of_another, ""),
+        (not_a_name, ""),
+    ],
+)
+def test_a_text_that_is_taken_for_a_dict_or_a_number_is_named(function, said):
+    component = rk.Component("odd", function)
+    reward = rk.Reward("r", {"prediction": rk.extract.tag("a")}, [component])
+    result = reward(completion='<a>{"city": "Oslo"}</a>', ground_truth=4)
+    assert result.status["odd"] == "error"
+    reason = str(result.reasons["odd"])
+    assert reason.endswith(said) if said else "parse it" not in reason
