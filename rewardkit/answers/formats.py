@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
@@ -20,6 +21,7 @@ ANSWER_KEY = re.compile(r'[{,]\s*"([\w -]{1,40})"\s*:')
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis")
 MOST_TAGS = 4  # names of tags that are tried as marks: our choice
 MOST_KEYS = 2  # keys of objects that are tried as marks: our choice
+MOST_REMEMBERED = 2048  # completions: those that are read of a log
 
 
 @dataclass(frozen=True)
@@ -363,10 +365,12 @@ def find_marks(completion: str) -> list[MarkedAnswer]:
     return clear + loose
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def find_likely_mark(completion: str) -> MarkedAnswer:
     r"""Return the likely answer: that of the last tag, box, or line with a colon.
 
-    Without any, all of the completion is the answer.
+    Without any, all of the completion is the answer. The last completions are
+    remembered, as versions of a reward are diagnosed on one log after the other.
 
     >>> find_likely_mark("<think>so</think>\n<answer>3 + 4</answer>").answer
     '3 + 4'

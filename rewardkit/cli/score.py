@@ -17,7 +17,7 @@ from rewardkit.analysis.figures import run_figures
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
-from rewardkit.history.kept import KEPT_RUNS, SECONDS
+from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS
 from rewardkit.history.parts import check_same
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
@@ -128,6 +128,8 @@ def _keep(options: Options, scores: rk.Scores, seconds: float) -> rk.Run:
     figures: dict[str, Any] = {}
     if len(scores):
         figures[SECONDS] = round(1000 * seconds / len(scores), 4)
+    if options.label is not None:
+        figures[LABEL] = options.label
     if len(scores) and not np.isnan(scores.rewards).all():
         figures |= run_figures(rk.diagnose(scores, label=options.label))
     settings = options.select("tags redact")

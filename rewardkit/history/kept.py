@@ -27,6 +27,8 @@ KEPT_RUNS = "runs"
 ABOUT = "about.json"
 SECONDS = "seconds_per_1000"
 """The figure of a run that says what 1,000 rows took to score."""
+LABEL = "label"
+"""The figure of a run that says which label its other figures are by."""
 SCORED, DATA, VERSIONS = "scored", "data", "versions"
 
 

@@ -495,8 +495,8 @@ def test_what_is_printed_says_which_to_train_on_and_the_page_has_what_was_left_o
     assert title.startswith("Train on mended: better than flawed: 62 cases gained (")
     assert len(lines) <= 40
     table = {line.split("  ")[2]: line for line in lines if line.startswith("    ")}
-    assert "88 of 88 (better)" in table["cases that pass"]
-    assert "rises, 0.17 to 0.80 (better)" in table["a rehearsed training"]
+    assert "88 of 88 (better)" in table["cases"]
+    assert "rises, 0.17 to 0.80 (better)" in table["rehearsed training"]
     shown = found._repr_html_()
     for change in found.pairs[0].changes:
         assert str(change).partition(": ")[0].replace("'", "&#x27;") in shown

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from commands import record, refused, run
 from planted.tables import base, generator_of
@@ -46,11 +47,29 @@ def test_of_three_the_best_is_chosen_and_why_is_said_of_each_other():
     found = rk.compare(noisy, good, middling, names=["v1", "v2", "v3"])
     assert (found.verdict, found.best.name) == ("train on v2", "v2")
     assert "better than v1: " in found.reason and "v3 is worse: " in found.reason
-    lines = [line for line in repr(found).splitlines() if "AUC" in line]
+    lines = [line for line in repr(found).splitlines() if "AUC of the task" in line]
     assert lines[0].count("(better)") == 2
     assert (
         len([line for line in repr(found).splitlines() if "Definition, " in line]) == 2
     )
+
+
+def test_of_several_those_that_are_worse_are_left_out_and_the_others_not_told_apart():
+    generator = generator_of("several", 0)
+    parts, _ = base(generator)
+    parts["neat"] = generator.permutation(parts["tidy"])
+    weights = ((0.9, 0.0), (6.0, 0.0), (0.0, 0.9), (0.5, 0.4))
+    versions = [paid(parts, {"tidy": tidy, "neat": neat}) for tidy, neat in weights]
+    found = rk.compare(*versions)
+    assert found.verdict == "not decided"
+    assert found.reason == (
+        "B is worse than A, C, D; nothing tells A, C, D apart beyond noise"
+    )
+    head, *lines = found.in_short.lines(verbose=False)[1:6]
+    assert (
+        head.split() == "version mean signal of the task AUC findings training".split()
+    )
+    assert [line.split()[0] for line in lines] == list("ABCD")
 
 
 def test_versions_that_contradict_each_other_or_that_nothing_judges_are_not_decided():
@@ -154,6 +173,18 @@ def test_an_outlook_is_rehearsed_once_and_kept_with_its_run_for_the_same_setting
     assert "v1, v2" in other.rehearsals
     record("forecast v3 --seed 3")
     assert rk.compare("v3", "v3", seed=3).rehearsals == ""
+
+
+def test_the_label_under_which_all_were_kept_is_that_of_their_comparison(kept):
+    table = pd.DataFrame(rows()).assign(good=[1, 1, 0, 0] * 24)
+    table.to_json("log.jsonl", orient="records", lines=True)
+    for weight in ("0.5", "4.0"):
+        Path("my.py").write_text(SOURCE.replace("WEIGHT", weight))
+        record("score my.py log.jsonl --keep --label good")
+    newest = rk.runs().newest(2)
+    assert "Right is what 'good' says" in repr(rk.compare(*newest))
+    assert all(run.figures["seconds_per_1000"] > 0 for run in newest)
+    assert "Right is what 'correct' says" in repr(rk.compare("v1", newest[0]))
 
 
 def test_the_command_compares_kept_versions_folders_and_the_newest_and_shows_the_source(

@@ -141,7 +141,7 @@ def test_the_index_links_to_whole_pages_and_the_summary_fits_a_pull_request(made
     assert (
         "**Train on arithmetic-v1**: arithmetic-flawed is worse: 62 cases lost" in text
     )
-    assert "| cases that pass | 88 of 88 | 26 of 88 (worse) |" in text
+    assert "| cases | 88 of 88 | 26 of 88 (worse) |" in text
     assert len(text) < 7000 and len(text.splitlines()) <= 25 + 2 * 15
 
 

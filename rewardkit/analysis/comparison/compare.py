@@ -29,6 +29,7 @@ from rewardkit.plain import to_plain
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.cases import Case, load_cases
 
+BETTER, WORSE = "better", "worse"
 NO_DIFFERENCE = "no difference"
 NOT_DECIDED = "not decided"
 
@@ -70,20 +71,21 @@ class Comparison(HasPage):
         from is no better either; of several such the last.
         """
         for place in reversed(range(len(self.sides))):
-            verdicts = self._verdicts(place)
-            if "better" in verdicts and set(verdicts) <= {"better", NO_DIFFERENCE}:
+            verdicts = {verdict for _, verdict in self._verdicts(place)}
+            if BETTER in verdicts and verdicts <= {BETTER, NO_DIFFERENCE}:
                 return self.sides[place]
         return None
 
-    def _verdicts(self, place: int) -> list[str]:
-        """Return what one version is against each other one."""
-        turned = {"better": "worse", "worse": "better"}
-        verdicts: list[str] = []
+    def _verdicts(self, place: int) -> list[tuple[str, str]]:
+        """Return the name of each other version, and what this one is against it."""
+        turned = {BETTER: WORSE, WORSE: BETTER}
+        verdicts: list[tuple[str, str]] = []
         for (first, second), pair in self.all_pairs.items():
             if second == place:
-                verdicts.append(pair.verdict)
+                verdicts.append((pair.names[0], pair.verdict))
             elif first == place:
-                verdicts.append(turned.get(pair.verdict, pair.verdict))
+                verdict = turned.get(pair.verdict, pair.verdict)
+                verdicts.append((pair.names[1], verdict))
         return verdicts
 
     @property
@@ -109,13 +111,18 @@ class Comparison(HasPage):
             return "; ".join(_why_better(pair, self.best) for pair in pairs)
         if len(self.sides) == 2 or self.verdict == NO_DIFFERENCE:
             return self.pairs[-1].reason
-        reasons = []
-        for pair in self.all_pairs.values():
-            if pair.grounds:
-                reasons.append(f"{_against(pair)}: {pair.reason}")
-        if reasons:
-            return ". ".join(reasons)
-        return "advantages change sign, and no figure is better or worse beyond noise"
+        reasons, left = [], []
+        for place, side in enumerate(self.sides):
+            worse = [
+                name for name, verdict in self._verdicts(place) if verdict == WORSE
+            ]
+            if worse:
+                reasons.append(f"{side.name} is worse than {', '.join(worse)}")
+            else:
+                left.append(side.name)
+        if len(left) > 1:
+            reasons.append(f"nothing tells {', '.join(left)} apart beyond noise")
+        return "; ".join(reasons)
 
     @property
     def worst_new(self) -> str | None:
@@ -210,7 +217,11 @@ class Comparison(HasPage):
     def in_short(self) -> Page:
         """Return the verdict with its reason, and the figures by version."""
         verdict = f"{self.verdict[:1].upper()}{self.verdict[1:]}"
-        return Page(verdict, version_blocks(self.names, self.figures), self.reason)
+        blocks = version_blocks(self.names, self.figures)
+        tasks = dict.fromkeys(pair.task.words for pair in self.pairs if pair.task)
+        if tasks:
+            blocks.append(f"Right is what {' or '.join(tasks)} says")
+        return Page(verdict, blocks, self.reason)
 
     def page(self) -> Page:
         """Return the verdict, the figures by version, what changed, and what moved."""
@@ -235,15 +246,15 @@ class Comparison(HasPage):
             if len(self.pairs) == 1:
                 blocks += pair.tables
             else:
-                blocks.append(More(_against(pair), [*pair.lines, *pair.tables]))
+                moved = [*pair.lines, *pair.examples, *pair.tables]
+                blocks.append(More(_against(pair), moved))
         return Page(short.title, blocks, short.summary)
 
     def _pair_blocks(self, pair: Pair) -> list[Block]:
         """Return what moved: of two versions all of it, of more in short."""
         if len(self.pairs) == 1:
             return [*pair.lines, *pair.examples]
-        head = f"{_against(pair)}: {pair.verdict}, {pair.reason}"
-        return [head, *pair.examples]
+        return [f"{_against(pair)}: {pair.verdict}, {pair.reason}"]
 
     @property
     def next_step(self) -> str:
@@ -319,7 +330,8 @@ def compare(
         cases: Cases, or their file, to check where a reward can be run; one from a run
             record can where its source was kept.
         training: Settings of the trainer, as `Training.of` takes them.
-        label: A column that is trusted, as in `diagnose` and `forecast`.
+        label: A column that is trusted, as in `diagnose` and `forecast`; without one
+            that under which all the kept runs were kept.
         seed: Of the bootstrap over the prompts of A.
         timeout: Seconds for each call of the cases, as in `check`.
 

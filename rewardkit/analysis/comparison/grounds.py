@@ -11,7 +11,7 @@ from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure, in_b
 from rewardkit.analysis.comparison.case_changes import first_of
 from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.rehearsal.outlook import RISE, Outlook, share_text
-from rewardkit.findings import counted, percent
+from rewardkit.findings import counted
 from rewardkit.plain import PlainRecord
 
 LEAST_GAIN = 0.01
@@ -78,7 +78,7 @@ def of_exploits(a: Side, b: Side) -> list[Ground]:
     mark = mark_of_counts(before, after, is_gain=False)
     if mark not in ("better", "worse"):
         return []
-    return [Ground("exploits", mark == "better", f"{before} and {after} exploits")]
+    return [Ground("exploits", mark == "better", f"exploits {before} -> {after}")]
 
 
 def of_order(whole: Figure, slices: Mapping[str, Figure]) -> list[Ground]:
@@ -95,17 +95,13 @@ def _order_ground(where: str, figure: Figure) -> list[Ground]:
     mark = mark_of(figure)
     if mark not in ("better", "worse") or abs(figure["value"]) < LEAST_GAIN:
         return []
-    aucs = f"{percent(figure['auc_a'])} and {percent(figure['auc_b'])}"
-    around = in_brackets(figure["interval"], _points)
+    aucs = f"{figure['auc_a']:.3f} -> {figure['auc_b']:.3f}"
+    around = in_brackets(figure["interval"], "{:+.3f}".format)
     sentence = (
-        f"right completions get more than wrong siblings in {aucs} of the "
-        f"pairs{where}, {_points(figure['value'])}{around}"
+        f"right completions get more than their wrong siblings{where}: AUC {aucs}, "
+        f"{figure['value']:+.3f}{around}"
     )
     return [Ground("task", mark == "better", sentence)]
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.1f} points"
 
 
 def of_outlooks(before: Outlook | None, after: Outlook | None) -> list[Ground]:
@@ -114,9 +110,9 @@ def of_outlooks(before: Outlook | None, after: Outlook | None) -> list[Ground]:
         return []
     if abs(after.end - before.end) < RISE:
         return []
-    ends = f"{share_text(before.end)} and {share_text(after.end)} of the task"
+    ends = f"{share_text(before.end)} -> {share_text(after.end)} of the task"
     is_better = after.end > before.end
-    return [Ground("outlook", is_better, f"rehearsed trainings end at {ends}")]
+    return [Ground("outlook", is_better, f"a rehearsed training ends at {ends}")]
 
 
 def of_findings(pair: BeforeAfter) -> list[Ground]:

@@ -229,20 +229,26 @@ class Pair(BeforeAfter):
         if self.grounds:
             return measured.join_sentences(self.grounds)
         signs = self.advantages
-        if not signs["changed"]:
-            return "no advantage changes its sign, and no figure differs"
-        share = percent(signs["changed"] / signs["n"])
-        if self.verdict == "no difference":
-            return f"{share} of the advantages change sign, and no figure differs"
-        if self.task is None:
+        turned = "no advantage changes its sign"
+        if signs["changed"]:
+            share = percent(signs["changed"] / signs["n"])
+            turned = f"{share} of the advantages change sign"
+        if self.task is None and self.verdict == "not decided":
             return (
-                f"{share} of the advantages change sign, and nothing says which "
-                "completions are right; a label would"
+                f"{turned}, and nothing says which completions are right; a label would"
             )
-        return (
-            f"{share} of the advantages change sign, and no figure is better or worse "
-            "beyond noise"
-        )
+        return f"{turned}, and {self._marked}"
+
+    @property
+    def _marked(self) -> str:
+        """Say which figures are better or worse, where they are no ground to decide."""
+        marked = []
+        for name, mark in self.marks.items():
+            if mark in ("better", "worse"):
+                marked.append(f"{name.replace('_', ' ')} {mark}")
+        if not marked:
+            return "no figure is better or worse beyond noise"
+        return f"what differs decides nothing by itself ({', '.join(marked)})"
 
     @property
     def worst_new(self) -> str | None:

@@ -18,6 +18,7 @@ from rewardkit.analysis.forecast import forecast
 from rewardkit.analysis.outlooks import keep_outlook, kept_outlook
 from rewardkit.analysis.rehearsal.outlook import Outlook
 from rewardkit.errors import InputError, preview
+from rewardkit.history.kept import LABEL
 from rewardkit.history.parts import load_scores
 from rewardkit.history.runs import Run, find_run
 from rewardkit.rewards.reward import Reward
@@ -132,29 +133,42 @@ class Side:
 
 
 def open_sides(
-    versions: Sequence[Any], names: Sequence[str] | None, **settings: Any
+    versions: Sequence[Any],
+    names: Sequence[str] | None,
+    *,
+    label: str | None,
+    **settings: Any,
 ) -> tuple[Side, ...]:
     """Return the sides of a comparison, diagnosed, each with a name of its own.
 
     Args:
         versions: Scores, kept runs, or what names one: a version, a tag, a folder.
         names: What they are called; None for their own names.
+        label: A trusted column; without one that under which all runs were kept.
         **settings: Of `diagnose`.
 
     Raises:
         InputError: Something else.
         RolloutsError: Scores that are not there, or cannot be read.
     """
+    opened = [_open(version, LETTERS[i % 26]) for i, version in enumerate(versions)]
+    if label is None:
+        label = _kept_label([run for _, _, run in opened])
     sides: list[Side] = []
-    for place, version in enumerate(versions):
-        name, scores, run = _open(version, LETTERS[place % len(LETTERS)])
-        if names is not None:
-            name = names[place]
+    for place, (own_name, scores, run) in enumerate(opened):
+        name = own_name if names is None else names[place]
         alike = [side for side in sides if side.name.partition(" (")[0] == name]
         if alike:
             name += f" ({len(alike) + 1})"
-        sides.append(Side(name, scores, diagnose(scores, **settings), run))
+        diagnosis = diagnose(scores, label=label, **settings)
+        sides.append(Side(name, scores, diagnosis, run))
     return tuple(sides)
+
+
+def _kept_label(runs: Sequence[Run | None]) -> str | None:
+    """Return the label under which all these runs were kept, None without one."""
+    labels = {None if run is None else run.figures.get(LABEL) for run in runs}
+    return labels.pop() if len(labels) == 1 else None
 
 
 def _open(version: Any, letter: str) -> tuple[str, Scores, Run | None]:

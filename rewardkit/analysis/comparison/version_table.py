@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardkit.analysis.comparison.pair import Pair
 from rewardkit.analysis.comparison.sides import Side
@@ -13,6 +13,8 @@ from rewardkit.history.kept import SECONDS
 from rewardkit.html.blocks import Block, Table
 
 NOT_KNOWN = "not known"
+MOST_COLUMNS = 3
+"""Versions that stand beside each other. Our choice: more do not fit a line."""
 
 
 def figures_by_version(
@@ -75,6 +77,10 @@ def _outlook_text(outlook: Mapping[str, Any]) -> str:
     return f"{outlook['task']}, {ends}"
 
 
+def _auc_text(auc: float) -> str:
+    return f"{auc:.3f}"
+
+
 def _count_text(counts: Sequence[int]) -> str:
     return " of ".join(map(str, counts))
 
@@ -85,42 +91,56 @@ def _findings_text(counts: Sequence[int]) -> str:
     )
 
 
-ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "mean": ("mean reward", short_number),
-    "signal": ("groups with a signal", percent),
-    "task_signal": ("groups with a signal of the task", percent),
-    "auc": ("right above wrong (AUC)", percent),
-    "cases": ("cases that pass", _count_text),
-    "findings": ("findings", _findings_text),
-    "exploits": ("exploits", str),
-    "outlook": ("a rehearsed training", _outlook_text),
-    SECONDS: ("seconds per 1,000 rows", short_number),
+class Row(NamedTuple):
+    """A figure of the table: what it is called, in short too, and how it is written."""
+
+    words: str
+    short: str
+    write: Callable[[Any], str]
+
+
+ROWS = {
+    "mean": Row("mean reward", "mean", short_number),
+    "signal": Row("groups with a signal", "signal", percent),
+    "task_signal": Row("signal of the task", "of the task", percent),
+    "auc": Row("AUC of the task", "AUC", _auc_text),
+    "cases": Row("cases", "cases", _count_text),
+    "findings": Row("findings", "findings", _findings_text),
+    "exploits": Row("exploits", "exploits", str),
+    "outlook": Row("rehearsed training", "training", _outlook_text),
+    SECONDS: Row("seconds per 1,000 rows", "s/1,000", short_number),
 }
-"""Figures -> what they are called, and how they are written."""
+"""The figures, in their order."""
 
 
 def version_blocks(
     names: Sequence[str], figures: Sequence[Mapping[str, Any]]
 ) -> list[Block]:
-    """Return the table, a row a figure and a column a version, and what is not known.
+    """Return the table, a column a version, and what is not known.
 
-    A figure that is not known of any version is named below.
+    A figure that is not known of any version is named below. Of more versions than
+    `MOST_COLUMNS` the table has a row each.
     """
+    is_wide = len(names) > MOST_COLUMNS
     rows, unknown = [], []
-    for name, (words, write) in ROWS.items():
+    for name, row in ROWS.items():
         values = [of_version[name] for of_version in figures]
         if all(value is None for value in values):
-            unknown.append(words)
+            unknown.append(row.words)
             continue
-        cells = [words]
+        cells = [row.short if is_wide else row.words]
         for of_version in figures:
             value, mark = of_version[name], of_version["marks"].get(name)
-            cell = NOT_KNOWN if value is None else write(value)
+            cell = NOT_KNOWN if value is None else row.write(value)
             if mark in ("better", "worse"):
                 cell += f" ({mark})"
             cells.append(cell)
         rows.append(cells)
-    blocks: list[Block] = [Table("", ("figure", *names), rows, names)]
+    header, numeric = ["figure", *names], list(names)
+    if is_wide:
+        header, *rows = map(list, zip(["version", *names], *rows, strict=True))
+        numeric = header[1:]
+    blocks: list[Block] = [Table("", header, rows, numeric)]
     if unknown:
         blocks.append(f"{NOT_KNOWN.capitalize()}: {', '.join(unknown)}")
     return blocks
