@@ -473,6 +473,25 @@ def test_a_reward_that_judges_nothing_is_one_sentence_with_the_cause(
     )
 
 
+def test_an_order_notices_what_turns_it_around_and_an_undecided_case_nothing():
+    order = {
+        "name": "order",
+        "ground_truth": "4",
+        "above": {"completion": "<answer>4</answer>"},
+        "below": {"completion": "<answer>5</answer>"},
+    }
+    undecided = {**order, "name": "pair", "why": "TODO: which?"}
+    undecided["above"], undecided["below"] = order["below"], order["above"]
+    result = rk.mutants(REWARD, [order, undecided])
+    noticed = result.noticed
+    assert noticed and {item.noticed_by for item in noticed} == {("order",)}
+    assert (result.cases, result.missed) == (1, 0)
+    turned = {**undecided, "why": "decided wrongly"}
+    assert rk.mutants(REWARD, [order, turned]).missed == 1
+    with pytest.raises(CasesError, match="no cases that are decided"):
+        rk.mutants(REWARD, [undecided])
+
+
 BAD = [
     ((len, [CASE]), {}, RewardError, "takes a Reward"),
     ((REWARD, []), {}, CasesError, "there are no cases that are decided"),

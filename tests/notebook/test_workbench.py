@@ -766,6 +766,26 @@ def test_what_a_wrong_answer_is_paid_is_not_proposed_as_what_it_should_earn():
     assert "Not saved: '' is nothing that can be expected" in form.message.text
 
 
+@pytest.mark.parametrize(("side", "places"), [("above", (0, 1)), ("below", (1, 0))])
+def test_a_case_from_browse_may_be_an_order_of_two_siblings(
+    bench, tmp_path, side, places
+):
+    form = opened(bench, 0).form
+    ids = list(bench.scores.table["rollout_id"])
+    form.set("expected", f"{side} {ids[1]}")
+    form.set("what", "right") if side == "below" else None
+    form.set("expected", f"{side} {ids[1]}")
+    form.add()
+    (case,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
+    texts = [case[key]["completion"] for key in ("above", "below")]
+    assert texts == [rows()[place]["completion"] for place in places]
+    assert case["ground_truth"] == "1" and "ground_truth" not in case["above"]
+    assert case.get("component") == ("right" if side == "below" else None)
+    form.set("expected", "above no")
+    form.add()
+    assert "names no sibling of this completion" in form.message.text
+
+
 def test_a_case_from_browse_is_in_the_file_and_among_the_cases(bench, tmp_path):
     browse, matrix = opened(bench, 1), tab(bench, "Cases")
     assert "no cases yet" in matrix.message.text

@@ -14,6 +14,9 @@ from rewardkit.scoring.check_result import REWARD
 from rewardkit.scoring.expected import EXPECTED_STATUSES
 from rewardkit.scoring.outcomes import STATUSES
 
+ORDER_SIDES = ("above", "below")
+"""What stands before the rollout_id of a sibling where an order is expected."""
+
 
 class CaseForm:
     """A form with expected value, name and why of a case for the open completion.
@@ -136,15 +139,53 @@ class CaseForm:
                     f"the reward asks for a column {name!r}, which in a case file says "
                     "something of the case itself; rename the column"
                 )
-        expected: Any = read_expected(self.fields["expected"])
+        written = self.fields["expected"].strip()
+        side, _, rollout_id = written.partition(" ")
+        name = self.fields["name"].strip() or "case"
+        why = self.fields["why"].strip()
         component = self.fields["what"]
-        scores = {component: expected}
+        if side in ORDER_SIDES and opened.row is not None:
+            order = self._order(opened.row, side, rollout_id.strip())
+            if component != REWARD:
+                order["component"] = component
+            return {"name": name, **order, "why": why}
+        scores = {component: read_expected(written)}
         return {
-            "name": self.fields["name"].strip() or "case",
+            "name": name,
             **(opened.columns if opened.row is None else self._columns(opened.row)),
             **(scores if component == REWARD else {"scores": scores}),
-            "why": self.fields["why"].strip(),
+            "why": why,
         }
+
+    def _order(self, row: int, side: str, rollout_id: str) -> dict[str, Any]:
+        """Return a row above or below a sibling, as a case has it.
+
+        Raises:
+            InputError: no sibling has this rollout_id.
+        """
+        ids = self.bench.scored.table["rollout_id"]
+        siblings = {str(ids.iloc[at]): int(at) for at in self.bench.siblings(row)}
+        siblings.pop(str(ids.iloc[row]))
+        if rollout_id not in siblings:
+            raise InputError(
+                f"{side} {rollout_id!r} names no sibling of this completion; its "
+                f"siblings are {', '.join(siblings) or 'none'}"
+            )
+        rows = [self._columns(row), self._columns(siblings[rollout_id])]
+        if side == "below":
+            rows.reverse()
+        above, below = rows
+        order: dict[str, Any] = {"above": {}, "below": {}}
+        shared = {}
+        for name in {**above, **below}:
+            is_answer = name in ("completion", "messages")
+            if not is_answer and above.get(name) == below.get(name):
+                shared[name] = above[name]
+                continue
+            for side, columns in zip(ORDER_SIDES, rows, strict=True):
+                if name in columns:
+                    order[side][name] = columns[name]
+        return {**shared, **order}
 
     def _columns(self, row: int) -> dict[str, Any]:
         """Return what the reward asks for and a person reads, as the log has it."""
@@ -168,6 +209,8 @@ class CaseForm:
 def read_expected(text: str) -> Any:
     """Read an expectation: a number, a range (0.5 to 0.8, [0.5, 0.8]), or a status.
 
+    An order ("above 12") is read by the form, which knows the siblings.
+
     Raises:
         InputError: it is none of these.
     """
@@ -184,6 +227,7 @@ def read_expected(text: str) -> Any:
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise InputError(
                 f"{text!r} is nothing that can be expected; give a number, a range "
-                f"such as 0.5 to 0.8, or one of {', '.join(EXPECTED_STATUSES)}"
+                f"such as 0.5 to 0.8, or one of {', '.join(EXPECTED_STATUSES)}; or, of "
+                "a sibling, its rollout_id behind above or below"
             )
     return value
