@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.plain import write_order
 from rewardkit.reasons import Reason
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Example:
     and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`,
     where no truth is known, what the best and the worst paid rollout earn. `said` is
     what came instead of a reward: an error, or that the call took too long; `reason` is
-    its record.
+    its record. `beside` has the columns of the right completion that it may not reach,
+    or of the wrong one that it has to pass.
     """
 
     rollout_id: Any
@@ -83,6 +85,7 @@ class Example:
     said: str = ""
     reason: Reason | None = None
     of_rollouts: bool = False
+    beside: Mapping[str, Any] | None = None
 
     @property
     def completion(self) -> str:
@@ -116,17 +119,40 @@ class Example:
         reasons = f"{BY_PROBING}: {why}"
         if self.scale:
             reasons += f" Here {self.scale}."
+        name = f"{self.probe} ({self.rollout_id})"
+        order = self._order()
+        if order:
+            return {"name": name, **order, "why": reasons}
         return {
-            "name": f"{self.probe} ({self.rollout_id})",
+            "name": name,
             **self.columns,
             "reward": [round(value, 6) for value in self.expected],
             "why": reasons,
         }
 
+    def _order(self) -> dict[str, Any]:
+        """Return it beside what it stands on the wrong side of, as a case has it.
+
+        {} where nothing is known to stand there: then only a range can be expected. An
+        order outlives other weights, a range does not.
+        """
+        beside = self.beside
+        if beside is None or self.expected is None or self.of_rollouts:
+            return {}
+        for name in ("prompt", "prompt_id", "ground_truth"):  # of the same prompt
+            if beside.get(name) != self.columns.get(name):
+                return {}
+        least, most = self.expected
+        if most < self.reward and self.reward >= self.right:
+            return write_order(beside, self.columns)
+        if self.reward < least and self.reward <= self.wrong:
+            return write_order(self.columns, beside)
+        return {}
+
     def record(self) -> dict[str, Any]:
         """Return the example as plain data."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        del plain["of_rollouts"]
+        del plain["of_rollouts"], plain["beside"]
         plain["columns"] = {name: _cut(value) for name, value in self.columns.items()}
         plain["expected"] = list(self.expected) if self.expected else None
         plain["reason"] = self.reason.record() if self.reason else None

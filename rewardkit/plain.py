@@ -49,6 +49,29 @@ def to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
+def write_order(above: Mapping[str, Any], below: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an order of two completions as a case file has it.
+
+    Columns that both have alike are shared; the completion stands on each side.
+
+    >>> right, wrong = ({"completion": text, "prompt": "?"} for text in "45")
+    >>> write_order(right, wrong)
+    {'prompt': '?', 'above': {'completion': '4'}, 'below': {'completion': '5'}}
+    """
+    shared: dict[str, Any] = {}
+    sides: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for name in {**above, **below}:
+        is_answer = name in ("completion", "messages")
+        is_shared = name in above and name in below and above[name] == below[name]
+        if is_shared and not is_answer:
+            shared[name] = above[name]
+            continue
+        for side, columns in zip(sides, (above, below), strict=True):
+            if name in columns:
+                side[name] = columns[name]
+    return {**shared, "above": sides[0], "below": sides[1]}
+
+
 def to_json(value: Any) -> Any:
     """Return a value as strict JSON has it: a number that is not finite is None.
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from rewardkit.answers import Row
 from rewardkit.html.excerpts import one_line
+from rewardkit.plain import write_order
 from rewardkit.primitives import extract
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.reward import Floats
-from rewardkit.scoring.cases import SHARED_KEYS, TODO
+from rewardkit.scoring.cases import TODO
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.extractions import Extraction, measure_extractor
 from rewardkit.starting.task import Task
@@ -361,27 +362,21 @@ def _quote(value: Any) -> str:
 
 def _write_case(pair: Pair, needs: Sequence[str]) -> dict[str, Any]:
     """Return a case as a case file has it: an order, or a completion alone."""
+    columns = []
     rows = [json.loads(json.dumps(row, default=str)) for row in pair.rows]
-    shared = {}
-    if rows[0].get("prompt") is not None:
-        shared["prompt"] = prompt_text(rows[0]["prompt"])
-    sides: list[dict[str, Any]] = [{"completion": row["completion"]} for row in rows]
-    for name in dict.fromkeys(["ground_truth", *needs]):
-        values = [row[name] for row in rows if name in row]
-        if name == "completion" or not values:
-            continue
-        if name in SHARED_KEYS or all(value == values[0] for value in values):
-            shared[name] = values[0]
-        else:
-            for side, value in zip(sides, values, strict=True):
-                side[name] = value
+    for row in rows:
+        prompt = row.get("prompt")
+        wanted = {} if prompt is None else {"prompt": prompt_text(prompt)}
+        for name in ("completion", "ground_truth", *needs):
+            if name in row:
+                wanted[name] = row[name]
+        columns.append(wanted)
     ids = [one_line(str(row["rollout_id"]), LONGEST_IN_WHY) for row in rows]
     if len(rows) == 1:
         why = f"{TODO}: {pair.why} (rollout {ids[0]})"
-        return {"name": pair.kind, **shared, **sides[0], "why": why}
+        return {"name": pair.kind, **columns[0], "why": why}
     why = pair.why
     if not pair.is_decided:
         why = f"{TODO}: {why}"
     why = f"{why} (rollouts {ids[0]}, {ids[1]})"
-    order = {"above": sides[0], "below": sides[1]}
-    return {"name": pair.kind, **shared, **order, "why": why}
+    return {"name": pair.kind, **write_order(*columns), "why": why}

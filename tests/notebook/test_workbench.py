@@ -1052,13 +1052,16 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(
     send(workbench, "hole-case", at)
     assert "in cases.jsonl" in probes.message.text
     (case,) = rk.load_cases(tmp_path / "cases.jsonl")
-    assert not case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
+    assert rk.check(workbench.reward, [case]).failed == 1
+    browse.form.set("name", "from the form")
+    browse.form.add()
+    assert "already" in browse.form.message.text
     send(workbench, "hole-fix", at)
     assert [item.gate for item in workbench.reward.components[1:]] == [
         rk.gate("right", at_least=1.0)
     ] * 2
     assert f'["hole-fix", {at}]' not in probes.page.value  # it is applied
-    assert case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
+    assert rk.check(workbench.reward, [case]).passed == 1
     assert (
         "Applied" in probes.message.text and "settings have moved" in probes.moved.text
     )

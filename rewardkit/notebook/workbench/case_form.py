@@ -9,6 +9,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, html, render, stack
+from rewardkit.plain import write_order
 from rewardkit.scoring.cases import OWN_KEYS
 from rewardkit.scoring.check_result import REWARD
 from rewardkit.scoring.expected import EXPECTED_STATUSES
@@ -16,6 +17,9 @@ from rewardkit.scoring.outcomes import STATUSES
 
 ORDER_SIDES = ("above", "below")
 """What stands before the rollout_id of a sibling where an order is expected."""
+
+FOUND_ORDER = "the order that was found"
+"""Expected of a completion that a probe wrote beside a right or a wrong one."""
 
 
 class CaseForm:
@@ -96,7 +100,10 @@ class CaseForm:
     def _propose(self, opened: Opened, name: str) -> str:
         """Propose what to expect of a component or the reward; with "" say why not."""
         if opened.row is None:
-            value = (opened.case or {}).get(name, "")
+            proposed = opened.case or {}
+            if name == REWARD and "above" in proposed:
+                return FOUND_ORDER
+            value = proposed.get(name, "")
             if isinstance(value, list):
                 return f"{value[0]:g} to {value[1]:g}"
             return str(value)
@@ -144,6 +151,8 @@ class CaseForm:
         name = self.fields["name"].strip() or "case"
         why = self.fields["why"].strip()
         component = self.fields["what"]
+        if written == FOUND_ORDER and opened.case is not None:
+            return {**opened.case, "name": name, "why": why}
         if side in ORDER_SIDES and opened.row is not None:
             order = self._order(opened.row, side, rollout_id.strip())
             if component != REWARD:
@@ -174,18 +183,7 @@ class CaseForm:
         rows = [self._columns(row), self._columns(siblings[rollout_id])]
         if side == "below":
             rows.reverse()
-        above, below = rows
-        order: dict[str, Any] = {"above": {}, "below": {}}
-        shared = {}
-        for name in {**above, **below}:
-            is_answer = name in ("completion", "messages")
-            if not is_answer and above.get(name) == below.get(name):
-                shared[name] = above[name]
-                continue
-            for side, columns in zip(ORDER_SIDES, rows, strict=True):
-                if name in columns:
-                    order[side][name] = columns[name]
-        return {**shared, **order}
+        return write_order(*rows)
 
     def _columns(self, row: int) -> dict[str, Any]:
         """Return what the reward asks for and a person reads, as the log has it."""

@@ -273,6 +273,8 @@ class Observed:
         """Make an example, with what right and wrong answers earn there."""
         scale = self.scale(subject)
         row = self.tries.varied(subject.columns, completion, **columns)
+        other = subject.reference if reward >= scale.right else subject.baseline
+        beside = self.tries.varied(subject.columns, other)
         return Example(
             subject.rollout_id,
             self.shown_columns(row),
@@ -282,6 +284,7 @@ class Observed:
             wrong=scale.wrong,
             probe=probe,
             of_rollouts=subject.answer is None,
+            beside=self.shown_columns(beside),
         )
 
     def row_example(self, row: Row, reward: float, probe: str) -> Example:
