@@ -88,7 +88,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(
     )  # as it fails on the log
     assert made.failed == [] and not (tmp_path / "waited").exists()
     for summary in made.summaries:
-        assert summary.scorecard.grade == "high" and len(summary.pages) == 3
+        assert summary.scorecard.grade == "high" and len(summary.pages) == 4
         assert "errors" in {item.code for item in summary.scorecard.points}
 
 
@@ -162,6 +162,7 @@ def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained)
         "Build",
         "Check",
         "Analyze",
+        "Card",
     ]
     assert (
         log.scorecard.tiles[0].words == "scores of a log"
