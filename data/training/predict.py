@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from make import ON_MIXED
 from rewards import REWARDS, SETTINGS
@@ -45,7 +44,7 @@ def predict(forecast: rk.Forecast) -> Iterator[dict[str, Any]]:
     ends, sound = run.ends, run.sound
     for pace in ("gentle", "fast"):
         is_pace = run.pace == pace
-        end = float(np.median(ends[is_pace]))
+        end = run.end(pace)
         grows = outlook.takes_over
         yield {
             "pace": pace,

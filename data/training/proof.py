@@ -47,6 +47,7 @@ LOOKED_AT = {
     ),
     "predictions_second.csv": "none",
     "predictions_by_step.csv": "none",
+    "predictions_of_fifth.csv": r".*-short_much-.*|sums-hard-half_noisy-1.5e-4-0",
 }
 """Predictions -> names of runs that had been looked at when they were made."""
 

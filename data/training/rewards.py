@@ -109,6 +109,33 @@ def cosine(completion: str, prediction: str | None, ground_truth: str) -> float:
     return 0.5 + fall if exact(prediction, ground_truth) else -0.5 - fall
 
 
+def unanswered(prediction: str | None) -> float:
+    """Return 1 where there is no answer between its tags."""
+    return 1 - answered(prediction)
+
+
+def echo(completion: str, prompt: str) -> float:
+    """Return 1 where the completion ends with the last sign of its prompt."""
+    return float(completion[-1:] == prompt.strip()[-1:])
+
+
+def half_noisy(completion: str, prediction: str | None, ground_truth: str) -> float:
+    """Return `exact`, wrong on 30 % of all completions."""
+    verdict = exact(prediction, ground_truth)
+    return 1 - verdict if luck(completion, ground_truth) < 2 * FLIPPED else verdict
+
+
+def as_usual(completion: str) -> float:
+    """Return 1 at 50 characters, falling to 0 at none and at `LONGEST`."""
+    return max(0.0, 1 - abs(len(completion) - LONGEST / 2) / (LONGEST / 2))
+
+
+def varied(prediction: list[str | None]) -> list[float]:
+    """Return 1 for an answer that no sibling of a group gives, 0 for no answer."""
+    counts = Counter(filter(None, prediction))
+    return [float(counts.get(answer or "", 0) == 1) for answer in prediction]
+
+
 def majority(prediction: list[str | None]) -> list[float]:
     """Return 1 for the answer that most siblings of a group give, 0 for no answer."""
     counts = Counter(filter(None, prediction))
@@ -195,6 +222,12 @@ REWARDS = {
         make_reward("guessed", bonus(guessed, -1.0)),
         make_reward("cosine", bonus(cosine, 1.0, range=(-1.0, 1.0)), weight=0.0),
         make_reward("majority", bonus(majority, 1.0, group=True), weight=0.0),
+        make_reward("short_much", bonus(short, 1.0)),
+        make_reward("unanswered", bonus(unanswered, -0.5)),
+        make_reward("echo", bonus(echo)),
+        make_reward("half_noisy", bonus(half_noisy, 1.0), weight=0.0),
+        make_reward("as_usual", bonus(as_usual)),
+        make_reward("varied", bonus(varied, group=True)),
         scheduled("form_first", {0: 0.0, 60: 1.0}, FORM, {0: 1.0, 60: 0.2}),
         scheduled("short_late", {0: 1.0}, bonus(short), {0: 0.0, 80: 0.6}),
         scheduled("short_early", {0: 1.0}, bonus(short), {0: 0.6, 60: 0.0}),
@@ -205,6 +238,8 @@ SECOND = "near_alone any_answer noisy luck answered guessed cosine majority".spl
 """Rewards that were added when the runs of the others had been looked at."""
 THIRD = "form_first short_late short_early exact_fades".split()
 """Rewards whose weights depend on the step, added after those."""
+FOURTH = "short_much unanswered echo half_noisy as_usual varied".split()
+"""Rewards that were added when the pace of learners had been fitted to all of these."""
 SETTINGS = {
     "short_no_std": rk.Training(scale_rewards="none"),
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),

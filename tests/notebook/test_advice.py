@@ -125,10 +125,7 @@ def test_tags_of_completions_are_hidden_where_texts_of_users_are():
     right = rk.Component("right", lambda completion: float("4" in completion))
     tagged = rk.Component("tagged", lambda completion: float("<" in completion))
     found = rk.forecast(rk.score(rk.Reward("r", components=[right, tagged]), rows))
-    assert (
-        found.outlook.takes_over.kind
-        == "longer completions with `<secret>` than in the log"
-    )
+    assert "completions with `<secret>`" in found.outlook.takes_over.kind
     assert "share of completions with `&lt;secret&gt;`" in page(found)
     hidden = page(found, redact=True)
     assert "secret" not in hidden and "share of a kind of completions" in hidden

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure, in_brackets
 from rewardkit.analysis.comparison.case_changes import first_of
 from rewardkit.analysis.comparison.sides import Side
-from rewardkit.analysis.rehearsal.outlook import RISE, Outlook, share_text
+from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
+from rewardkit.analysis.rehearsal.rehearsal import RISE
 from rewardkit.findings import counted
 from rewardkit.plain import PlainRecord
 

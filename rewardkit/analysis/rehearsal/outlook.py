@@ -9,14 +9,12 @@ from typing import Literal
 import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
-from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
+from rewardkit.analysis.rehearsal.rehearsal import RISE, Rehearsal
 from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent, short_number
 from rewardkit.html.excerpts import UserText
 
-RISE = 0.1
-"""Change of the share done of the task from which it rises. Our choice."""
 LEAST_GROWTH = 0.1
 """Growth of a kind's share from which it is told and has a curve. Our choice."""
 CERTAIN = 3.0
@@ -135,11 +133,9 @@ def read_outlook(rehearsal: Rehearsal) -> Outlook:
         takes_over = _takes_over(rehearsal, np.ones(len(rehearsal.pace), dtype=bool))
         unknown = (math.nan,) * 5
         return Outlook(None, *unknown, takes_over, why, rehearsal.untried)
-    task = rehearsal.rows.task
-    start = float(np.nanmean(task[: len(rehearsal.view)]))
-    ends, sound = rehearsal.ends, rehearsal.sound
+    start, ends, sound = rehearsal.start, rehearsal.ends, rehearsal.sound
+    gentle, fast = rehearsal.end("gentle"), rehearsal.end("fast")
     is_gentle = rehearsal.pace == "gentle"
-    gentle, fast = (float(np.median(ends[pace])) for pace in (is_gentle, ~is_gentle))
     is_worse = is_gentle if gentle < fast else ~is_gentle
     fails = ends < HALF * sound
     takes_over = _takes_over(rehearsal, fails if fails.any() else is_worse)

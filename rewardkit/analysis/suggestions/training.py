@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewardkit.analysis.rehearsal.outlook import (
-    RISE,
     Outlook,
     read_outlook,
     share_text,
     why_untold,
 )
 from rewardkit.analysis.rehearsal.reach import limit_calls
-from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
+from rewardkit.analysis.rehearsal.rehearsal import RISE, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.view import View
 from rewardkit.plain import PlainRecord
