@@ -19,7 +19,7 @@ from rewardkit.notebook.plots import canvas
 
 HERE = Path(__file__).parent
 PANELS = {
-    "short": "Brevity is paid, right or wrong: the task is lost",
+    "short": "Brevity is paid, right or wrong: luck decides",
     "short_gated": "Brevity is paid to right answers: the task is learnt",
 }
 """Reward -> the title of its panel."""

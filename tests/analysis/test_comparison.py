@@ -480,7 +480,7 @@ def test_scores_against_themselves_are_no_difference(gallery):
         assert (both.signal["value"], both.advantages["changed"]) == (0, 0)
         assert both.ranks["value"] == pytest.approx(1)
         of_a, of_b = (side.outlook for side in found.sides)
-        assert of_a == of_b and of_a.task == "rises"
+        assert of_a == of_b and of_a.task == "falls"
         assert set(both.marks.values()) <= {"within noise", "not known"}
         assert repr(found).startswith("No difference: no advantage changes its sign")
         assert repr(found).splitlines()[-1] == "  Next: nothing; they train alike"
@@ -496,7 +496,7 @@ def test_what_is_printed_says_which_to_train_on_and_the_page_has_what_was_left_o
     assert len(lines) <= 40
     table = {line.split("  ")[2]: line for line in lines if line.startswith("    ")}
     assert "88 of 88 (better)" in table["cases"]
-    assert "rises, 0.17 to 0.80 (better)" in table["rehearsed training"]
+    assert "rises, 0.17 to 0.82 (better)" in table["rehearsed training"]
     shown = found._repr_html_()
     for change in found.pairs[0].changes:
         assert str(change).partition(": ")[0].replace("'", "&#x27;") in shown

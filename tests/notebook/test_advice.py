@@ -132,7 +132,7 @@ def test_tags_of_completions_are_hidden_where_texts_of_users_are():
     with hidden_user_texts():
         assert (
             found.outlook.takes_over.name
-            == "longer completions of one form than in the log"
+            == "completions of one form"
         )
 
 
