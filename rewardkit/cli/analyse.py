@@ -190,7 +190,7 @@ def read_gates(
 
 
 @command(
-    "SCORES --training --label --seed READING --log-weight --json",
+    "SCORES --training --label --seed --verbose READING --log-weight --json",
     {
         "--weight weights NAME=NUMBER...": "New weight of a component.",
         "--gate gates NAME=CONDITION...": (
@@ -228,7 +228,7 @@ def whatif(options: Options) -> CommandResult:
         **options.select("weights gates training"),
         run=options.reward is not None,
     )
-    return source.result(outcome.record(), outcome)
+    return source.result(outcome.record(), outcome.text(verbose=options.verbose))
 
 
 # --- forecast

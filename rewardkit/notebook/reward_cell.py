@@ -64,7 +64,7 @@ ROLLOUT_TYPES = Rollouts | Scores | pd.DataFrame
 
 USAGE = (
     "write %%reward PATH.py [--rollouts NAME] [--name ATTRIBUTE] [--as TRAINER] "
-    "[--cases PATH] [--timeout SECONDS] [--keep NOTE] [--force]"
+    "[--cases PATH] [--timeout SECONDS] [--keep NOTE] [--force] [--verbose]"
 )
 
 
@@ -119,6 +119,7 @@ class RewardMagics(Magics):
         action="store_true",
         help="Replace a file that was changed elsewhere, too.",
     )
+    @argument("--verbose", action="store_true", help="Show all of it.")
     @cell_magic
     def reward(self, line: str, cell: str) -> CellOutcome:
         """Save the cell as a reward file, import it, try its contract, and score.
@@ -149,7 +150,8 @@ class RewardMagics(Magics):
             status = f"{path} is saved, a new file"
         elif on_disk != data:
             status = f"{path} is saved"
-        outcome = CellOutcome(reward_cell, status, f"`reward` is {reward.name!r}")
+        named = f"`reward` is {reward.name!r}"
+        outcome = CellOutcome(reward_cell, status, named, is_verbose=options.verbose)
         if rollouts is None:
             outcome = replace(outcome, notes=(note,))
         else:

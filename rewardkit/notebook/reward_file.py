@@ -116,7 +116,8 @@ class CellOutcome:
 
     `saved` says where it was saved, `changes` what is other than when it was saved
     before, `variables` what the names in the notebook are. ``None``: no rollouts for
-    the contract and the scores, or no cases.
+    the contract and the scores, or no cases. `is_verbose`: nothing is left out of the
+    text.
     """
 
     cell: RewardCell
@@ -127,6 +128,7 @@ class CellOutcome:
     contract: ProbeResult | None = None
     scores: Scores | None = None
     cases: CheckResult | None = None
+    is_verbose: bool = False
 
     @property
     def failures(self) -> list[str]:
@@ -154,7 +156,7 @@ class CellOutcome:
                 lines += probe_point(finding, self.contract.reward).lines(True)
         for record in (self.scores, self.cases):
             if record is not None:
-                lines.append(repr(record))
+                lines.append(record.text(verbose=self.is_verbose))
         return self.cell.point_to_lines("\n".join(lines))
 
     def _repr_html_(self) -> str:

@@ -130,10 +130,7 @@ def test_tags_of_completions_are_hidden_where_texts_of_users_are():
     hidden = page(found, redact=True)
     assert "secret" not in hidden and "share of a kind of completions" in hidden
     with hidden_user_texts():
-        assert (
-            found.outlook.takes_over.name
-            == "completions of one form"
-        )
+        assert found.outlook.takes_over.name == "completions of one form"
 
 
 def test_completions_to_read_are_escaped_cut_and_left_out_on_request():

@@ -391,6 +391,33 @@ def test_scaling_changes_the_advantages_and_not_the_rewards(bench):
     assert not np.allclose(now, advantages)
 
 
+def test_a_component_without_a_gate_gets_one_on_the_task_by_a_switch():
+    components = [rk.Component("right", right), rk.Component("brief", brief)]
+    bench = rk.Workbench(rk.Reward("open", FIELDS, components), rows())
+    compose = panels(bench)["Compose"]
+    assert "only where right" in compose.controls.value
+    before = bench.scores.rewards
+    send(compose, "gate", "brief", "on", True)
+    gated = [
+        components[0],
+        dataclasses.replace(components[1], gate=rk.gate("right", at_least=1.0)),
+    ]
+    by_hand = rk.score(rk.Reward("gated", FIELDS, gated), rows()).rewards
+    np.testing.assert_array_equal(bench.scores.rewards, by_hand)
+    assert bench.reward.components[1].gate == rk.gate("right", at_least=1.0)
+    send(compose, "gate", "brief", "on", False)
+    np.testing.assert_array_equal(bench.scores.rewards, before)
+
+
+def test_what_is_wrong_but_paid_tells_its_limit_and_takes_another(bench, browse):
+    send(browse, "ask", "kind", "wrong but paid")
+    middle = bench._bench.middle
+    assert f"wrong, and paid {middle:.3g} or more" in browse._describe_count()
+    few = len(browse.rows)
+    send(browse, "ask", "low", 0.0)
+    assert len(browse.rows) > few and "paid 0 or more" in browse._describe_count()
+
+
 def test_a_schedule_is_looked_at_by_step_and_stays_unless_its_weight_is_moved(
     tmp_path,
 ):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.summary import different
+from rewardkit.findings import short_number
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
@@ -35,6 +36,11 @@ Mask = NDArray[np.bool_]
 MOST_HIGHEST = 24
 """Diverse completions of the highest rewards. Our choice."""
 WRONG_BUT_PAID, RIGHT_BUT_UNPAID = "wrong but paid", "right but unpaid"
+LIMITED = {
+    WRONG_BUT_PAID: "; wrong, and paid {} or more (another limit: from)",
+    RIGHT_BUT_UNPAID: "; right, and paid {} or less (another limit: to)",
+}
+"""Kind of a filter with a limit of its own -> how that is told."""
 FILTER_KINDS = {
     "all": "all completions",
     "highest": "highest rewards, diverse",
@@ -62,8 +68,9 @@ class Filter:
 
     `component` is that of `low` and `high`, "" for the reward, and of the kinds that
     say why there is no score, "" for any. Infinite limits leave out nothing, others
-    what is missing. `text` is looked for in the completion, in any case; `column` must
-    say `value`.
+    what is missing. Of what is wrong but paid `low` says from which reward on it is, of
+    what is right but unpaid `high` up to which. `text` is looked for in the completion,
+    in any case; `column` must say `value`.
     """
 
     kind: str = "all"
@@ -101,6 +108,16 @@ class Sieve:
         rows = rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
         return rows
 
+    def limit(self, wanted: Filter) -> float:
+        """Return the reward from which wrong completions are paid, or right ones not.
+
+        The one that is asked for, else half way between right and wrong ones.
+        """
+        limit = wanted.low if wanted.kind == WRONG_BUT_PAID else wanted.high
+        if math.isinf(limit) or wanted.component:
+            return self.bench.middle
+        return limit
+
     def _of_kind(self, wanted: Filter) -> Mask:
         """Return a new mask of the rows of the kind that is wanted."""
         bench = self.bench
@@ -108,9 +125,9 @@ class Sieve:
         rewards = bench.figures.rewards
         right = bench.right[0]
         if kind == WRONG_BUT_PAID:
-            return np.asarray((right == 0) & (rewards >= bench.middle))
+            return np.asarray((right == 0) & (rewards >= self.limit(wanted)))
         if kind == RIGHT_BUT_UNPAID:
-            return np.asarray((right == 1) & (rewards <= bench.middle))
+            return np.asarray((right == 1) & (rewards <= self.limit(wanted)))
         if kind == "no reward":
             return np.isnan(rewards)
         mask = np.full(len(rewards), kind == "all")
@@ -194,7 +211,7 @@ class Sieve:
 LISTED_AT_A_TIME = 60  # completions; only what is in sight is rendered
 MOST_CHOICES = 500  # values of a column that can be chosen
 LONGEST_CHOICE = 60  # characters of a value that can be chosen
-NO_COMPLETION = "No completion is like this; change or clear the filters."
+NO_COMPLETION = "No completion is like this: change or clear the filters"
 RIGHT_IS_UNKNOWN = (
     "No completion: what is right and what is wrong is not known here; give label= the "
     "name of a column that says it, or rollouts with a ground_truth."
@@ -301,22 +318,25 @@ class Browse(Panel):
         self._listed = None
 
     def _describe_count(self) -> str:
-        """Say how many rows pass, and which of them the list shows."""
+        """Say how many rows pass, which of them the list shows, and by which limit."""
         count = len(self.rows)
         total = len(self.bench.scored)
-        if not count:
-            right = self.bench.right[0]
-            is_unknown = not {0.0, 1.0} <= set(right.tolist())
-            if is_unknown and self.filter.kind in (WRONG_BUT_PAID, RIGHT_BUT_UNPAID):
-                return RIGHT_IS_UNKNOWN
-            return NO_COMPLETION
-        text = f"{count:,} of {total:,} completions"
+        kind = self.filter.kind
+        right = self.bench.right[0]
+        if kind in LIMITED and not {0.0, 1.0} <= set(right.tolist()):
+            return RIGHT_IS_UNKNOWN
+        text = NO_COMPLETION
         if count == total:
             text = f"{count:,} completions"
+        elif count:
+            text = f"{count:,} of {total:,} completions"
         if count > LISTED_AT_A_TIME:
             first = self._page * LISTED_AT_A_TIME
             last = min(first + LISTED_AT_A_TIME, count)
             text += f"; {first + 1:,} to {last:,} are listed"
+        if kind in LIMITED:
+            limit = short_number(self.sieve.limit(self.filter))
+            text += LIMITED[kind].format(limit)
         return text
 
     # --- the list

@@ -31,6 +31,7 @@ from rewardkit.notebook.workbench.variant import (
     Figures,
     Variant,
     name_components,
+    proposed_gates,
     share_of_turned_signs,
 )
 from rewardkit.primitives.gates import Gate
@@ -183,6 +184,8 @@ class Compose(Panel):
         """Draw the controls as the variant has them, over what the page shows."""
         variant = self.bench.variant
         start = self.bench.start
+        if not variant.is_routed:
+            self._gates = proposed_gates(variant.base.reward) | self._gates
         self._gates |= {name: gate for name, gate in variant.gates.items() if gate}
         choices: list[Any] = []
         if start.aggregation:

@@ -46,6 +46,7 @@ class Variant:
         aggregation = ""
         if not reward.routed_by:
             aggregation = reward.aggregation
+            gates |= dict.fromkeys(proposed_gates(reward))
             for item in reward.components:
                 if _is_movable(item.gate):
                     gates[item.name] = item.gate
@@ -120,6 +121,18 @@ class Variant:
         if gates and len(gates) == len(change.components) and not self.is_routed:
             return replace(self, gates={**self.gates, **gates})
         return Variant.of(applied(change, scores, part), self.training)
+
+
+def proposed_gates(reward: Reward) -> dict[str, Gate]:
+    """Return a gate on the task for each component that has none and comes after it."""
+    names = list(reward.names)
+    task = reward.components[names.index(reward.primary)]
+    full = 1.0 if task.range is None else task.range[1]
+    gates = {}
+    for item in reward.components[names.index(task.name) + 1 :]:
+        if item.gate is None and item.name not in reward.task:
+            gates[item.name] = Gate(task.name, at_least=full)
+    return gates
 
 
 def _is_movable(gate: Gate | None) -> bool:
