@@ -409,6 +409,24 @@ def test_a_component_without_a_gate_gets_one_on_the_task_by_a_switch():
     np.testing.assert_array_equal(bench.scores.rewards, before)
 
 
+def test_what_stands_in_the_panel_is_kept_on_a_click(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bench = rk.Workbench("gallery:arithmetic", "gallery:arithmetic")
+    compose = panels(bench)["Compose"]
+    weigh(compose, format=0.35)
+    send(compose, "keep")
+    assert "Kept as v1 in runs" in compose.message.text
+    (run,) = rk.runs()
+    np.testing.assert_array_equal(run.scores.rewards, bench.scores.rewards)
+    run.version.restore(tmp_path / "again")
+    again = rk.load_reward(f"{tmp_path / 'again' / 'reward.py'}:reward")
+    assert again.weights == bench.reward.weights
+    (tmp_path / "runs").rename(tmp_path / "old")
+    (tmp_path / "runs").write_text("in the way")
+    send(compose, "keep")
+    assert "no run can be kept in 'runs'" in compose.message.text
+
+
 def test_what_is_wrong_but_paid_tells_its_limit_and_takes_another(bench, browse):
     send(browse, "ask", "kind", "wrong but paid")
     middle = bench._bench.middle

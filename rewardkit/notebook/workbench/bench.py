@@ -21,6 +21,8 @@ from rewardkit.analysis.view import View
 from rewardkit.analysis.whatif import with_gates
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent
+from rewardkit.history.keep import keep
+from rewardkit.history.runs import Run
 from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -201,6 +203,19 @@ class Bench(traitlets.HasTraits):
         step = self.variant.step
         reward = self.reward if step is None else self.reward.at(step)
         return check(reward, cases, ignore=ignored, timeout=self.timeout)
+
+    def keep(self) -> Run:
+        """Keep the reward as it stands, with its schedules, and its scores.
+
+        Raises:
+            RolloutsError: The folder runs cannot be written.
+        """
+        scores, _ = self.gated(self.variant)
+        run = keep(scores.under(self.variant.combined(scores.reward)))
+        if self.variant.step is None and self.checked is not None:
+            counts = [self.checked.passed, self.checked.decided]
+            run.version.note_figures({"cases": counts})
+        return run
 
     def go(self, variant: Variant, *, undone: bool = False) -> None:
         """Go over to a variant; `undone`: it is one from before."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from rewardkit.errors import InputError, RewardError
 from rewardkit.findings import percent
+from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.html import markup
 from rewardkit.html.pictures import group_svg, histogram_svg, spark_svg
 from rewardkit.notebook.workbench.bench import Bench, remember
@@ -78,6 +79,7 @@ class Compose(Panel):
             "undo": self._undo,
             "reset": self._reset,
             "code": self._show_code,
+            "keep": self._keep,
             "score": self._score,
         }
         bench.observe(self._draw, ["variant", "revised"])
@@ -170,6 +172,18 @@ class Compose(Panel):
             self.bench.score_missing()
         except InputError as error:
             self.message.warn(str(error))
+
+    def _keep(self) -> None:
+        try:
+            run = self.bench.keep()
+        except (InputError, OSError) as error:
+            self.message.warn(str(error))
+            return
+        name = run.version.name
+        self.message.tell(
+            f"Kept as {name} in {KEPT_RUNS}. To note what was tried: rewardkit runs "
+            f"tag {name} --note TEXT"
+        )
 
     def _show_code(self) -> None:
         try:
