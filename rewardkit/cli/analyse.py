@@ -296,7 +296,7 @@ def _draw(curves: rk.Forecast, path: Path) -> None:
             "Compare the newest N versions of the folder of runs, too.",
             {"type": Integer(min=2)},
         ),
-        "--folder FOLDER": ("The folder of runs for --last.", {"default": KEPT_RUNS}),
+        "--folder FOLDER": ("The folder of runs.", {"default": KEPT_RUNS}),
         "--cases CASES": "Cases, to list those that are lost and gained; a lost one is "
         "high.",
         "--reward rewards REWARD...": "The reward that scored each of VERSIONS, in "
@@ -318,7 +318,7 @@ def compare(options: Options) -> CommandResult:
       rewardkit compare old new
     """
     names: list[str] = list(options.versions)
-    versions: list[Any] = [*names]
+    versions: list[Any] = [find_run(name, options.folder) or name for name in names]
     if options.rewards and len(options.rewards) != len(names):
         raise rk.InputError(
             f"--reward is there {len(options.rewards)} times, for "

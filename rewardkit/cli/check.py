@@ -150,6 +150,12 @@ def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
     if result.undecided:
         verdict += f", {result.undecided} undecided"
     lines = [verdict, *result.unknown_sentences]
+    if result.unknown:
+        name = next(iter(result.unknown))
+        lines.append(
+            f"Next: --rename {name}=NEW takes cases over to its new name, --ignore "
+            f"{name} leaves out what they say of it"
+        )
     misses = _table_lines(result.misses, MISS_COLUMNS, "misses", verbose=verbose)
     if misses:
         lines += ["", *misses, "", one_line(result.misses[0], MISS_CHARACTERS)]

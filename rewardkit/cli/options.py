@@ -225,7 +225,7 @@ REQUIREMENTS = (
         "{} is for --mutants, which is not there; give both, or none",
     ),
     Requirement(
-        ("note", "tags", "redact", "label"),
+        ("note", "tags", "redact"),
         ("keep",),
         "{} is for --keep, which is not there; give both, or none",
     ),

@@ -59,6 +59,10 @@ def score(options: Options) -> CommandResult:
 
 
 def _score_into(folder: Path | None, options: Options) -> CommandResult:
+    if options.label is not None and not options.keep:
+        raise rk.InputError(
+            "--label is for --keep, which is not there; give both, or none"
+        )
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
     timeout = options.timeout or None
     reward = reward_named(options.reward, rollouts, as_=options.as_, timeout=timeout)

@@ -149,6 +149,8 @@ def accept(
     if until and not _is_day(until):
         raise InputError(f"until={until!r} is no day; write it as in 2027-01-31")
     file, today = place_to_write(path), str(datetime.date.today())
+    if until and until < today:
+        raise InputError(f"until={until!r} is over; give a day from {today} on")
     content: dict[str, Any] = {"accepted": []}
     if file.exists():
         content = _read_file(file)

@@ -347,10 +347,11 @@ def _number(value: float | None) -> str:
 
 
 def against_parent(run: Run, runs: Sequence[Run]) -> str:
-    """Say which figures of a run are better or worse than those of its parent.
+    """Say what changed since the newest run of the parent on the same rollouts.
 
-    Of the newest run of the parent on the same rollouts; "" without one. A mean reward
-    is neither: weights move it.
+    Counts of cases and exploits are better or worse. Shares are told as they are: what
+    is beyond noise takes their rows, as `compare` has them. "" without such a run, "not
+    known" where no figure is in both.
     """
     for other in runs:
         is_same_data = other.about["data"] == run.about["data"]
@@ -358,18 +359,28 @@ def against_parent(run: Run, runs: Sequence[Run]) -> str:
             break
     else:
         return ""
+    before, after = other.figures, run.figures
     moved = []
-    ways = (("signal", 1), ("label_auc", 1), ("exploits", -1))
-    for name, way in ways:
-        before, after = other.figures.get(name), run.figures.get(name)
-        if before is not None and after is not None and before != after:
-            word = "better" if (after - before) * way > 0 else "worse"
-            moved.append(f"{name.replace('_', ' ')} {word}")
-    if "cases" in run.figures and "cases" in other.figures:
-        change = run.figures["cases"][0] - other.figures["cases"][0]
-        if change:
-            moved.append(f"cases {'better' if change > 0 else 'worse'}")
-    return ", ".join(moved) or "neither better nor worse"
+    has_count = False
+    for name, way in (("cases", 1), ("exploits", -1)):
+        if name in before and name in after:
+            has_count = True
+            change = way * (_count(after[name]) - _count(before[name]))
+            if change:
+                moved.append(f"{name} {'better' if change > 0 else 'worse'}")
+    for name in ("signal", "label_auc"):
+        pair = before.get(name), after.get(name)
+        if None not in pair and pair[0] != pair[1]:
+            first, last = map(_number, pair)
+            moved.append(f"{name.replace('_', ' ')} {first} -> {last}")
+    if moved:
+        return ", ".join(moved)
+    return "neither better nor worse" if has_count else "not known"
+
+
+def _count(figure: Any) -> int:
+    """Return how many cases pass, of a pair, or how many exploits there are."""
+    return int(figure[0] if isinstance(figure, list | tuple) else figure)
 
 
 # --- reading

@@ -26,7 +26,14 @@ from rewardkit.history.files import RECORDER
 from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
-from rewardkit.html.pages import HasPage, More, Page, accepted_findings, point_of
+from rewardkit.html.pages import (
+    HasPage,
+    More,
+    Page,
+    accepted_findings,
+    point_of,
+    redact_finding,
+)
 from rewardkit.monitoring.changes import FEWEST_GROUPS
 from rewardkit.monitoring.page import (
     ends,
@@ -72,8 +79,13 @@ class Monitor(HasPage):
 
     @property
     def verdict(self) -> str:
-        """Return "healthy", "watch" or "stop"; "not decided" of too few groups."""
+        """Return "healthy", "watch" or "stop"; "not decided" of too few groups.
+
+        A run with an alarm that is accepted is to be watched at least.
+        """
         verdict = VERDICTS[self.worst or "info"]
+        if verdict == "healthy" and self.accepted:
+            return VERDICTS["warn"]
         groups = sum(len(timeline.view.owner) for timeline in self.timelines)
         if verdict == "healthy" and groups < FEWEST_TO_TELL:
             return NOT_DECIDED
@@ -95,6 +107,13 @@ class Monitor(HasPage):
     def alarms(self) -> list[Finding]:
         """Return the findings that call for something, worst first."""
         return [finding for finding in self.findings if finding.gravity != "info"]
+
+    @property
+    def accepted(self) -> list[Finding]:
+        """Return the alarms that a baseline accepts, worst first."""
+        return [
+            item for item in self.findings if item.accepted and item.severity != "info"
+        ]
 
     def under_baseline(self, baseline: Baseline | str | Path) -> Monitor:
         """Return it with what a baseline accepts marked in its findings.
@@ -198,6 +217,9 @@ class Monitor(HasPage):
         """Say in one sentence what the run has come to."""
         if self.alarms:
             return self.alarms[0].statement
+        if self.accepted:
+            worst = self.accepted[0]
+            return f"{worst.statement} Accepted: {one_line(worst.accepted)}"
         timeline = self.timelines[0]
         first, last = map(short_number, (self.first_step, self.last_step))
         steps = f"From step {first} to {last}"
@@ -232,7 +254,12 @@ class Monitor(HasPage):
     @property
     def _summary(self) -> UserText | str:
         """Return the sentence where no alarm below says it."""
-        return "" if self.alarms else UserText(self.sentence)
+        if self.alarms:
+            return ""
+        hidden = ""
+        if self.accepted:
+            hidden = redact_finding(self.accepted[0]).statement
+        return UserText(self.sentence, hidden)
 
     def page(self) -> Page:
         """Return verdict, what changed, who pays, completions to read, what to do."""
@@ -256,6 +283,8 @@ class Monitor(HasPage):
     def _next_step(self) -> str:
         if self.verdict == "healthy":
             return "train on; look again after more steps"
+        if self.accepted and not self.alarms:
+            return "nothing else was found; see whether the reason still holds"
         if not self.alarms:
             return "look again after more steps"
         steps = [self.alarms[0].advice]

@@ -11,7 +11,7 @@ from rewardkit.analysis.comparison.compare import Comparison, compare
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.history.baseline import Baseline
-from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.kept import KEPT_RUNS, LABEL
 from rewardkit.history.runs import Run, find_run, runs
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import one_line
@@ -112,6 +112,8 @@ class Review(HasPage):
             blocks += self.checked.unknown_sentences
         blocks.append(f"Probes: {self.probed.in_short}")
         blocks += [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
+        milder = [item for item in self.probed.alarms if item not in self.alarms]
+        blocks += [f"{item.severity} {item.code}: {item.statement}" for item in milder]
         blocks += self._comparison_blocks()
         verdict = "; ".join(self.problems)
         title = f"{self.name} {'passes' if self.passed else 'does not pass'}"
@@ -150,7 +152,7 @@ def review(
     budget: float = BUDGET,
     seed: int = 0,
 ) -> Review:
-    """Check, probe and compare a reward: does it pass, and what is another one now?
+    """Check and probe a reward, and compare it with the run that was kept before.
 
     Args:
         reward: The reward as it is now.
@@ -161,7 +163,8 @@ def review(
             `compare` takes; None to compare with nothing.
         folder: Of kept runs.
         baseline: Accepted findings, or a file of them.
-        label: A trusted column, as in `probe` and `compare`.
+        label: A trusted column, as in `probe` and `compare`; without one that under
+            which the run before was kept, where the rollouts have it.
         training: Settings of the trainer, as `Training.of` takes them.
         fail_on: "high" or "warn": from which severity a finding is a problem.
         timeout: Seconds for each call of the reward's functions.
@@ -177,6 +180,8 @@ def review(
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     before, why = _find_before(reward, rollouts, against, folder)
+    if label is None and isinstance(before, Run):
+        label = _label_of(before, rollouts)
     checked = None
     if cases is not None:
         checked = check(reward, cases, timeout=timeout)
@@ -225,6 +230,12 @@ def _find_before(
         if is_same and against.about["data"] == rollouts.fingerprint:
             return None, f"it is the definition of {against.version.name}, kept already"
     return against, ""
+
+
+def _label_of(before: Run, rollouts: Rollouts) -> str | None:
+    """Return the label under which a run was kept, where these rollouts have it."""
+    label = before.figures.get(LABEL)
+    return label if label in rollouts.table else None
 
 
 def _fingerprint(reward: Reward) -> str:

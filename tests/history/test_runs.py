@@ -350,7 +350,7 @@ def test_a_label_says_which_version_orders_better():
     better = record("score my.py log.jsonl --keep --label good")["run"]
     aucs = [item["figures"]["label_auc"] for item in record("runs")["runs"]]
     assert better["figures"]["label_auc"] == aucs[0] > aucs[1]
-    assert "label auc better" in run("runs").stdout
+    assert "label auc 0.25 -> 1" in run("runs").stdout
 
 
 def test_sources_of_one_file_are_compared_whatever_they_are_called():

@@ -259,7 +259,6 @@ class Comparison(HasPage):
     @property
     def next_step(self) -> str:
         """Return the first thing to do."""
-        pair = self.pairs[-1]
         if self.verdict == NO_DIFFERENCE:
             return "nothing; they train alike"
         if self.best is not None:
@@ -267,18 +266,21 @@ class Comparison(HasPage):
             if grave:
                 count = counted(grave, "high finding")
                 return f"mend the {count} of {self.best.name} before it is trained on"
-            return f"train on {self.best.name}; the rollouts above are what changes"
+            return f"train on {self.best.name}"
         for other in self.pairs:
             if other.cases and other.cases["lost"]:
                 return (
                     f"mend the cases that {other.names[1]} loses; rk.explain shows why "
                     "each is paid what it is"
                 )
-        ids = ", ".join(map(repr, pair.advantages["rollout_ids"][:MOST_CHANGES]))
-        return (
-            f"read the rollouts whose advantage changes its sign ({ids or 'none'}); "
-            "write cases for what they must get, and compare with cases"
-        )
+        write = "write cases for what they must get, and compare with cases"
+        for other in reversed(self.pairs):
+            ids = other.advantages["rollout_ids"][:MOST_CHANGES]
+            if ids:
+                listed = ", ".join(map(repr, ids))
+                what = "rollouts whose advantage changes its sign"
+                return f"read {what} ({listed}); {write}"
+        return "write cases for what the versions must give, and compare with cases"
 
 
 def _definition_blocks(pair: Pair) -> list[Block]:

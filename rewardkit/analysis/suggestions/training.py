@@ -46,7 +46,10 @@ class Trained(PlainRecord):
             f"{outlook.task}, to {share_text(outlook.end)}"
             for outlook in (self.before, self.after)
         )
-        return f"Trained on it, the task {after}; as it is, it {before}"
+        text = f"Trained on it, the task {after}; as it is, it {before}"
+        if self.verdict != "unclear" and abs(self.after.end - self.before.end) < RISE:
+            text += f"; in the mean of the learners it ends {self.gain:+.2f} apart"
+        return text
 
 
 def train_on(view: View, changed: Sequence[View], seed: int) -> list[Trained | None]:
