@@ -20,10 +20,10 @@ def kept_outlook(run: Run, diagnosis: Diagnosis) -> Outlook | None:
 
     None where there is none, or one of other settings, label or seed.
     """
-    kept = run.about.get(OUTLOOK)
-    if kept is None or kept["settings"] != _settings(diagnosis):
+    stored = run.about.get(OUTLOOK)
+    if stored is None or stored["settings"] != _settings(diagnosis):
         return None
-    fields = dict(kept["fields"])
+    fields = dict(stored["fields"])
     if fields["takes_over"] is not None:
         takes_over = dict(fields["takes_over"])
         takes_over["share"] = tuple(takes_over["share"])
@@ -32,20 +32,20 @@ def kept_outlook(run: Run, diagnosis: Diagnosis) -> Outlook | None:
     return Outlook(**fields)
 
 
-def keep_outlook(run: Run, made: Diagnosis | Forecast, outlook: Outlook) -> None:
+def keep_outlook(run: Run, source: Diagnosis | Forecast, outlook: Outlook) -> None:
     """Keep an outlook with its run, unless its folder cannot be written.
 
     Args:
         run: The run.
-        made: What it was made of, which has the settings.
+        source: What it was made of, which has the settings.
         outlook: The outlook.
     """
-    about = {"settings": _settings(made), "fields": asdict(outlook)}
+    about = {"settings": _settings(source), "fields": asdict(outlook)}
     with suppress(OSError):
         run.changed(outlook=about)
 
 
-def _settings(made: Diagnosis | Forecast) -> dict[str, Any]:
+def _settings(source: Diagnosis | Forecast) -> dict[str, Any]:
     """Return what an outlook depends on beside the scores."""
-    label = made.views[0].context.label_name
-    return {"training": made.training.record(), "label": label, "seed": made.seed}
+    label = source.views[0].context.label_name
+    return {"training": source.training.record(), "label": label, "seed": source.seed}

@@ -33,8 +33,8 @@ def weigh_as_trained(scores: Scores, training: Training) -> Scores:
     names = list(scores.reward.names)
     if is_recorded(scores.reward):
         logged = scores.rollouts.logged.weights
-        paid = [name for name in names if logged.get(name)]
-        names = paid if len(paid) == len(weights) else names[: len(weights)]
+        paid_names = [name for name in names if logged.get(name)]
+        names = paid_names if len(paid_names) == len(weights) else names[: len(weights)]
     if len(names) != len(weights):
         raise InputError(
             f"the settings have {len(weights)} reward_weights, and the reward "
@@ -54,15 +54,15 @@ def weigh_parts(scores: Scores) -> Scores:
     reward, logged = scores.reward, scores.rollouts.logged
     if reward.routed_by or not is_recorded(reward):
         return scores
-    paid = [name for name in reward.names if reward.weights[name]]
+    paid_names = [name for name in reward.names if reward.weights[name]]
     columns = {name: scores.score(name) for name in reward.names}
-    if len(paid) != 1 or logged.components.get(paid[0]) != logged.total:
+    if len(paid_names) != 1 or logged.components.get(paid_names[0]) != logged.total:
         return scores
-    total = columns.pop(paid[0])
+    total = columns.pop(paid_names[0])
     weights = weights_of_parts(total, columns)
     if not weights:
         return scores
-    return scores.reweigh({paid[0]: 0.0, **weights})
+    return scores.reweigh({paid_names[0]: 0.0, **weights})
 
 
 def find_totals(columns: Mapping[str, Floats]) -> frozenset[str]:

@@ -97,8 +97,8 @@ class Format:
         lead = re.sub(within, rf"\1\2{REASONING}\3", self.lead)
         if lead == self.lead:
             joint = "\n" if "\n" in lead else ". "
-            _, found, end = lead.rpartition(joint)
-            if found:
+            _, joint_there, end = lead.rpartition(joint)
+            if joint_there:
                 lead = f"{REASONING}{joint.lstrip('.')}{end}"
         return replace(self, lead=lead)
 
@@ -120,9 +120,9 @@ class Format:
         if unit:
             behind = re.sub(rf"^[ \t]*{re.escape(unit[1])}(?!\w)", "", behind)
         if len(behind) < len(self.closing + self.tail):
-            kept = max(0, len(behind) - len(self.tail))
+            size = max(0, len(behind) - len(self.tail))
             return replace(
-                self, opening=before, closing=behind[:kept], tail=behind[kept:]
+                self, opening=before, closing=behind[:size], tail=behind[size:]
             )
         return replace(self, opening=before)
 
@@ -237,8 +237,8 @@ def _propose_marks(
         for key in find_answer_keys(completions) or ["answer"]:
             opening = f'{{"{key}": '
             usual.append(Format(f"JSON {key!r}", "", opening, "}", quoted=True))
-    shown = [mark for mark in usual if _is_shown(mark, completions)]
-    return list(dict.fromkeys([*tagged, *shown, *usual]))
+    marks_shown = [mark for mark in usual if _is_shown(mark, completions)]
+    return list(dict.fromkeys([*tagged, *marks_shown, *usual]))
 
 
 def _is_shown(mark: Format, completions: Sequence[str]) -> bool:

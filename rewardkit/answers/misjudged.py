@@ -72,27 +72,29 @@ def find_misjudged(
         paid_marks = {answer.mark for answer in right if not answer.is_unpaid}
         right = [answer for answer in right if answer.mark in paid_marks]
     lost = [answer for answer in right if answer.is_unpaid]
-    kept = [answer for answer in right if not answer.is_unpaid]
+    paid_right = [answer for answer in right if not answer.is_unpaid]
     more: dict[str, Any] = {"by_label": by_label}
-    if kept and _are_many(lost, kept):
-        trait = find_trait(lost, kept, "are paid")
+    if paid_right and _are_many(lost, paid_right):
+        trait = find_trait(lost, paid_right, "are paid")
         is_certain = by_label or (trait is not None and trait.kind != FORM)
         yield Misjudged("right_unpaid", lost, right, trait, is_certain, more)
     wrong = [answer for answer in answers if answer.is_right is False]
-    paid = [answer for answer in wrong if answer.is_paid]
+    paid_wrong = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
-    if _are_many(paid, unpaid):
-        truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
+    if _are_many(paid_wrong, unpaid):
+        truths = {
+            answer.prompt: answer.truth for answer in paid_wrong if answer.is_open
+        }
         trait = None
         if unpaid and not truths:
-            trait = find_trait(paid, unpaid, "earn less")
+            trait = find_trait(paid_wrong, unpaid, "earn less")
         more = {
             **more,
-            "silent": sum(answer.states_nothing for answer in paid),
+            "silent": sum(answer.states_nothing for answer in paid_wrong),
             "open": len(truths),
             "truths": most(list(map(preview, truths.values()))),
         }
-        yield Misjudged("wrong_paid", paid, wrong, trait, more=more)
+        yield Misjudged("wrong_paid", paid_wrong, wrong, trait, more=more)
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

@@ -37,27 +37,29 @@ def runs(options: Options) -> CommandResult:
       rewardkit runs
       rewardkit runs show v1
     """
-    kept = rk.runs(options.folder)
+    all_runs = rk.runs(options.folder)
     if options.action is None:
         for tag in options.tags:
-            kept = kept.select(tag=tag)
-        kept = kept.select(reward=options.reward or "")
-        return CommandResult(kept.record(), str(kept))
+            all_runs = all_runs.select(tag=tag)
+        all_runs = all_runs.select(reward=options.reward or "")
+        return CommandResult(all_runs.record(), str(all_runs))
     if options.version is None:
-        raise click.UsageError(f"missing argument VERSION, such as {_example(kept)}")
-    run = kept[options.version]
-    return ACTIONS[options.action](options, kept, run)
+        raise click.UsageError(
+            f"missing argument VERSION, such as {_example(all_runs)}"
+        )
+    run = all_runs[options.version]
+    return ACTIONS[options.action](options, all_runs, run)
 
 
-def _example(kept: rk.Runs) -> str:
-    return kept.names[0] if len(kept) else "v1"
+def _example(all_runs: rk.Runs) -> str:
+    return all_runs.names[0] if len(all_runs) else "v1"
 
 
-def _show(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+def _show(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     return CommandResult({"run": run.record()}, str(run))
 
 
-def _restore(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+def _restore(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     """Write the source of a version; its name in the files is told."""
     if options.output is None:
         raise click.UsageError("restore writes a file: give -o FILE")
@@ -82,7 +84,7 @@ def _place(file: str, files: list[Path]) -> str:
     return f"(with the folder on PYTHONPATH) {file}"
 
 
-def _tag(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+def _tag(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     if not options.tags and options.note is None:
         raise click.UsageError("tag adds a name or a note: give --tag NAME or --note")
     run = run.tag(*options.tags)
@@ -91,16 +93,16 @@ def _tag(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
     return CommandResult({"run": run.record()}, str(run))
 
 
-def _delete(options: Options, kept: rk.Runs, run: rk.Run) -> CommandResult:
+def _delete(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     """Remove a version, once a person has said yes."""
     version = run.version.name
-    count = counted(len(kept.select(version=version)), "run")
+    count = counted(len(all_runs.select(version=version)), "run")
     question = f"Delete {version} of {run.version.about['reward']} ({count})?"
     if not options.yes:
         if not sys.stdin.isatty():
             raise rk.InputError(f"{question} Nobody can be asked here; give --yes")
         click.confirm(question, abort=True, err=True)
-    gone = kept.delete(version)
+    gone = all_runs.delete(version)
     record = {"deleted": version, "runs": len(gone)}
     return CommandResult(record, f"{version} is deleted ({count})")
 

@@ -60,11 +60,11 @@ def accept_named(result: rk.CheckResult, names: Sequence[str]) -> list[Update]:
         missed = [miss for miss in result.misses if name in (miss.case, miss.what)]
         chosen = [item for item in updates if name in (item.case, item.what)]
         if not missed:
-            known = {miss.case for miss in result.misses}
-            known |= {miss.what for miss in result.misses}
+            choices = {miss.case for miss in result.misses}
+            choices |= {miss.what for miss in result.misses}
             raise rk.InputError(
                 f"--accept {name}: no case that fails and no component that is missed "
-                f"is called so{did_you_mean(name, known)}"
+                f"is called so{did_you_mean(name, choices)}"
             )
         if not chosen:
             raise rk.InputError(

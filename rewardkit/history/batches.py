@@ -80,18 +80,18 @@ def recorded_columns(
     values: token ids, tensors and images are left out. So is the whole transcript,
     unless the reward asks for it.
     """
-    asked = {*reward.needs, reward.routed_by}
-    kept: dict[str, Sequence[Any]] = {}
+    columns_needed = {*reward.needs, reward.routed_by}
+    recorded: dict[str, Sequence[Any]] = {}
     for name in ALIASES:
-        if name in columns and (name != "messages" or name in asked):
-            kept[name] = columns[name]
+        if name in columns and (name != "messages" or name in columns_needed):
+            recorded[name] = columns[name]
     for name, values in columns.items():
-        if name in kept or _is_of_results(name):
+        if name in recorded or _is_of_results(name):
             continue
         is_other = name not in ALL_ALIASES and _are_plain(values)
-        if name in asked or is_other:
-            kept[name] = values
-    return kept
+        if name in columns_needed or is_other:
+            recorded[name] = values
+    return recorded
 
 
 def _is_of_results(name: str) -> bool:
@@ -210,13 +210,13 @@ def redact(scores: Scores) -> Scores:
 
     from rewardkit.scoring.scores import Scores
 
-    kept = {*LABELS, scores.reward.routed_by}
+    recorded = {*LABELS, scores.reward.routed_by}
     table = scores.table.copy()
     logged = scores.rollouts.table.copy()
     for name in table.columns:
         if name.startswith(("error/", "failed/", "reason/")):
             continue
-        if name not in kept and table[name].dtype == object:
+        if name not in recorded and table[name].dtype == object:
             table[name] = _hashed(table[name])
         if name in logged:
             logged[name] = table[name]
@@ -236,8 +236,10 @@ def _redact_reasons(table: pd.DataFrame) -> None:
             if reason is not None:
                 reasons[row] = reason.redacted()
         texts, records = reason_columns(reasons, len(table))
-        said = f"failed/{name}" if f"failed/{name}" in table else f"error/{name}"
-        table[said], table[column] = texts, records
+        reason_column = (
+            f"failed/{name}" if f"failed/{name}" in table else f"error/{name}"
+        )
+        table[reason_column], table[column] = texts, records
 
 
 def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:

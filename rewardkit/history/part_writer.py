@@ -210,21 +210,21 @@ class PartWriter:
         """Return the step of each row; where none is told, the number of its call."""
         steps: list[int] = []
         for batch in batches:
-            told = batch.steps
-            if told is None:
+            steps_of_batch = batch.steps
+            if steps_of_batch is None:
                 session.calls += 1
                 session.steps = "calls"
-                told = [session.calls] * batch.count
+                steps_of_batch = [session.calls] * batch.count
             elif batch.told_step is None and session.steps != "calls":
                 session.steps = "column"
-            steps.extend(told)
+            steps.extend(steps_of_batch)
         return steps
 
     def _share(self) -> float:
         """Return the share of the groups to record, which falls as the folder fills."""
         self._used = sum(path.stat().st_size for path in part_paths(self.folder))
-        left = max(0.0, 1 - self._used / self.max_bytes)
-        if left < 0.5 and not self._is_thinned:
+        space = max(0.0, 1 - self._used / self.max_bytes)
+        if space < 0.5 and not self._is_thinned:
             self._is_thinned = True
             log.warning(
                 "%s holds half of the %d bytes that it may grow to: from here on, "
@@ -232,4 +232,4 @@ class PartWriter:
                 self.folder,
                 self.max_bytes,
             )
-        return self.sample * min(1.0, 2 * left)
+        return self.sample * min(1.0, 2 * space)

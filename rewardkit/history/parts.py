@@ -251,8 +251,8 @@ def _check_one_reward(folder: Path, parts: Sequence[Part]) -> None:
 def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
     """Return the scores of parts as one table."""
     first = parts[0]
-    kept, sentences = _without_repeated_steps(parts)
-    table = _table(parts, kept)
+    masks, sentences = _without_repeated_steps(parts)
+    table = _table(parts, masks)
     if first.recorder and "step" in table:
         table = table.sort_values("step", kind="stable", ignore_index=True)
     results = list(filter(is_result, table.columns))
@@ -307,7 +307,7 @@ def _without_repeated_steps(
     A session that began after one of another run had ended takes the place of its steps
     from its own first one on. Processes that record side by side do not.
     """
-    kept = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
+    masks = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
     counts: dict[str, int] = {}
     starts: dict[str, float] = {}
     by_name: dict[str, Session] = {}
@@ -323,7 +323,7 @@ def _without_repeated_steps(
         if session.steps != TOLD_STEPS:
             untold.add(session.name)
     rows = 0
-    for part, mask in zip(parts, kept, strict=True):
+    for part, mask in zip(parts, masks, strict=True):
         if not part.recorder or part.session.name in untold:
             continue
         session = part.session
@@ -334,12 +334,12 @@ def _without_repeated_steps(
                 mask &= _steps(part) < starts[later.name]
         rows += int((~mask).sum())
     if not rows:
-        return kept, []
+        return masks, []
     sentence = (
         f"{counted(rows, 'row')} are left out: a run that was started again later "
         "recorded their steps anew, and the later rows count"
     )
-    return kept, [sentence]
+    return masks, [sentence]
 
 
 def _steps(part: Part) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -348,17 +348,17 @@ def _steps(part: Part) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _table(
-    parts: Sequence[Part], kept: Sequence[np.ndarray[Any, np.dtype[np.bool_]]]
+    parts: Sequence[Part], masks: Sequence[np.ndarray[Any, np.dtype[np.bool_]]]
 ) -> pd.DataFrame:
     """Return the rows that count of all parts, a missing column as missing values."""
-    if len(parts) == 1 and kept[0].all():
+    if len(parts) == 1 and masks[0].all():
         return from_arrow(parts[0].table, parts[0].json_columns)
     names: dict[str, None] = {}
     for part in parts:
         names |= dict.fromkeys(part.table.column_names)
     json_columns = [name for name in names if _is_mixed(name, parts)]
     tables = []
-    for part, mask in zip(parts, kept, strict=True):
+    for part, mask in zip(parts, masks, strict=True):
         rows = part.table.filter(pa.array(mask)).replace_schema_metadata(None)
         for name in json_columns:
             if name in rows.column_names and name not in part.json_columns:

@@ -51,13 +51,13 @@ def find_doubts(
 
 def _group_by_place(trials: Sequence[ProbeTrial]) -> Iterable[list[ProbeTrial]]:
     """Group trials: the first of a probe on each prompt of a part, the second ..."""
-    tried: Counter[tuple[str, Any]] = Counter()
+    counts: Counter[tuple[str, Any]] = Counter()
     groups: dict[tuple[str, str, int], list[ProbeTrial]] = defaultdict(list)
     for trial in trials:
         probe, subject = trial.probe.name, trial.subject
         key = probe, subject.rollout_id
-        groups[probe, subject.part, tried[key]].append(trial)
-        tried[key] += 1
+        groups[probe, subject.part, counts[key]].append(trial)
+        counts[key] += 1
     return groups.values()
 
 
@@ -90,18 +90,18 @@ def _find_doubt(
     others = [pair for pair in elsewhere if _differ(own, pair[0])]
     rows = [(subject, other, dict[str, Any]()) for subject, other in others]
     rewards = rewards_in(observed.tries.on(rows))
-    paid: set[bool] = set()
+    verdicts: set[bool] = set()
     for (subject, _), reward in zip(others, rewards, strict=True):
         if not math.isnan(reward):
-            paid.add(observed.scale(subject).gain(reward) >= PAID_NEARLY)
-    return doubt if paid == {doubt is Doubt.TOLERANCE} else None
+            verdicts.add(observed.scale(subject).gain(reward) >= PAID_NEARLY)
+    return doubt if verdicts == {doubt is Doubt.TOLERANCE} else None
 
 
-def _differ(one: Subject, other: Subject) -> bool:
+def _differ(first: Subject, other: Subject) -> bool:
     """Whether two prompts have different right answers."""
-    truths = [subject.columns.get("ground_truth") for subject in (one, other)]
+    truths = [subject.columns.get("ground_truth") for subject in (first, other)]
     is_same = truths[0] is not None and truths[0] == truths[1]
-    return not is_same and not is_right(one.right, other)
+    return not is_same and not is_right(first.right, other)
 
 
 def _enlarge_error(

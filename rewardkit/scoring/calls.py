@@ -157,16 +157,16 @@ def in_turn(calls: Calls) -> list[Any]:
             return answers
     are_by_row = notes is not None or not columns or bool(calls.result_arguments)
     call_row = call if notes is None else call_and_note
-    made: Iterator[Any] = map(call_row, range(calls.count))
+    values: Iterator[Any] = map(call_row, range(calls.count))
     if not are_by_row:
-        made = map(function, *columns)
+        values = map(function, *columns)
         if calls.result is not None:
-            made = map(calls.result, made)
+            values = map(calls.result, values)
     results: list[Any] = []
     while True:
         error: BaseException = StopIteration()  # which ends a map
         try:
-            results.extend(made)  # keeps what came before a call that raised
+            results.extend(values)  # keeps what came before a call that raised
         except KeyboardInterrupt:
             raise
         except BaseException as raised:
@@ -175,7 +175,8 @@ def in_turn(calls: Calls) -> list[Any]:
             return results
         if not are_by_row and not _has_arguments(columns, len(results)):
             # the columns are out of step behind an argument that cannot be made
-            are_by_row, made = True, map(call_row, range(len(results) + 1, calls.count))
+            are_by_row = True
+            values = map(call_row, range(len(results) + 1, calls.count))
         results.append(reason_of(error))
 
 

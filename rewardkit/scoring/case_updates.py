@@ -121,20 +121,20 @@ def replace_component(
     cases = [case for case in load_cases(path) if old in case.parts]
     if not cases or not names:
         raise CasesError(f"no case of {str(path)!r} names a component {old!r}")
-    given: dict[str, dict[str, list[Given]]] = {}
+    by_case: dict[str, dict[str, list[Given]]] = {}
     if len(names) > 1:
-        given = _given_by(reward, cases, names, timeout)
+        by_case = _given_by(reward, cases, names, timeout)
 
     def edit(case_name: str, raw: dict[str, Any]) -> dict[str, Any]:
         case = dict(raw)
         if raw.get("component") == old:
             case["component"] = names[0]
             if len(names) > 1:
-                case["component"] = _component_of_order(given[case_name], old)
+                case["component"] = _component_of_order(by_case[case_name], old)
         if old in raw.get("scores", {}):
             expected = {names[0]: raw["scores"][old]}
             if len(names) > 1:
-                expected = {name: given[case_name][name][0].plain for name in names}
+                expected = {name: by_case[case_name][name][0].plain for name in names}
             case["scores"] = _with_key_replaced(raw["scores"], old, expected)
         return case
 
@@ -146,18 +146,18 @@ def _given_by(
 ) -> dict[str, dict[str, list[Given]]]:
     """Return what each component gives for the completions of each case, by names."""
     outcomes = evaluate_cases(reward, cases, timeout)
-    given: dict[str, dict[str, list[Given]]] = {}
+    by_case: dict[str, dict[str, list[Given]]] = {}
     for case, row in numbered(cases):
         rows = range(row, row + len(case.rows))
-        given[case.name] = {}
+        by_case[case.name] = {}
         for name in names:
-            given[case.name][name] = [Given.read(outcomes, name, at) for at in rows]
-    return given
+            by_case[case.name][name] = [Given.read(outcomes, name, at) for at in rows]
+    return by_case
 
 
-def _component_of_order(given: Mapping[str, Sequence[Given]], old: str) -> str:
+def _component_of_order(by_case: Mapping[str, Sequence[Given]], old: str) -> str:
     """Return the first component that gives more to the first of two completions."""
-    for name, (above, below) in given.items():
+    for name, (above, below) in by_case.items():
         if above.score > below.score:
             return name
     return old

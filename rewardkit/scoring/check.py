@@ -172,16 +172,16 @@ def cases_for(
 def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
     """Describe what a case expects and its row does not give."""
     case = item.case
-    given = Given.read(outcomes, item.part, item.row)
-    got = given.value
-    reason = given.reason
-    proposed = _propose(item, given)
+    outcome = Given.read(outcomes, item.part, item.row)
+    got = outcome.value
+    reason = outcome.reason
+    proposed = _propose(item, outcome)
     below = ""
     if item.below is not None:
         other = Given.read(outcomes, item.part, item.below)
         got = f"{got}, below {other.value}"
         reason = reason or other.reason
-        proposed = BELOW if other.score > given.score else None
+        proposed = BELOW if other.score > outcome.score else None
         below = _completion_of(case.rows[1])
     return Miss(
         case.name,
@@ -200,31 +200,31 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
     )
 
 
-def _propose(item: Expectation, given: Given) -> Any:
+def _propose(item: Expectation, outcome: Given) -> Any:
     """Return what a case would expect if what is given were right; None of an error."""
-    if given.is_error or item.expected is None:
+    if outcome.is_error or item.expected is None:
         return None
     written = item.expected.written
-    if not isinstance(written, list) or given.status != "scored":
-        return given.plain
+    if not isinstance(written, list) or outcome.status != "scored":
+        return outcome.plain
     half = (item.expected.high - item.expected.low) / 2
-    return [round(given.score - half, 6), round(given.score + half, 6)]
+    return [round(outcome.score - half, 6), round(outcome.score + half, 6)]
 
 
 def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
     """Describe what the completions of an undecided case get now."""
-    given = [Given.read(outcomes, case.component, row)]
+    outcome = [Given.read(outcomes, case.component, row)]
     below = ""
     if case.below is not None:
-        given.append(Given.read(outcomes, case.component, row + 1))
+        outcome.append(Given.read(outcomes, case.component, row + 1))
         below = _completion_of(case.below)
-    got: Any = given[0].value
+    got: Any = outcome[0].value
     choices: tuple[Any, ...] = ()
-    if len(given) > 1:
-        got = f"{got}, below {given[1].value}"
+    if len(outcome) > 1:
+        got = f"{got}, below {outcome[1].value}"
         choices = (ABOVE, BELOW)
-    elif not given[0].is_error:
-        choices = (given[0].plain,)
+    elif not outcome[0].is_error:
+        choices = (outcome[0].plain,)
     return Undecided(
         case.name,
         case.component or REWARD,

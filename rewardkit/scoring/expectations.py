@@ -85,13 +85,13 @@ class Expectation:
 
     def is_met(self, outcomes: Outcomes) -> bool:
         """Whether these outcomes meet it; an order needs two scores that differ."""
-        given = Given.read(outcomes, self.part, self.row)
+        outcome = Given.read(outcomes, self.part, self.row)
         if self.expected is not None:
-            return self.expected.met_by(given.score, given.status)
+            return self.expected.met_by(outcome.score, outcome.status)
         if self.below is None:
             return False
         other = Given.read(outcomes, self.part, self.below)
-        return given.score - other.score > ROUNDING
+        return outcome.score - other.score > ROUNDING
 
 
 def expectations_of(cases: Iterable[Case]) -> list[Expectation]:

@@ -150,14 +150,14 @@ class _Siblings:
         """Prompt -> its rows, each completion once, the first few."""
         prompts = self.scores.rollouts.prompts[self.places].tolist()
         rows_of: dict[int, list[int]] = defaultdict(list)
-        seen = set()
+        keys = set()
         lengths = [len(row["completion"]) for row in self.task.rows]
         rows = sorted(range(len(prompts)), key=lambda row: _is_long(lengths[row]))
         for row in rows:
             prompt = prompts[row]
             key = prompt, self.task.rows[row]["completion"]
-            if key not in seen and len(rows_of[prompt]) < MOST_COMPARED:
-                seen.add(key)
+            if key not in keys and len(rows_of[prompt]) < MOST_COMPARED:
+                keys.add(key)
                 rows_of[prompt].append(row)
         return rows_of
 
@@ -233,7 +233,7 @@ class _Siblings:
         return rewards
 
     @cached_property
-    def paid(self) -> dict[str, Floats]:
+    def paid_scores(self) -> dict[str, Floats]:
         """What each component adds, NaN where it is not scored."""
         weights = self.scores.reward.weights
         return {
@@ -247,18 +247,18 @@ class _Siblings:
         if not pairs:
             yield ALONE, tuple(rows), "what is this worth, or from what to what?"
             return
-        found: dict[str, Worth] = {}
-        for one, other in pairs:
-            for worth in self._compare(one, other):
+        best_of_kind: dict[str, Worth] = {}
+        for first, second in pairs:
+            for worth in self._compare(first, second):
                 kind, pair, _ = worth
-                best = found.setdefault(kind, worth)
+                best = best_of_kind.setdefault(kind, worth)
                 if self.count_better(pair) < self.count_better(best[1]):
-                    found[kind] = worth
-        yield from found.values()
+                    best_of_kind[kind] = worth
+        yield from best_of_kind.values()
 
-    def _compare(self, one: int, other: int) -> Iterator[Worth]:
+    def _compare(self, first: int, second: int) -> Iterator[Worth]:
         """Yield what two siblings are worth a case for."""
-        pair = one, other
+        pair = first, second
         truths = [self.task.rows[row].get("ground_truth") for row in pair]
         if truths[0] != truths[1]:
             return
@@ -272,23 +272,23 @@ class _Siblings:
         is_judged = "both are right" if verdicts == [1.0, 1.0] else "neither is right"
         if self.task.chosen is None or None in verdicts:
             is_judged = "nothing says which is right"
-        for kind, why in self._list_differences(one, other):
+        for kind, why in self._list_differences(first, second):
             yield kind, pair, f"{why}; {is_judged}"
         yield ANOTHER, pair, is_judged
 
-    def _list_differences(self, one: int, other: int) -> Iterator[tuple[str, str]]:
+    def _list_differences(self, first: int, second: int) -> Iterator[tuple[str, str]]:
         """Yield kinds of pairs that two siblings are, with how they differ."""
-        if self.differing[one] != self.differing[other]:
-            row = one if self.differing[one] else other
+        if self.differing[first] != self.differing[second]:
+            row = first if self.differing[first] else second
             yield "readings differ", f"of one, {self._list_readings(row)}"
-        if self.is_cut[one] != self.is_cut[other]:
+        if self.is_cut[first] != self.is_cut[second]:
             yield "cut off", "one was cut off, the other was not"
-        sizes = sorted((self.sizes[one], self.sizes[other]))
+        sizes = sorted((self.sizes[first], self.sizes[second]))
         if sizes[1] > LONGER * sizes[0]:
             yield "long and short", f"{sizes[1]:,} words beside {sizes[0]:,}"
-        if self._keeps_form(one) != self._keeps_form(other):
+        if self._keeps_form(first) != self._keeps_form(second):
             yield "form", "one keeps the form, the other does not"
-        rewards = self.rewards[[one, other]].tolist()
+        rewards = self.rewards[[first, second]].tolist()
         if rewards[0] == rewards[1]:
             yield "same reward", "both earn the same now"
         elif max(rewards) == np.nanmax(self.rewards):
@@ -298,24 +298,26 @@ class _Siblings:
         """Count the components by which the first of two earns more."""
         if len(pair) == 1:
             return 0
-        return sum(paid[pair[0]] > paid[pair[1]] for paid in self.paid.values())
+        return sum(
+            scores[pair[0]] > scores[pair[1]] for scores in self.paid_scores.values()
+        )
 
     def _is_no_worse(self, right: int, wrong: int) -> bool:
         """Whether the first reward pays the right one no less by any component."""
         if self.is_cut[right]:
             return False
-        for paid in self.paid.values():
-            if paid[right] < paid[wrong]:
+        for scores in self.paid_scores.values():
+            if scores[right] < scores[wrong]:
                 return False
-            if np.isnan(paid[right]) and not np.isnan(paid[wrong]):
+            if np.isnan(scores[right]) and not np.isnan(scores[wrong]):
                 return False
         return True
 
     def _keeps_form(self, row: int) -> bool:
         """Whether nothing is lost for the form of the answer."""
         name = "format"
-        for part, paid in self.paid.items():
-            if part.rpartition("/")[2] == name and paid[row] > 0:
+        for part, scores in self.paid_scores.items():
+            if part.rpartition("/")[2] == name and scores[row] > 0:
                 return True
         return False
 

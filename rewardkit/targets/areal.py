@@ -39,8 +39,8 @@ class Function(Adapter):
         prompts = MadeColumn(prompt_text, rows.column("prompt"))
         positional = [prompts, rows.column("completion")]
         positional += [copy_column(rows.column(name)) for name in TOKEN_PARAMETERS]
-        own = _own_parameters(self.function)
-        return positional, filled_columns(self.function, rows, own)
+        parameters = _own_parameters(self.function)
+        return positional, filled_columns(self.function, rows, parameters)
 
 
 def _own_parameters(function: Any) -> list[str]:
@@ -60,18 +60,20 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """
     if isinstance(value, type) or not callable(value) or not is_areal(value):
         return []
-    own = _own_parameters(value)
+    parameters = _own_parameters(value)
     tokens = [name for name in TOKEN_PARAMETERS if uses(value, name)]
-    mapping = dict(zip(own, ("prompt", "completion", *TOKEN_PARAMETERS), strict=True))
+    mapping = dict(
+        zip(parameters, ("prompt", "completion", *TOKEN_PARAMETERS), strict=True)
+    )
     for name in TOKEN_PARAMETERS:
         if name not in tokens:
             mapping[name] = "nothing, as it is not read"
-    needs = (*tokens, *required_columns(value, own, rows))
+    needs = (*tokens, *required_columns(value, parameters, rows))
     return [
         TrainerReading(
             "it takes prompt_ids and completion_ids behind two texts",
             Function(value, needs=needs),
-            mapping | columns_asked(value, own, rows),
+            mapping | columns_asked(value, parameters, rows),
             sure=True,
         )
     ]

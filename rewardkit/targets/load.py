@@ -275,7 +275,7 @@ def _components_of(
     used = used | {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}
     docstring = getattr(adapter.called, "__doc__", None) or ""
     why = docstring.strip().partition("\n")[0]
-    paid: dict[str, Any] = {"weight": reading.weight, "why": why, "range": None}
+    paid_options: dict[str, Any] = {"weight": reading.weight, "why": why, "range": None}
     unpaid = {"weight": 0.0, "why": "returned beside the score", "range": None}
     # A number or a dict will be seen; so it will where a trainer takes both and numbers
     # came.
@@ -286,12 +286,12 @@ def _components_of(
         function = adapter.function
         if is_plain and list(reading.mapping) == required_parameters(function):
             columns = dict(reading.mapping)
-            return {}, [Component(label, function, columns=columns, **paid)]
+            return {}, [Component(label, function, columns=columns, **paid_options)]
         if adapter.together == "batch":
-            paid["batch"] = "group"
+            paid_options["batch"] = "group"
         elif adapter.together == "group":
-            paid["group"] = True
-        return {}, [Component(label, adapter, **paid)]
+            paid_options["group"] = True
+        return {}, [Component(label, adapter, **paid_options)]
     field = f"{name}_result" if is_unseen else name
     field = free_name(identifier(field), used | set(keys))
     used.add(field)
@@ -308,7 +308,7 @@ def _components_of(
         number = Key(key, judged=judged)
         if key == main:
             number = Key(key, main=True, judged=judged, none=trial.target.none)
-        options = paid if key == main or main not in keys else unpaid
+        options = paid_options if key == main or main not in keys else unpaid
         components.append(
             Component(label, number, columns={"result": field}, **options)
         )

@@ -17,20 +17,20 @@ def find_requirements(modules: Collection[str]) -> tuple[str, ...]:
     The versions are those that are installed here; a module that no package here has
     stands as it is. Modules of Python and what rewardkit needs itself are left out.
     """
-    known = {*sys.stdlib_module_names, "rewardkit"}
-    names = {name.partition(".")[0] for name in modules} - known
+    bundled = {*sys.stdlib_module_names, "rewardkit"}
+    names = {name.partition(".")[0] for name in modules} - bundled
     if not names:
         return ()
     packages = packages_distributions()
     with_ours = _core_requirements()
-    found = set()
+    requirements = set()
     for name in names:
         package = packages.get(name, [name])[0]
         if package.lower().replace("_", "-") in with_ours:
             continue
         is_here = name in packages
-        found.add(f"{package}=={version(package)}" if is_here else name)
-    return tuple(sorted(found))
+        requirements.add(f"{package}=={version(package)}" if is_here else name)
+    return tuple(sorted(requirements))
 
 
 def _core_requirements() -> set[str]:
@@ -42,13 +42,13 @@ def _core_requirements() -> set[str]:
     return names
 
 
-def install_sentence(ours: str, found: Collection[str]) -> str:
+def install_sentence(ours: str, requirements: Collection[str]) -> str:
     """Say how to install what a file imports, where it is to run."""
     sentence = (
         f"install there: {OURS} {ours} (from its checkout: pip install .), imported as "
         "rewardkit"
     )
-    if found:
-        listed = " ".join(f"'{requirement}'" for requirement in found)
+    if requirements:
+        listed = " ".join(f"'{requirement}'" for requirement in requirements)
         sentence += f"; and pip install {listed}"
     return sentence

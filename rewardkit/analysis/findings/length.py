@@ -61,19 +61,19 @@ def length_curve(
     alike = _alike_by_verdict(view) or _alike_by_answer(view)
     if alike is None:
         return
-    known = (alike.classes >= 0) & ~(
+    is_alike = (alike.classes >= 0) & ~(
         np.isnan(view.rewards) | np.isnan(view.context.lengths)
     )
-    is_right = known if alike.is_right is None else known & alike.is_right
+    is_right = is_alike if alike.is_right is None else is_alike & alike.is_right
     fit = _fit(view, alike, is_right)
     if fit is None or fit.curve.explained < length_explains:
         return
     wrong: LengthCurve | None = None
     if alike.is_right is None:
-        levels = group_stats(view.rewards[known], alike.classes[known]).mean
+        levels = group_stats(view.rewards[is_alike], alike.classes[is_alike]).mean
         span = 2 * float(np.nanstd(levels))
     else:
-        is_wrong = known & ~alike.is_right
+        is_wrong = is_alike & ~alike.is_right
         span = float(view.rewards[is_right].mean() - view.rewards[is_wrong].mean())
         wrong_fit = _fit(view, alike, is_wrong)
         if wrong_fit is not None:
@@ -164,16 +164,16 @@ def _split_answers(rewards: Floats, classes: Codes) -> Mask | None:
     Answers fall into two piles by their mean reward where nearly all rows lie on the
     side of their answer.
     """
-    known = classes >= 0
-    means = group_stats(rewards[known], classes[known]).mean
+    is_alike = classes >= 0
+    means = group_stats(rewards[is_alike], classes[is_alike]).mean
     if len(means) < 2:
         return None
     low, high, _ = two_piles(means)
     middle = (low + high) / 2
-    of_row = means[classes[known]] > middle
+    of_row = means[classes[is_alike]] > middle
     is_alone = min(of_row.mean(), 1 - of_row.mean()) == 0
-    if is_alone or ((rewards[known] > middle) == of_row).mean() < ONE_SIDE:
+    if is_alone or ((rewards[is_alike] > middle) == of_row).mean() < ONE_SIDE:
         return None
     is_better = np.zeros(len(rewards), dtype=bool)
-    is_better[known] = of_row
+    is_better[is_alike] = of_row
     return is_better

@@ -99,20 +99,20 @@ def merge_causes(findings: Sequence[Finding]) -> list[Finding]:
     A label that disagrees says which rows of it do; length that moves the reward is the
     same as right answers that lose by their length.
     """
-    shown = {(item.code, item.part): item for item in findings if _is_alarm(item)}
+    alarms = {(item.code, item.part): item for item in findings if _is_alarm(item)}
     merged: list[Finding] = []
     for item in findings:
-        lost, paid = (shown.get((code, item.part)) for code in LOGGED_CODES)
+        lost, paid_alarm = (alarms.get((code, item.part)) for code in LOGGED_CODES)
         evidence = dict(item.evidence)
         if item.code == "label_disagrees":
             evidence["lost"] = lost.evidence if lost else {}
-            evidence["paid"] = paid.evidence if paid else {}
+            evidence["paid"] = paid_alarm.evidence if paid_alarm else {}
             item = replace(item, evidence=evidence)
         elif item.code == "length_curve" and lost:
             if lost.evidence["trait"].removesuffix("_below") in LENGTH_TRAITS:
                 continue
         elif item.code in LOGGED_CODES and evidence["by_label"]:
-            if any(code == "label_disagrees" for code, _ in shown):
+            if any(code == "label_disagrees" for code, _ in alarms):
                 continue
         merged.append(item)
     return merged

@@ -89,11 +89,11 @@ class Material:
         counts = np.bincount(keys, minlength=STATES * len(self.shares))
         by_kind = counts.reshape(-1, STATES)
         most = STATES * np.arange(len(by_kind)) + by_kind.argmax(axis=1)
-        own = np.where(counts > 0, np.arange(len(counts)), np.repeat(most, STATES))
+        relative = np.where(counts > 0, np.arange(len(counts)), np.repeat(most, STATES))
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "starts", np.cumsum(counts) - counts)
         object.__setattr__(self, "order", np.argsort(keys, kind="stable"))
-        object.__setattr__(self, "stands_for", own)
+        object.__setattr__(self, "stands_for", relative)
 
     @cached_property
     def can_be_right(self) -> Mask:
@@ -238,15 +238,15 @@ def rehearse(
     skill, hack, means = (np.zeros((steps, count)) for _ in range(3))
     for step in range(steps):
         batch = policies.draw()
-        rewards, paid = payment(
+        rewards, advantages = payment(
             batch.rows.ravel(), groups, batches, plan.first_step + step
         )
-        paid = np.nan_to_num(paid).reshape(count, drawn)
+        advantages = np.nan_to_num(advantages).reshape(count, drawn)
         rows[step], shares[step] = batch.rows, batch.shares
         skill[step], hack[step] = policies.skill, policies.hack
         means[step] = mean_known(rewards.reshape(count, drawn))
         policies.learn(
-            batch, np.clip(paid, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE), step
+            batch, np.clip(advantages, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE), step
         )
     return Course(rows, shares, skill, hack, means)
 
@@ -302,9 +302,9 @@ class _Policies:
         kind = np.searchsorted((ends + learner).ravel(), at.ravel())
         kind = np.minimum(kind.reshape(shape) - kinds * learner, kinds - 1)
         places = random.integers(0, known, (len(learner), plan.prompts))
-        asked = self.prompts[learner, places]
+        drawn_prompts = self.prompts[learner, places]
         logit = material.ability[kind] + self.skill[:, None]
-        logit += np.repeat(material.ease[asked], plan.generations, axis=1)
+        logit += np.repeat(material.ease[drawn_prompts], plan.generations, axis=1)
         chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
         right = random.random(shape) < chance
         hack_chance = sigmoid(material.hack[kind] + self.hack[:, None])
@@ -312,49 +312,49 @@ class _Policies:
         rows = material.draw(kind, np.where(is_hack, HACK, right), random)
         return _Batch(rows, kind, right, chance, is_hack, hack_chance, shares)
 
-    def learn(self, batch: _Batch, paid: Floats, step: int) -> None:
-        """Move each policy along the advantages `paid`, (learners, drawn)."""
+    def learn(self, batch: _Batch, advantages: Floats, step: int) -> None:
+        """Move each policy along `advantages`, (learners, drawn)."""
         learners = self.learners
-        self.size = MEMORY * self.size + (1 - MEMORY) * (paid**2).mean(axis=1)
+        self.size = MEMORY * self.size + (1 - MEMORY) * (advantages**2).mean(axis=1)
         size = self.size / (1 - MEMORY ** (step + 1))
         scale = np.sqrt(np.maximum(size, LEAST_SIZE))
-        slope = self._slope(batch, paid)
+        slope = self._slope(batch, advantages)
         self.logits += (learners.style / scale)[:, None] * slope
         self.logits = _bounded(self.logits, self.children)
-        gain = (paid * (batch.right - batch.chance)).mean(axis=1) / scale
-        wear = (paid**2 * self.able[batch.kinds]).mean(axis=1) / scale**2
+        gain = (advantages * (batch.right - batch.chance)).mean(axis=1) / scale
+        wear = (advantages**2 * self.able[batch.kinds]).mean(axis=1) / scale**2
         self.skill = self.skill + learners.contrast * gain - learners.erosion * wear
-        told = ~batch.right * (batch.is_hack - batch.hack_chance)
-        gain = (paid * told).mean(axis=1) / scale
+        surprise = ~batch.right * (batch.is_hack - batch.hack_chance)
+        gain = (advantages * surprise).mean(axis=1) / scale
         self.hack = self.hack + learners.contrast * self.material.learnable * gain
 
-    def _slope(self, batch: _Batch, paid: Floats) -> Floats:
+    def _slope(self, batch: _Batch, advantages: Floats) -> Floats:
         """Return how far each kind's logit goes up, (learners, kinds)."""
         count, kinds = batch.shares.shape
         learner = np.arange(count)[:, None]
         places = (batch.kinds + kinds * learner).ravel()
-        sums = np.bincount(places, paid.ravel(), count * kinds)
-        slope = sums.reshape(count, kinds) / paid.shape[1]
-        slope -= batch.shares * paid.mean(axis=1, keepdims=True)
+        sums = np.bincount(places, advantages.ravel(), count * kinds)
+        slope = sums.reshape(count, kinds) / advantages.shape[1]
+        slope -= batch.shares * advantages.mean(axis=1, keepdims=True)
         slope /= np.maximum(batch.shares, 1e-6) ** self.learners.damping
         for child in self.children[::-1]:
             slope[:, self.material.parents[child]] += slope[:, child]
         return np.asarray(slope)
 
 
-def _softmax(own: Floats, children: Codes, parents: Codes) -> Floats:
+def _softmax(relative: Floats, children: Codes, parents: Codes) -> Floats:
     """Return the chances of kinds; that of a child is a part of its parent's logit."""
-    logits = own.copy()
+    logits = relative.copy()
     for child in children:  # parents stand before their children
         logits[:, child] += logits[:, parents[child]]
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
-def _bounded(own: Floats, children: Codes) -> Floats:
+def _bounded(relative: Floats, children: Codes) -> Floats:
     """Return logits of which no kind of the log is out of reach for good."""
-    roots = np.ones(own.shape[1], dtype=bool)
+    roots = np.ones(relative.shape[1], dtype=bool)
     roots[children] = False
-    top = own[:, roots].max(axis=1, keepdims=True)
-    own[:, roots] = np.maximum(own[:, roots] - top, LEAST_LOGIT)
-    return own
+    top = relative[:, roots].max(axis=1, keepdims=True)
+    relative[:, roots] = np.maximum(relative[:, roots] - top, LEAST_LOGIT)
+    return relative

@@ -61,7 +61,9 @@ class Lengthened:
         unit = "characters"
         story = tell_curve(self.right, self.wrong, self.span, unit, high=LENGTH_HIGH)
         curves = self.right, self.wrong
-        if story.kind and all(self._only_falls_behind(longest, one) for one in curves):
+        if story.kind and all(
+            self._only_falls_behind(longest, curve) for curve in curves
+        ):
             words = {**story.words, "kind": "mild"}
             return replace(story, kind="mild", severity="info", words=words)
         return story
@@ -84,8 +86,8 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     if observed.noise > NOISY or observed.tries.is_over:
         return
-    tried = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
-    curves = [item for item in tried if item is not None]
+    attempts = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
+    curves = [item for item in attempts if item is not None]
     logged = [len(answer.completion) for answer in observed.logged]
     longest = float(np.quantile(logged, NEARLY_ALL)) if logged else math.inf
     stories = [item.tell(longest) for item in curves if item.span > 0]
@@ -112,17 +114,18 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     )
 
 
-def _example(observed: Observed, tried: Lengthened, dip: int | None) -> Example:
+def _example(observed: Observed, lengthened: Lengthened, dip: int | None) -> Example:
     """Show the right answer at a dip, else the wrong answer that earns most."""
-    best = float(tried.right.values.max())
-    side, curve, place = 0, tried.right, dip
-    expected = best - 0.1 * tried.span, best
+    best = float(lengthened.right.values.max())
+    side, curve, place = 0, lengthened.right, dip
+    expected = best - 0.1 * lengthened.span, best
     if place is None:
-        side, curve, place = 1, tried.wrong, int(np.argmax(tried.wrong.values))
+        side, curve = 1, lengthened.wrong
+        place = int(np.argmax(curve.values))
         lowest = float(curve.values.min())
-        expected = lowest, lowest + 0.1 * tried.span
-    text, reward = tried.texts[side][place], float(curve.values[place])
-    return observed.example(tried.subject, text, reward, expected, "length_curve")
+        expected = lowest, lowest + 0.1 * lengthened.span
+    text, reward = lengthened.texts[side][place], float(curve.values[place])
+    return observed.example(lengthened.subject, text, reward, expected, "length_curve")
 
 
 def _choose_subjects(observed: Observed) -> list[Subject]:

@@ -78,10 +78,10 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
         yield Rereading("prompt_left_out", tag, says, tag + text, {})
     says = "their prompts before them"
     yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
-    shown = {"prompt": _without_marks(answer.row.get("prompt"))}
-    if shown["prompt"] != answer.row.get("prompt"):
+    changed_columns = {"prompt": _without_marks(answer.row.get("prompt"))}
+    if changed_columns["prompt"] != answer.row.get("prompt"):
         says = "no answer mark in their prompts"
-        yield Rereading("prompt_read", "marks", says, text, shown)
+        yield Rereading("prompt_read", "marks", says, text, changed_columns)
     if prompt and text.startswith(prompt):
         says = "the prompts cut off that their texts begin with"
         yield Rereading("prompt_read", "prefix", says, text.removeprefix(prompt), {})
@@ -132,24 +132,24 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what makes right completions that earned nothing earn more."""
     lost: list[LoggedAnswer] = []
     wrong: list[LoggedAnswer] = []
-    paid: list[LoggedAnswer] = []
+    paid_answers: list[LoggedAnswer] = []
     for answer in in_turn(observed.logged, lambda answer: answer.prompt):
         if answer.is_right and not answer.gain > UNPAID_TO:  # NaN where all are alike
             lost.append(answer)
         elif answer.is_right is False:
             wrong.append(answer)
         elif answer.is_right and answer.is_paid:
-            paid.append(answer)
+            paid_answers.append(answer)
     n = sum(answer.is_right is True for answer in observed.logged)
     if len(lost) < max(LEAST_RAISED, LEAST_SHARE * n):
         return
     raised = _count_raised(observed, lost[:MOST_RIGHT], 1)
     raised_wrong = _count_raised(observed, wrong[:MOST_WRONG], 1)
     # where others are paid as they are, the cause may not be a cause for them
-    lowered = _count_raised(observed, paid[:MOST_WRONG], -1)
-    tried = len(lost[:MOST_RIGHT])
+    lowered = _count_raised(observed, paid_answers[:MOST_WRONG], -1)
+    count = len(lost[:MOST_RIGHT])
     for form, hits in raised.items():
-        is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * tried)
+        is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * count)
         # what its prompt has opened may be all that a reward of form looks for
         allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
         is_certain = len(raised_wrong.get(form, ())) <= allowed
@@ -157,7 +157,7 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
             reread, reward, row = hits[0]
             yield observed.finding(
                 reread.code,
-                tried,
+                count,
                 len(hits),
                 severity=severity_of(len(lost) / n),
                 examples=[observed.row_example(row, reward, reread.code)],

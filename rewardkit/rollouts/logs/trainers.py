@@ -71,16 +71,16 @@ def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 def _leave_out_unjudged(columns: Columns) -> Columns:
     """Return the columns with None for scores that our export marked as not judged."""
-    kept = dict(columns)
+    scores = dict(columns)
     for name in columns:
         mark = f"{JUDGED_PREFIX}{name}"
-        if mark not in kept:
+        if mark not in scores:
             continue
         cells = []
-        for cell, is_judged in zip(kept[name], kept.pop(mark), strict=True):
+        for cell, is_judged in zip(scores[name], scores.pop(mark), strict=True):
             cells.append(None if is_judged == 0 else cell)
-        kept[name] = cells
-    return kept
+        scores[name] = cells
+    return scores
 
 
 # --- NeMo-RL

@@ -236,8 +236,8 @@ def _note_on_weights(
     note = f"the advantages fit the weights {told}, {SCALINGS[fitted.scaling]}"
     if fitted.scaling != "none":
         note += "; only their ratios can be told"
-    if fitted.left > EXACT:
-        note += f"; {100 * fitted.left:.2g} % of their squares are left"
+    if fitted.residual > EXACT:
+        note += f"; {100 * fitted.residual:.2g} % of their squares are left"
     guessed = [name for name in paid if name in fitted.not_told]
     if guessed:
         verb = "differs" if len(guessed) == 1 else "differ"

@@ -53,7 +53,7 @@ class FittedWeights:
 
     weights: Mapping[str, float]
     scaling: str
-    left: float
+    residual: float
     not_told: tuple[str, ...] = ()
 
 
@@ -101,19 +101,19 @@ def fit_weights(
         if freedom - len(np.unique(block)) < ROWS_A_COLUMN * len(names):
             continue
         of_scaling = scaled if scaling == "gdpo" else table
-        weights, left = _fit(of_scaling, target, block)
-        if left > FITS:
+        weights, residual = _fit(of_scaling, target, block)
+        if residual > FITS:
             continue
         weights /= np.abs(weights).max()
         if scaling == "none":
             total = table @ weights
             weights *= float(target @ total) / float(total @ total)
-        paid = np.abs(weights) * np.sqrt((of_scaling**2).sum(axis=0))
-        weights[paid < LEAST_WEIGHT * paid.max()] = 0.0
+        sizes = np.abs(weights) * np.sqrt((of_scaling**2).sum(axis=0))
+        weights[sizes < LEAST_WEIGHT * sizes.max()] = 0.0
         by_name = dict(zip(names, weights.tolist(), strict=True))
-        fits.append(FittedWeights(by_name, scaling, left, not_told))
-    exact = [fit for fit in fits if fit.left <= EXACT]
-    return exact[0] if exact else min(fits, key=lambda fit: fit.left, default=None)
+        fits.append(FittedWeights(by_name, scaling, residual, not_told))
+    exact = [fit for fit in fits if fit.residual <= EXACT]
+    return exact[0] if exact else min(fits, key=lambda fit: fit.residual, default=None)
 
 
 def _fit_plain_sum(
@@ -131,12 +131,12 @@ def _fit_plain_sum(
     sums = np.cumsum(np.column_stack([centred[name] for name in varying]), axis=1)
     for count in range(len(varying), 0, -1):
         for scaling, block in blocks.items():
-            left = _left_of(sums[:, count - 1], target, block)
-            if left <= EXACT:
+            residual = _left_of(sums[:, count - 1], target, block)
+            if residual <= EXACT:
                 weights = dict.fromkeys(varying[:count], 1.0)
                 weights |= dict.fromkeys(varying[count:], 0.0)
                 not_told = tuple(name for name in centred if name not in names)
-                return FittedWeights(weights, scaling, left, not_told)
+                return FittedWeights(weights, scaling, residual, not_told)
     return None
 
 
@@ -177,13 +177,13 @@ def _independent(centred: Mapping[str, Floats]) -> list[str]:
     names: list[str] = []
     basis: list[Floats] = []
     for name, values in centred.items():
-        left = values.copy()
+        residual = values.copy()
         for direction in basis:
-            left -= (direction @ left) * direction
-        size = float(left @ left)
+            residual -= (direction @ residual) * direction
+        size = float(residual @ residual)
         if size > max(DEPENDENT * float(values @ values), SMALLEST_SQUARES):
             names.append(name)
-            basis.append(left / math.sqrt(size))
+            basis.append(residual / math.sqrt(size))
     return names
 
 
