@@ -258,7 +258,7 @@ sample   | name it with columns={'prompt': ...} (known | name it with --prompt C
 diagnose | group= asks for 'x'; name weights={...}    | --group asks for 'x'; name --log-weight NAME=NUMBER
 diagnose | label='x y' is no column                   | --label 'x y' is no column
 diagnose | All: diagnosis.text(verbose=True).         | All: --verbose.
-whatif   | All: diagnosis.text(verbose=True).         | All: --json.
+whatif   | All: diagnosis.text(verbose=True).         | All: --verbose.
 whatif   | give run=True to score it                  | give --reward REWARD to score it
 forecast | rk.suggest(rk.diagnose(scores)) measures | rewardkit diagnose SCORES measures
 probe    | leakage=..., expects_partial=True, budget=90 | --leakage SHARE, --expects-partial, --budget 90

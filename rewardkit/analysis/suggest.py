@@ -77,7 +77,8 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     >>> import rewardkit as rk
     >>> reward = rk.load_reward("gallery:arithmetic")
     >>> scores = rk.score(reward, "gallery:arithmetic")
-    >>> change = rk.suggest(rk.diagnose(scores)).changes[0]
+    >>> changes = rk.suggest(rk.diagnose(scores)).changes
+    >>> change = next(change for change in changes if change.code == "graduate")
     >>> change.line
     'rk.Component("close", partial(rk.verify.closeness, zero_at=0.5), weight=0.3)'
     >>> change.apply(reward).names[-1], change.rank

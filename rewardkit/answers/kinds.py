@@ -99,7 +99,7 @@ def states_items(completion: str, items: Sequence[Any]) -> bool:
     With bullets, or with commas in a tag, on the last line, or behind its colon. One
     item alone is no list.
 
-    >>> states_items("Labels: b, a", ["a", "b"]), states_items("- b\\n- a", ["a", "b"])
+    >>> states_items("Labels: b, a", ["a", "b"]), states_items("- b\n- a", ["a", "b"])
     (True, True)
     """
     wanted = sorted(normal_text(str(item)) for item in items)

@@ -354,7 +354,8 @@ def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     shares = [declared, effective]
     if moved:
         shares.append(bench.before.effective.get(title, math.nan))
-    if name in bench.variant.gates:
+    gates = (bench.variant.gates.get(name), bench.start.gates.get(name))
+    if gates != (None, None):
         status = bench.scores.status(name)
         judged = status[status != ABSTAINED]  # what the gate is on was judged
         open_share = float((judged != GATED).mean()) if len(judged) else math.nan
