@@ -325,7 +325,11 @@ def compare(options: Options) -> CommandResult:
             f"{counted(len(names), 'version')}; give it once for each, in their order"
         )
     for place, reward in enumerate(options.rewards):
-        scores = rk.load_scores(names[place])
+        version = versions[place]
+        if isinstance(version, rk.Run):
+            scores = version.scores
+        else:
+            scores = rk.load_scores(version)
         versions[place] = with_reward(scores, reward, names[place])
     if options.last:
         newest = rk.runs(options.folder).newest(options.last)

@@ -17,7 +17,6 @@ from rewardkit.findings import counted, percent, short_number
 from rewardkit.history.baseline import Accepted, Baseline, load_baseline
 from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.history.runs import Run, Runs, runs
-from rewardkit.history.versions import find_version
 from rewardkit.html.blocks import Block, Facts, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.has_page import HasPage
@@ -219,12 +218,16 @@ def card(
     run: Run | None
     if isinstance(source, Run):
         about = source.version.about["record"]
-        place, run = source.folder.parents[1], source
+        kept, run = runs(source.folder.parents[1]), source
         purpose = _purpose(source.version.about["entry"], source.version.source)
         task = _task(reward_from_record(about))
     elif isinstance(source, Reward):
-        about, place = source.record(), Path(folder)
-        run = _newest(source, place)
+        about = source.record()
+        kept = runs(folder)
+        fingerprint = about["fingerprints"]["reward"]
+        run = next(
+            (item for item in kept if item.version.fingerprint == fingerprint), None
+        )
         read_from = source.read_from
         purpose = _purpose(read_from.entry, read_from.files) if read_from else ""
         task = _task(source)
@@ -241,27 +244,18 @@ def card(
         purpose,
         task,
         run,
-        _versions(place, about["name"]),
+        _versions(kept, about["name"]),
         accepted,
         tuple(monitor.record() for monitor in training),
     )
 
 
-def _newest(reward: Reward, folder: Path) -> Run | None:
-    """Return the newest run of a reward, None where none was kept."""
-    version = find_version(folder, reward.record()["fingerprints"]["reward"])
-    if version is None:
-        return None
-    return next(iter(runs(folder).select(version=version.name)), None)
-
-
-def _versions(folder: Path, name: str) -> Runs:
+def _versions(kept: Runs, name: str) -> Runs:
     """Return the newest run of each version of the rewards of a name."""
     newest: dict[str, Run] = {}
-    kept = runs(folder)
     for run in kept.select(reward=name):
         newest.setdefault(run.version.name, run)
-    return Runs(folder, tuple(newest.values()))
+    return replace(kept, items=tuple(newest.values()))
 
 
 def _task(reward: Reward) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.analysis.comparison.compare import Comparison, compare
+from rewardkit.analysis.comparison.version_table import version_blocks
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.history.baseline import Baseline
@@ -126,7 +127,8 @@ class Review(HasPage):
         lines: list[Block] = [f"Against {pair.names[0]}: {pair.verdict}, {pair.reason}"]
         changes = "; ".join(pair.definition_lines[:MOST_SHOWN])
         lines.append(f"What changed: {changes}")
-        return [*lines, self.compared.page().blocks[0]]
+        table, *_ = version_blocks(self.compared.names, self.compared.figures)
+        return [*lines, table]
 
 
 def _describe_cases(checked: CheckResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,12 +93,12 @@ class Variant:
         reward = self.combined(reward)
         return reward if self.step is None else reward.at(self.step)
 
-    @property
+    @cached_property
     def shown_weights(self) -> dict[str, float]:
         """Return the weights that are looked at, those of a schedule at the step."""
         return dict(self.shown(self.base.reward).weights)
 
-    @property
+    @cached_property
     def schedule_steps(self) -> list[int]:
         """Return the steps that schedules of the reward name, in order."""
         steps: set[int] = set()
