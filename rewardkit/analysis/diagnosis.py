@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -54,8 +54,8 @@ from rewardkit.errors import (
     names_of,
     preview,
 )
-from rewardkit.findings import SEVERITIES, Finding, Rule, counted, run_rules
-from rewardkit.history.baseline import Baseline, load_baseline
+from rewardkit.findings import Finding, Rule, counted, run_rules
+from rewardkit.history.baseline import AcceptsFindings, Baseline, load_baseline
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.reward import Part
 from rewardkit.rewards.training import Training
@@ -109,7 +109,7 @@ FIRST_WEIGHTS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis(HasPage):
+class Diagnosis(AcceptsFindings, HasPage):
     """The findings on scores: first what the log contradicts, then the most severe.
 
     `views` hold the arrays they were computed from, one a data source; `by` names the
@@ -128,30 +128,6 @@ class Diagnosis(HasPage):
     def __getitem__(self, code: str) -> list[Finding]:
         """Return the findings with this code."""
         return [finding for finding in self.findings if finding.code == code]
-
-    @property
-    def worst(self) -> str | None:
-        """Return the highest severity of a finding that is not accepted."""
-        severities = [finding.gravity for finding in self.findings]
-        return min(severities, key=SEVERITIES.index, default=None)
-
-    @property
-    def alarms(self) -> list[Finding]:
-        """Return the findings that are not for information, and not accepted."""
-        return [finding for finding in self.findings if finding.gravity != "info"]
-
-    def under_baseline(self, baseline: Baseline | str | Path) -> Diagnosis:
-        """Return it with what a baseline accepts marked in its findings.
-
-        What is graver than when it was accepted, or accepted no longer, counts again,
-        and a note says so.
-
-        Raises:
-            InputError: The file is no baseline.
-        """
-        accepted = load_baseline(baseline).of(self.scores.reward.name)
-        notes = (*self.notes, *accepted.changes(self.findings))
-        return replace(self, findings=accepted.mark(self.findings), notes=notes)
 
     @cached_property
     def components(self) -> pd.DataFrame:

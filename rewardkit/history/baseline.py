@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.rollouts.paths import place_to_write, write_whole
+from rewardkit.scoring.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,45 @@ class Baseline:
             entry = self.entry(finding)
             if entry is not None and entry.why_not(finding):
                 yield entry.why_not(finding)
+
+
+class AcceptsFindings:
+    """A record with findings on scores, which a baseline may accept.
+
+    A frozen dataclass inherits it and has these three fields.
+    """
+
+    scores: Scores
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def worst(self) -> str | None:
+        """Return the highest severity of a finding that is not accepted."""
+        severities = [finding.gravity for finding in self.findings]
+        return min(severities, key=SEVERITIES.index, default=None)
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """Return the findings that are not for information, and not accepted."""
+        return [finding for finding in self.findings if finding.gravity != "info"]
+
+    def under_baseline(self, baseline: Baseline | str | Path) -> Self:
+        """Return it with what a baseline accepts marked in its findings.
+
+        What is graver than when it was accepted, or accepted no longer, counts again,
+        and a note says so.
+
+        Raises:
+            InputError: The file is no baseline.
+        """
+        accepted = load_baseline(baseline).of(self.scores.reward.name)
+        notes = (*self.notes, *accepted.changes(self.findings))
+        record: Any = self
+        marked: Self = replace(
+            record, findings=accepted.mark(self.findings), notes=notes
+        )
+        return marked
 
 
 def load_baseline(source: Baseline | str | Path) -> Baseline:

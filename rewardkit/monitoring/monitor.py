@@ -14,14 +14,13 @@ from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import (
-    SEVERITIES,
     Finding,
     counted,
     percent,
     run_rules,
     short_number,
 )
-from rewardkit.history.baseline import Baseline, load_baseline
+from rewardkit.history.baseline import AcceptsFindings, Baseline, load_baseline
 from rewardkit.history.files import RECORDER
 from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.html.blocks import Block
@@ -65,7 +64,7 @@ MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Monitor(HasPage):
+class Monitor(AcceptsFindings, HasPage):
     """A run over its steps: a verdict, findings with the step since when, who pays.
 
     `timelines` hold the figures by window of steps, one a part of a route; `notes` say
@@ -92,21 +91,10 @@ class Monitor(HasPage):
         return verdict
 
     @property
-    def worst(self) -> str | None:
-        """Return the highest severity of a finding that is not accepted."""
-        severities = [finding.gravity for finding in self.findings]
-        return min(severities, key=SEVERITIES.index, default=None)
-
-    @property
     def since(self) -> float | None:
         """Return the step since when the worst finding holds; None where none does."""
         alarms = self.alarms
         return alarms[0].evidence["since"] if alarms else None
-
-    @property
-    def alarms(self) -> list[Finding]:
-        """Return the findings that call for something, worst first."""
-        return [finding for finding in self.findings if finding.gravity != "info"]
 
     @property
     def accepted(self) -> list[Finding]:
@@ -114,19 +102,6 @@ class Monitor(HasPage):
         return [
             item for item in self.findings if item.accepted and item.severity != "info"
         ]
-
-    def under_baseline(self, baseline: Baseline | str | Path) -> Monitor:
-        """Return it with what a baseline accepts marked in its findings.
-
-        What is graver than when it was accepted, or accepted no longer, counts again,
-        and a note says so.
-
-        Raises:
-            InputError: The file is no baseline.
-        """
-        accepted = load_baseline(baseline).of(self.scores.reward.name)
-        notes = (*self.notes, *accepted.changes(self.findings))
-        return replace(self, findings=accepted.mark(self.findings), notes=notes)
 
     @property
     def newly_paid(self) -> Sequence[NewlyPaid]:
