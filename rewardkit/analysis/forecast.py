@@ -19,7 +19,7 @@ from rewardkit.analysis.rehearsal.curves import (
     tabulate,
 )
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
-from rewardkit.analysis.rehearsal.rehearsal import Rehearsal, rehearse_view
+from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.pairs import first_siblings
 from rewardkit.analysis.totals import weigh_as_trained
@@ -164,6 +164,10 @@ class Forecast(HasPage):
             if missing:
                 rows = f"{missing} of {len(view)} rows"
                 notes[f"{rows} have no reward, so they move nothing"] = None
+        for run in self.rehearsals.values():
+            lost_by_rate = _describe_lost_by_rate(run)
+            if lost_by_rate:
+                notes[lost_by_rate] = None
         for outlook in self.outlooks.values():
             notes.update(dict.fromkeys(outlook.untried))
         return tuple(notes)
@@ -255,7 +259,7 @@ class Forecast(HasPage):
                     _describe_end(self.curves[key, figure])
                     for key in ("gentle", "fast")
                 ]
-                start = self.curves[pace, figure].ends[0]
+                start = self.curves[pace, figure].start
                 rows.append([called(figure), rounded(start), *ends])
         return rows
 
@@ -312,6 +316,22 @@ def _describe_end(curve: Curve) -> str:
         rounded(float(values[-1])) for values in (curve.low, curve.middle, curve.high)
     )
     return f"{middle} ({low} to {high})"
+
+
+def _describe_lost_by_rate(run: Rehearsal) -> str:
+    """Say how many learners lose the task however it is paid, "" where none does."""
+    counts = []
+    for pace in PACES:
+        own = int((run.pace == pace).sum())
+        lost = own - int(run.judges_reward(pace).sum())
+        if lost:
+            counts.append(f"{lost} of {own} {pace} learners")
+    if not counts:
+        return ""
+    return (
+        f"{' and '.join(counts)} do not learn the task even where it alone is paid, by "
+        "the rate and not by the reward; the outlook and the curves leave them out"
+    )
 
 
 def _best_of(view: View) -> BestOf:

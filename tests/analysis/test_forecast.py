@@ -2,13 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rewardkit as rk
 from rewardkit.analysis import forecast as module
-from rewardkit.analysis.rehearsal.curves import smooth
+from rewardkit.analysis.rehearsal.curves import WINDOW, make_curves, smooth
 from rewardkit.analysis.statistics.pairs import first_siblings
 
 RIGHT = rk.Component(
@@ -86,6 +87,21 @@ def test_the_curves_begin_with_the_log_and_bands_hold_the_median(brief):
     scores = brief.scores.table
     for figure, column in (("reward", "reward"), ("score/brief", "score/brief")):
         assert first[figure] == pytest.approx(scores[column].mean(), abs=0.05)
+
+
+def test_learners_that_the_rate_loses_say_nothing_of_the_reward(brief):
+    run = brief.rehearsals[""]
+    sound = np.where(run.pace == "fast", 0.0, 1.0)
+    sound[-3:] = 1.0  # three of the sixteen fast ones learn what is paid alone
+    lossy = replace(run, sound=sound)
+    fast = lossy.course.mean(lossy.rows.task)[-WINDOW:, -3:].mean(axis=0)
+    assert make_curves(lossy)["fast", "task"].end == pytest.approx(np.median(fast))
+    forecast = replace(brief)
+    forecast.__dict__["rehearsals"] = {"": lossy}
+    (note,) = [note for note in forecast.notes if "by the rate" in note]
+    assert note.startswith("13 of 16 fast learners do not learn the task")
+    sound[:] = 1.0
+    assert not [note for note in forecast.notes if "by the rate" in note]
 
 
 def test_running_means_are_over_the_steps_there_are():

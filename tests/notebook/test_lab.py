@@ -104,6 +104,17 @@ def test_a_weight_that_is_moved_in_the_browser_changes_numbers_picture_and_tiles
     )
 
 
+TOPS = """selector => [...document.querySelectorAll(selector)].map(
+    row => Math.round(row.getBoundingClientRect().top))"""
+
+
+def test_what_a_component_does_stands_beside_its_controls(page, built):
+    controls = page.evaluate(TOPS, ".rewardkit-controls .rk-bench-row")
+    effects = page.evaluate(TOPS, ".rk-bench-board .rk-bench-effect tr")
+    assert len(controls) > 4  # those with a switch have a second row
+    assert effects == pytest.approx(controls, abs=2)
+
+
 def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(
     page, built, lab_folder
 ):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.rehearsal.outlook import LEAST_GROWTH
+from rewardkit.analysis.rehearsal.policy import mean_known
 from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
 from rewardkit.analysis.statistics import Floats
 
@@ -25,17 +26,19 @@ KINDS_SHOWN = 2
 class Curve:
     """One figure of the learners of a pace, (steps,) each: the median, and its band.
 
-    Each is of the learners' running means over `WINDOW` steps.
+    Each is of the learners' running means over `WINDOW` steps. `start` is the mean of
+    the log.
     """
 
+    start: float
     low: Floats
     middle: Floats
     high: Floats
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Return the median at the first and at the last step."""
-        return float(self.middle[0]), float(self.middle[-1])
+    def end(self) -> float:
+        """Return the median at the last step."""
+        return float(self.middle[-1])
 
 
 Curves = dict[tuple[str, str], Curve]
@@ -54,47 +57,69 @@ def smooth(values: Floats, window: int = WINDOW) -> Floats:
     return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
 
 
-def read_figures(rehearsal: Rehearsal) -> dict[str, Floats]:
-    """Return what the learners wrote, by figure, (steps, learners) each.
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """What the learners wrote, (steps, learners), beside the mean of the log."""
+
+    start: float
+    values: Floats
+
+
+def read_figures(rehearsal: Rehearsal) -> dict[str, Figure]:
+    """Return the figures of what the learners wrote, by name.
 
     "task" (0 to 1), "reward", "score/<component>", "characters", and "share of <kind>"
     for those of `KINDS_SHOWN` kinds that grow most. What no row has is left out, as are
     scores of components that look at siblings.
     """
     rows, course = rehearsal.rows, rehearsal.course
-    figures: dict[str, Floats] = {}
-    if not np.isnan(rows.task).all():
-        figures["task"] = course.mean(rows.task)
-    figures["reward"] = course.rewards
+    columns = {"task": rows.task, "reward": rows.rewards}
     for component in rehearsal.view.reward.components:
-        scores = rows.scores[component.name]
-        if not (component.group or np.isnan(scores).all()):
-            figures[f"score/{component.name}"] = course.mean(scores)
-    lengths = np.array([len(text) for text in rows.completions], dtype=float)
-    figures["characters"] = course.mean(lengths)
+        if not component.group:
+            columns[f"score/{component.name}"] = rows.scores[component.name]
+    lengths = [len(text) for text in rows.completions]
+    columns["characters"] = np.array(lengths, dtype=float)
+    figures: dict[str, Figure] = {}
+    for name, column in columns.items():
+        if np.isnan(column).all():
+            continue
+        start = float(mean_known(column[: len(rehearsal.view)]))
+        values = course.rewards if name == "reward" else course.mean(column)
+        figures[name] = Figure(start, values)
+    return figures | _kind_figures(rehearsal)
+
+
+def _kind_figures(rehearsal: Rehearsal) -> dict[str, Figure]:
+    """Return the shares of the kinds that grow most, by name."""
     shares: dict[str, Floats] = {}
+    starts: dict[str, float] = {}
+    chances = rehearsal.material.shares / rehearsal.material.shares.sum()
     for place, kind in enumerate(rehearsal.kinds):
-        own = course.shares[:, :, place]
+        own = rehearsal.course.shares[:, :, place]
         shares[kind.words] = shares.get(kind.words, 0.0) + own
-    growth = {
-        words: float(np.median(share, axis=1).max() - share[0, 0])
-        for words, share in shares.items()
-    }
+        starts[kind.words] = starts.get(kind.words, 0.0) + float(chances[place])
+    growth = {}
+    for words, share in shares.items():
+        growth[words] = float(np.median(share, axis=1).max() - starts[words])
+    figures = {}
     for words in sorted(shares, key=growth.__getitem__, reverse=True)[:KINDS_SHOWN]:
         if growth[words] >= LEAST_GROWTH:
-            figures[f"{SHARE_OF}{words}"] = shares[words]
+            figures[f"{SHARE_OF}{words}"] = Figure(starts[words], shares[words])
     return figures
 
 
 def make_curves(rehearsal: Rehearsal) -> Curves:
-    """Return the curve of each pace and figure."""
+    """Return the curve of each pace and figure, of the learners that judge the reward.
+
+    See `Rehearsal.judges_reward`.
+    """
     curves: Curves = {}
-    for name, values in read_figures(rehearsal).items():
-        means = smooth(values)
+    for name, figure in read_figures(rehearsal).items():
+        means = smooth(figure.values)
         for pace in dict.fromkeys(rehearsal.pace.tolist()):
-            own = means[:, rehearsal.pace == pace]
+            own = means[:, rehearsal.judges_reward(pace)]
             low, middle, high = np.quantile(own, (BAND[0], 0.5, BAND[1]), axis=1)
-            curves[pace, name] = Curve(low, middle, high)
+            curves[pace, name] = Curve(figure.start, low, middle, high)
     return curves
 
 

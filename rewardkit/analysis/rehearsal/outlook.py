@@ -66,7 +66,8 @@ class Outlook:
     `task` "rises" by a tenth of the task or more, "falls" to half of its start or less,
     or "stalls": the worse of what it does at a gentle and at a fast pace; None where it
     cannot be told, which `why` explains. `start`, `gentle` and `fast` are shares done
-    of the task, the latter of the median learner at the end; `sound` is where a reward
+    of the task, the latter what four of five learners reach at the end, of those that
+    learn the task where it alone is paid; `sound` is where a reward
     that pays for the task alone ends, at the pace at which this one does worse.
     `fragility`, 0 to 1, is the share of learners that end under half of what the same
     learner reaches with that one. `untried` says what was left out, and why.

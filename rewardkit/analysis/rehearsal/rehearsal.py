@@ -25,7 +25,7 @@ from rewardkit.analysis.rehearsal.policy import (
     rehearse,
 )
 from rewardkit.analysis.rehearsal.rows import Rows, collect
-from rewardkit.analysis.statistics import Floats
+from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.view import View
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit
@@ -96,15 +96,21 @@ class Rehearsal:
     def end(self, pace: str) -> float:
         """Return the share done of the task that four of five learners of a pace reach.
 
-        Of those that learn it where it alone is paid: what others lose, the rate loses.
-        Of all learners where none does.
+        Of those that `judges_reward` picks.
         """
-        is_pace = self.pace == pace
-        learns = is_pace
-        if self.sound is not None:
-            learns = is_pace & (self.sound >= self.start + RISE)
-        chosen = learns if learns.any() else is_pace
-        return float(np.quantile(self.ends[chosen], UNLUCKY))
+        return float(np.quantile(self.ends[self.judges_reward(pace)], UNLUCKY))
+
+    def judges_reward(self, pace: str) -> Mask:
+        """Return the learners of a pace that say something of the reward, (learners,).
+
+        Those that learn the task where it alone is paid: what others lose, the rate
+        loses. All of the pace where none does, or where nothing says what is right.
+        """
+        is_pace = np.asarray(self.pace == pace)
+        if self.sound is None:
+            return is_pace
+        learns = is_pace & (self.sound >= self.start + RISE)
+        return learns if learns.any() else is_pace
 
     def gate(self, name: str) -> Rehearsal:
         """Rehearse it with one component paid to right completions alone.

@@ -48,7 +48,7 @@ def forecast_curves(
     if not figures:
         (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
         return [canvas.put_words(canvas.axes_for(ax), forecast.verdict)]
-    plots = canvas.grid_for(axes, len(figures), columns=3, size=(4.0, 2.9))
+    plots = canvas.grid_for(axes, len(figures), columns=3, size=(3.4, 2.9))
     for ax, name in zip(plots, figures, strict=True):
         _draw_figure(canvas.axes_for(ax), forecast, name, actual)
     figure = plots[0].figure
@@ -72,14 +72,14 @@ def _draw_figure(
             values[steps] for values in (curve.low, curve.middle, curve.high)
         )
         lines.append(canvas.curve(ax, steps, middle, pace, (low, high), nth=nth))
-        ends.append(curve.ends[1])
+        ends.append(curve.end)
     if actual is not None and name in actual:
         means = smooth(actual[name].to_numpy(dtype=float))
         (line,) = ax.plot(actual["step"], means, color="black", linewidth=2)
         lines.append((line, "training"))
     canvas.label_ends(ax, lines)
     subject = TITLES.get(name, called(name))
-    numbers = [forecast.curves["gentle", name].ends[0], *ends]
+    numbers = [forecast.curves["gentle", name].start, *ends]
     start, *goes = map(rounded, numbers)
     title = f"{subject}: {start} to {' or '.join(dict.fromkeys(goes))}"
     return canvas.finished(ax, title, x="step", y="mean")

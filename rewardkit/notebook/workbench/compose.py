@@ -347,7 +347,6 @@ def _describe(figures: Figures) -> dict[str, str]:
 def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     """Return a component's share of the squared advantage, its weight and scores."""
     weights = bench.variant.shown_weights
-    gate = ""
     _, name = name_components(bench.views)[title]
     declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
     effective = bench.figures.effective[title]
@@ -355,6 +354,7 @@ def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     if moved:
         shares.append(bench.before.effective.get(title, math.nan))
     gates = (bench.variant.gates.get(name), bench.start.gates.get(name))
+    gate = "" if name in bench.variant.gates else None  # no row beside a switch
     if gates != (None, None):
         status = bench.scores.status(name)
         judged = status[status != ABSTAINED]  # what the gate is on was judged
