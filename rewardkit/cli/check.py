@@ -139,9 +139,15 @@ def _update_cases(
 
 
 def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
-    """Note figures with the version of a reward; say with which."""
+    """Note figures with the version of a reward; say with which, and where to look."""
     version = note_figures(reward, figures)
-    return f"noted with {version.name} in {KEPT_RUNS} (rewardkit runs)"
+    line = f"noted with {version.name} in {KEPT_RUNS} (rewardkit runs)"
+    if not len(rk.runs(KEPT_RUNS).select(version=version.name)):
+        line = (
+            f"noted with {version.name} in {KEPT_RUNS}, which lists it once it is "
+            "scored: rewardkit score REWARD ROLLOUTS --keep"
+        )
+    return line
 
 
 def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:

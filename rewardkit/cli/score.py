@@ -17,7 +17,7 @@ from rewardkit.analysis.figures import run_figures
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
-from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS
+from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS, written_in
 from rewardkit.history.parts import check_same
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
@@ -63,6 +63,9 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         raise rk.InputError(
             "--label is for --keep, which is not there; give both, or none"
         )
+    if options.keep:
+        with written_in(Path(KEPT_RUNS)):
+            pass  # what cannot be written shows before the work
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
     timeout = options.timeout or None
     reward = reward_named(options.reward, rollouts, as_=options.as_, timeout=timeout)

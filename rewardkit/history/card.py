@@ -22,6 +22,7 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
 from rewardkit.plain import to_plain
+from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 
@@ -96,9 +97,10 @@ class Card(HasPage):
         blocks.append(Facts([*self._checks()]))
         blocks.append(self._holes())
         if len(self.versions):
-            (table,) = self.versions.page().blocks
+            table, *others = self.versions.page().blocks
             assert isinstance(table, Table)
             blocks.append(replace(table, caption="Versions", is_open=True))
+            blocks += others
         for run in self.training:
             first, last = map(short_number, run["steps"])
             verdict = f"Training, step {first} to {last}: {run['verdict']}."
@@ -224,9 +226,9 @@ def card(
     elif isinstance(source, Reward):
         about = source.record()
         kept = runs(folder)
-        fingerprint = about["fingerprints"]["reward"]
+        definition = definition_hash(about)
         run = next(
-            (item for item in kept if item.version.fingerprint == fingerprint), None
+            (item for item in kept if item.version.definition == definition), None
         )
         read_from = source.read_from
         purpose = _purpose(read_from.entry, read_from.files) if read_from else ""

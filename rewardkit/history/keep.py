@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import InputError, RolloutsError, preview
+from rewardkit.errors import InputError, preview
 from rewardkit.history.batches import redact as redact_texts
 from rewardkit.history.kept import (
     ABOUT,
@@ -21,9 +18,12 @@ from rewardkit.history.kept import (
     KEPT_RUNS,
     SCORED,
     data_path,
+    folder_beside,
     now,
+    put_in_place,
     read_json,
     write_json,
+    written_in,
 )
 from rewardkit.history.parts import DATA_HASH
 from rewardkit.history.runs import Run, check_tag
@@ -33,6 +33,9 @@ from rewardkit.rollouts.paths import SAVED_SCORES, write_whole
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores, is_result
 from rewardkit.scoring.stored import parquet, to_arrow
+
+NOTES = "; "
+"""What stands between the notes of a scoring that was kept several times."""
 
 
 def keep(
@@ -46,8 +49,8 @@ def keep(
 ) -> Run:
     """Keep a scoring: its results, the definition with its source, and a note.
 
-    The same scoring kept twice is one run, with the later note. It is there whole or
-    not at all, and other processes may keep theirs in the same folder meanwhile.
+    The same scoring kept twice is one run, with both notes. It is there whole or not at
+    all, and other processes may keep theirs in the same folder meanwhile.
 
     Args:
         scores: The scoring.
@@ -62,23 +65,29 @@ def keep(
         The run.
 
     Raises:
-        RolloutsError: The folder cannot be made, or what is known of the run is broken.
+        RolloutsError: The folder cannot be written, or what is known of the run is
+            broken.
         InputError: A note or tags that are no text.
     """
     if not isinstance(note, str) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"note={preview(note)}, tags={preview(tags)} are not texts")
     for tag in tags:
         check_tag(tag)
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RolloutsError(
-            f"no run can be kept in {str(folder)!r} ({error.strerror}); give another "
-            "folder, or move what is there away"
-        ) from None
     if redact:
         scores = redact_texts(scores)
+    place = Path(folder)
+    with written_in(place):
+        return _keep_in(place, scores, note, tags, figures or {})
+
+
+def _keep_in(
+    place: Path,
+    scores: Scores,
+    note: str,
+    tags: Sequence[str],
+    figures: Mapping[str, Any],
+) -> Run:
+    """Keep a scoring in a folder of runs; see `keep`."""
     version = keep_version(scores.reward, place)
     data = scores.rollouts.fingerprint
     _keep_data(scores, data_path(place, data))
@@ -91,7 +100,7 @@ def keep(
     name = fingerprint([version.fingerprint, data, digest.hexdigest()])
     target = place / SCORED / name
     if not target.exists():
-        about = {
+        about: dict[str, Any] = {
             "format": FORMAT,
             "version": version.name,
             "data": data,
@@ -100,19 +109,28 @@ def keep(
             "date": now(),
             "note": note,
             "tags": list(tags),
-            "figures": {**_figures_of(scores), **(figures or {})},
+            "figures": {**_figures_of(scores), **figures},
         }
-        record = {**scores.record, DATA_HASH: data}
-        _write_folder(target, results, record, about)
+        table = to_arrow(results, {**scores.record, DATA_HASH: data})
+        with folder_beside(target.parent) as temporary:
+            _write_table(table, temporary / SAVED_SCORES)
+            write_json(temporary / ABOUT, about)
+            put_in_place(temporary, target)  # or another process has kept the same
     run = Run(target, version, read_json(target / ABOUT))
-    later: dict[str, Any] = {}
-    if note and note != run.note:
-        later["note"] = note
-    if figures:
-        later["figures"] = {**run.about["figures"], **figures}
-    if later:
+    later = {
+        "note": _add_note(run.note, note),
+        "tags": list(dict.fromkeys([*run.tags, *tags])),
+        "figures": {**run.about["figures"], **figures},
+    }
+    if later != {name: run.about[name] for name in later}:
         run = run.changed(**later)
-    return run.tag(*tags) if {*tags} - {*run.tags} else run
+    return run
+
+
+def _add_note(before: str, note: str) -> str:
+    """Return a note with another one behind it, unless it is in it already."""
+    notes = before.split(NOTES)
+    return before if note in notes else NOTES.join(filter(None, [before, note]))
 
 
 def _keep_data(scores: Scores, path: Path) -> None:
@@ -127,27 +145,6 @@ def _keep_data(scores: Scores, path: Path) -> None:
 
 def _write_table(table: Any, path: Path) -> None:
     parquet().write_table(table, path, compression="zstd")
-
-
-def _write_folder(
-    target: Path,
-    results: pd.DataFrame,
-    record: Mapping[str, Any],
-    about: Mapping[str, Any],
-) -> None:
-    """Write a run into a folder beside its place, and put it there."""
-    temporary = target.parent / f".{secrets.token_hex(6)}"
-    temporary.mkdir(parents=True)
-    try:
-        _write_table(to_arrow(results, record), temporary / SAVED_SCORES)
-        write_json(temporary / ABOUT, about)
-        try:
-            os.rename(temporary, target)
-        except OSError:
-            if not target.exists():  # else another process has kept the same
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _figures_of(scores: Scores) -> dict[str, Any]:

@@ -7,10 +7,15 @@ runs/scored/ID/    about.json and scores.parquet: a scoring of the two
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import re
-from collections.abc import Mapping
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,56 @@ SECONDS = "seconds_per_1000"
 LABEL = "label"
 """The figure of a run that says which label its other figures are by."""
 SCORED, DATA, VERSIONS = "scored", "data", "versions"
+
+
+def is_version_name(name: str) -> bool:
+    """Return whether a name is that of a version, such as "v3"."""
+    return re.fullmatch(r"v\d+", name) is not None
+
+
+# --- writing
+
+
+@contextmanager
+def written_in(folder: Path) -> Iterator[None]:
+    """Let a block write into a folder of runs, which is made where it is missing.
+
+    Raises:
+        RolloutsError: It cannot be written, in one sentence; before the block, where
+            that shows already.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        yield
+    except OSError as error:
+        raise RolloutsError(
+            f"nothing can be kept in {str(folder)!r} ({error.strerror}); give a folder "
+            "that can be written, or move what is there away"
+        ) from None
+
+
+@contextmanager
+def folder_beside(place: Path) -> Iterator[Path]:
+    """Make a folder to fill, for `put_in_place`; what is left of it is removed."""
+    temporary = place / f".{secrets.token_hex(6)}"
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def put_in_place(folder: Path, target: Path) -> bool:
+    """Give a filled folder its name; return False where another process took it."""
+    try:
+        os.rename(folder, target)
+    except OSError:
+        if not target.exists():
+            raise
+        return False
+    return True
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -104,7 +159,7 @@ def find_scored(name: str, folder: Path) -> Path | None:
         if name == about["version"] or name in about["tags"]:
             return path
         versions.append(about["version"])
-    if re.fullmatch(r"v\d+", name):
+    if is_version_name(name):
         path = folder / VERSIONS / name / ABOUT
         if path.exists():
             read_json(path)  # says why, where it cannot be read

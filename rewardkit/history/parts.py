@@ -20,6 +20,7 @@ from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
 from rewardkit.history.files import RECORDER, TOLD_STEPS, part_paths
 from rewardkit.history.kept import KEPT_RUNS, data_path, find_scored
+from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged
@@ -427,12 +428,12 @@ def check_same(folder: Path, reward: Reward, rollouts: Rollouts) -> None:
         return
     try:
         record = read_record(file)
-        reward_there = record["reward"]["fingerprints"]["reward"]
+        reward_there = definition_hash(record["reward"])
         rollouts_there = record["rollouts"]["fingerprint"]
         name, source = record["reward"]["name"], record["rollouts"]["source"]
     except (RolloutsError, KeyError, TypeError):
         return  # of no version of rewardkit that can read it
-    same_reward = reward_there == reward.record()["fingerprints"]["reward"]
+    same_reward = reward_there == definition_hash(reward.record())
     if same_reward and rollouts_there == rollouts.fingerprint:
         return
     raise RolloutsError(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -25,18 +24,23 @@ from rewardkit.history.kept import (
     VERSIONS,
     data_path,
     find_scored,
+    is_version_name,
     read_abouts,
     read_json,
     write_json,
+    written_in,
 )
-from rewardkit.history.parts import load_scores
+from rewardkit.history.parts import is_scored, load_scores
 from rewardkit.history.versions import Version, read_versions
 from rewardkit.html.blocks import Block, Code, Facts, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
 from rewardkit.plain import to_plain
+from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.scoring.scores import Scores
+
+DataState = Literal["there", "gone", "broken"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +69,17 @@ class Run(HasPage):
         return load_scores(self.folder)
 
     @property
+    def data_state(self) -> DataState:
+        """Return whether its rollouts and results are there, as far as files tell."""
+        data = data_path(self.folder.parents[1], self.about["data"])
+        for path in (data, self.folder / SAVED_SCORES):
+            if not path.is_file():
+                return "gone"
+            if not is_scored(path):
+                return "broken"
+        return "there"
+
+    @property
     def note(self) -> str:
         """Return what the person noted."""
         return str(self.about["note"])
@@ -79,6 +94,11 @@ class Run(HasPage):
         """Return its figures, with those of check and probe on its version."""
         return {**self.about["figures"], **self.version.about["figures"]}
 
+    @property
+    def shares(self) -> str:
+        """Return its effective weights in percent, "" where they are not known."""
+        return _shares(self.figures.get("effective_weights", {}))
+
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
         about = {key: value for key, value in self.about.items() if key != "format"}
@@ -87,6 +107,7 @@ class Run(HasPage):
                 **about,
                 "reward": self.version.about["reward"],
                 "parent": self.version.parent,
+                "data_state": self.data_state,
                 "figures": self.figures,
                 "folder": str(self.folder),
             }
@@ -101,7 +122,7 @@ class Run(HasPage):
             "note": self.note,
             "tags": ", ".join(self.tags),
             "date": _date(about),
-            "rollouts": f"{about['source']}, {counted(about['rows'], 'row')}",
+            "rollouts": f"{self.data_source}, {counted(about['rows'], 'row')}",
             "source": version.about["entry"] or f"none: {version.about['why']}",
             "parent": version.parent,
         }
@@ -118,6 +139,13 @@ class Run(HasPage):
                 blocks.append(f"The source is that of {parent.name}.")
         return Page(version.name, blocks)
 
+    @property
+    def data_source(self) -> str:
+        """Return where its rollouts were read from, with a word if they are lost."""
+        state = self.data_state
+        source = str(self.about["source"])
+        return source if state == "there" else f"{source} ({state})"
+
     def tag(self, *tags: str) -> Run:
         """Return the run with these tags added, which it keeps.
 
@@ -131,7 +159,8 @@ class Run(HasPage):
     def changed(self, **about: Any) -> Run:
         """Return the run with something else known of it, which it keeps."""
         changed = {**self.about, **about}
-        write_json(self.folder / ABOUT, changed)
+        with written_in(self.folder.parents[1]):
+            write_json(self.folder / ABOUT, changed)
         return replace(self, about=changed)
 
 
@@ -165,7 +194,7 @@ def _lines_of(files: Mapping[str, bytes], name: str) -> list[str]:
 
 def check_tag(tag: str) -> None:
     """Raise an InputError where a tag is empty, or called like a version."""
-    if not tag or re.fullmatch(r"v\d+", tag):
+    if not tag or is_version_name(tag):
         raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
 
 
@@ -261,8 +290,11 @@ class Runs(HasPage, Sequence[Run]):
         header = [name for name in COLUMNS if name not in same]
         cells = [[row[name] for name in header] for row in rows]
         about = "; ".join(f"{name} {rows[0][name]}" for name in same)
-        table = Table("", header, cells, NUMBERS)
-        return Page(f"Runs in {self.folder}", [table], about)
+        blocks: list[Block] = [Table("", header, cells, NUMBERS, wraps=True)]
+        weights = [f"{run.version.name} {run.shares}" for run in self if run.shares]
+        if weights:
+            blocks.append(f"Effective weights in %: {'; '.join(weights)}")
+        return Page(f"Runs in {self.folder}", blocks, about)
 
     def delete(self, version: str) -> list[Run]:
         """Remove all runs of a version, its source, and rollouts that no run has left.
@@ -277,12 +309,13 @@ class Runs(HasPage, Sequence[Run]):
         if not gone:
             self[version]  # says which there are
             raise InputError(f"{version!r} is a tag; name the version to delete")
-        for run in gone:
-            shutil.rmtree(run.folder)
-        gone[0].version.delete()
         left = {run.about["data"] for run in self.items if run not in gone}
-        for data in {run.about["data"] for run in gone} - left:
-            data_path(self.folder, data).unlink(missing_ok=True)
+        with written_in(self.folder):
+            for run in gone:
+                shutil.rmtree(run.folder)
+            gone[0].version.delete()
+            for data in {run.about["data"] for run in gone} - left:
+                data_path(self.folder, data).unlink(missing_ok=True)
         return gone
 
 
@@ -314,7 +347,7 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
         "version": run.version.name,
         "reward": str(run.version.about["reward"]),
         "date": _date(about),
-        "data": _short_source(str(about["source"])),
+        "data": _short_source(run.data_source),
         "rows": f"{about['rows']:,}",
         "mean": _number(figures.get("mean")),
         "label AUC": _number(figures.get("label_auc")),
@@ -335,6 +368,17 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
 def _date(about: Mapping[str, Any]) -> str:
     """Return when a run was kept, to a minute, in UTC."""
     return str(about["date"])[:16].replace("T", " ")
+
+
+def _shares(weights: Mapping[str, Any]) -> str:
+    """Return effective weights in percent; those of a route's parts by their label."""
+    parts = []
+    for name, share in weights.items():
+        if isinstance(share, Mapping):
+            parts.append(f"{name} ({_shares(share)})")
+        else:
+            parts.append(f"{name} {percent(share).removesuffix(' %')}")
+    return ", ".join(parts)
 
 
 def _short_source(source: str) -> str:

@@ -6,8 +6,6 @@ is never given again.
 
 from __future__ import annotations
 
-import os
-import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,11 +20,16 @@ from rewardkit.history.kept import (
     FORMAT,
     KEPT_RUNS,
     VERSIONS,
+    folder_beside,
+    is_version_name,
     now,
+    put_in_place,
     read_json,
     read_or_warn,
     write_json,
+    written_in,
 )
+from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import save_reward
 from rewardkit.rollouts.paths import write_whole
@@ -63,6 +66,14 @@ class Version:
     def fingerprint(self) -> str:
         """Return the fingerprint of the definition."""
         return str(self.about["fingerprint"])
+
+    @property
+    def definition(self) -> str:
+        """Return the hash of the definition without the names of files, "" if deleted.
+
+        It tells versions apart, so that a file that was copied or renamed is no other.
+        """
+        return "" if self.is_deleted else definition_hash(self.about["record"])
 
     @property
     def parent(self) -> str:
@@ -150,7 +161,9 @@ def note_figures(
 
     They are ``cases`` (passed, all) and ``exploits`` (how many were found).
     """
-    return keep_version(reward, Path(folder)).note_figures(figures)
+    place = Path(folder)
+    with written_in(place):
+        return keep_version(reward, place).note_figures(figures)
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -168,17 +181,18 @@ def read_versions(folder: Path) -> list[Version]:
     """Return the versions of a folder of runs, by number; a broken one is warned of."""
     versions = []
     for place in (folder / VERSIONS).glob("v*"):
-        if place.name[1:].isdigit():
+        if is_version_name(place.name):
             about = read_or_warn(place / ABOUT)
             if about is not None:
                 versions.append(Version(place, about))
     return sorted(versions, key=lambda version: version.number)
 
 
-def find_version(folder: Path, fingerprint: str) -> Version | None:
-    """Return the first version with this fingerprint, None where there is none."""
+def find_version(folder: Path, record: Mapping[str, Any]) -> Version | None:
+    """Return the first version of the definition of a record, None without one."""
+    definition = definition_hash(record)
     for version in read_versions(folder):
-        if version.fingerprint == fingerprint:
+        if version.definition == definition:
             return version
     return None
 
@@ -189,14 +203,12 @@ def keep_version(reward: Reward, folder: Path) -> Version:
     Its parent is the newest version of a reward of the same name.
     """
     record = reward.record()
-    fingerprint = record["fingerprints"]["reward"]
-    version = find_version(folder, fingerprint)
+    version = find_version(folder, record)
     if version is not None:
         return version
     place = folder / VERSIONS
-    temporary = place / f".{secrets.token_hex(6)}"
-    (temporary / "source").mkdir(parents=True)
-    try:
+    with folder_beside(place) as temporary:
+        (temporary / "source").mkdir()
         entry, why = _write_source(reward, temporary / "source")
         versions = read_versions(folder)
         parents = [
@@ -204,7 +216,7 @@ def keep_version(reward: Reward, folder: Path) -> Version:
         ]
         about = {
             "format": FORMAT,
-            "fingerprint": fingerprint,
+            "fingerprint": record["fingerprints"]["reward"],
             "reward": reward.name,
             "record": record,
             "entry": entry,
@@ -215,17 +227,9 @@ def keep_version(reward: Reward, folder: Path) -> Version:
         }
         write_json(temporary / ABOUT, about)
         number = versions[-1].number + 1 if versions else 1
-        while True:
-            try:
-                os.rename(temporary, place / f"v{number}")
-                break
-            except OSError:
-                if not (place / f"v{number}").exists():
-                    raise
-                number += 1  # another process took it
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return find_version(folder, fingerprint) or Version(place / f"v{number}", about)
+        while not put_in_place(temporary, place / f"v{number}"):
+            number += 1
+    return find_version(folder, record) or Version(place / f"v{number}", about)
 
 
 def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:

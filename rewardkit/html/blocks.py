@@ -38,6 +38,7 @@ from rewardkit.html.markup import (
     paragraphs,
     part,
     table,
+    wrap_table,
 )
 
 MOST_ROWS = 24  # rows of a table; the others are counted
@@ -116,7 +117,8 @@ class Table(Piece):
     A table with a caption that is not open is folded in HTML and left out of a short
     text. Columns that are "" in every row are left out, rows beyond `most` are counted,
     cells are cut at `limit` characters. A `stacked` one has a line a cell on a narrow
-    page.
+    page; one that `wraps` breaks its cells between words in a narrow terminal, where
+    others become sentences.
     """
 
     caption: str
@@ -127,6 +129,7 @@ class Table(Piece):
     most: int = MOST_ROWS
     limit: int = LONGEST_HTML_CELL
     stacked: bool = False
+    wraps: bool = False
 
     def lines(self, verbose: bool) -> list[str]:
         """Return it for a terminal, a sentence a row where it is wider than a line."""
@@ -138,6 +141,10 @@ class Table(Piece):
         lines = aligned([_text_cells(header, LONGEST_TEXT_CELL), *cells])
         if max(map(len, lines)) > LINE.get() - 4:
             lines = []
+            if self.wraps:
+                cells = [_text_cells(row, LONGEST_IN_SENTENCE) for row in rows]
+                lines = wrap_table(header, cells, self.numeric, LINE.get())
+        if not lines:
             for row in rows:
                 sentence = _row_as_sentence(
                     header, _text_cells(row, LONGEST_IN_SENTENCE)

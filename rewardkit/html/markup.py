@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import html
+import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,6 +81,43 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         cells = map(str.ljust, row, widths)
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def wrap_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: Sequence[str],
+    width: int,
+) -> list[str]:
+    """Return lines of at most this width, with cells broken between words.
+
+    Columns named in `numeric` are flush right, and broken in their header alone; a
+    column of dates has two lines. [] where the words of the header have no room.
+    """
+    # slow to import, and few tables are that wide
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    layout = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in header:
+        if name in numeric:
+            title = Text(name.replace(" ", "\n"))
+            layout.add_column(title, justify="right", no_wrap=True)
+        else:
+            layout.add_column(Text(name), overflow="fold", no_wrap=name == "date")
+    words = sum(max(map(len, name.split())) + 2 for name in header)
+    if words > width:
+        return []
+    for row in rows:
+        cells = []
+        for name, cell in zip(header, row, strict=True):
+            cells.append(Text(cell.replace(" ", "\n") if name == "date" else cell))
+        layout.add_row(*cells)
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(layout)
+    return [line.rstrip() for line in capture.get().splitlines()]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from rewardkit.plain import to_plain
 from rewardkit.probes.options import BUDGET, CALL_TIMEOUT
 from rewardkit.probes.probe import alarms_from, probe
 from rewardkit.probes.result import ProbeResult
+from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
@@ -228,7 +229,7 @@ def _find_before(
             )
         against = kept[0]
     if isinstance(against, Run):
-        is_same = against.version.fingerprint == _fingerprint(reward)
+        is_same = against.version.definition == definition_hash(reward.record())
         if is_same and against.about["data"] == rollouts.fingerprint:
             return None, f"it is the definition of {against.version.name}, kept already"
     return against, ""
@@ -238,10 +239,6 @@ def _label_of(before: Run, rollouts: Rollouts) -> str | None:
     """Return the label under which a run was kept, where these rollouts have it."""
     label = before.figures.get(LABEL)
     return label if label in rollouts.table else None
-
-
-def _fingerprint(reward: Reward) -> str:
-    return str(reward.record()["fingerprints"]["reward"])
 
 
 def _name_of(before: Any) -> str:

@@ -94,6 +94,31 @@ def fingerprint(content: Any) -> str:
     return source_hash(json.dumps(content, sort_keys=True, default=str).encode())
 
 
+NO_DEFINITION = ("version", "name", "origin", "fingerprints")
+"""What of a reward's record is no part of its definition."""
+NO_SCORING = ("weight", "schedule", "why", "primary", "expects_partial")
+"""The same of a component; weights and schedules stand beside the components."""
+
+
+def definition_hash(record: Mapping[str, Any]) -> str:
+    """Return the hash of a reward's record, whatever its source files are called."""
+    if "route" in record:
+        route = record["route"]
+        values = []
+        for branch in route["rewards"]:
+            values.append([branch["value"], definition_hash(branch["reward"])])
+        default = route["default"] and definition_hash(route["default"])
+        return fingerprint([route["column"], values, default])
+    definition = {key: record[key] for key in record if key not in NO_DEFINITION}
+    components = []
+    for item in record["components"]:
+        components.append({key: item[key] for key in item if key not in NO_SCORING})
+    definition["components"] = components
+    for key in ("sources", "transform_sources"):
+        definition[key] = sorted(record[key].values())
+    return fingerprint(definition)
+
+
 def source_hash(text: bytes) -> str:
     """Return the hash of the text of a source file."""
     return hashlib.sha256(text).hexdigest()[:16]

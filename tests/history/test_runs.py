@@ -7,7 +7,9 @@ import random
 import shutil
 import signal
 import sys
+import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.history.runs import source_diff
+from rewardkit.html.excerpts import LINE
 
 FILE = '''"""A reward of two components."""
 import rewardkit as rk
@@ -95,7 +98,9 @@ def test_what_was_run_is_kept_where_the_file_was_edited_while_it_scored(here):
 def test_the_same_scoring_is_one_run_and_a_definition_one_version():
     first = scored().keep(note="one")
     again = scored().keep(note="two", tags=["t"])
-    assert again.folder == first.folder and rk.runs()["v1"].note == "two"
+    assert again.folder == first.folder
+    scored().keep(note="one")  # which is there already
+    assert (rk.runs()["v1"].note, rk.runs()["v1"].tags) == ("one; two", ("t",))
     scored(count=8).keep()  # other rollouts
     scored().reweigh({"short": 0.5}).keep()
     assert [run.version.name for run in rk.runs()] == ["v2", "v1", "v1"]
@@ -221,6 +226,120 @@ def test_a_deleted_version_takes_its_rollouts_along_and_its_number_is_not_given_
         rk.runs()["v2"]
 
 
+@pytest.mark.parametrize("place", ["data/*.parquet", "scored/*/scores.parquet"])
+@pytest.mark.parametrize("state", ["gone", "broken"])
+def test_runs_whose_rollouts_or_results_are_gone_or_broken_are_marked(
+    here, place, state
+):
+    scored().keep()
+    scored(count=8).keep()  # on other rollouts, which stay
+    kept = rk.runs()
+    assert [item["data_state"] for item in kept.record()["runs"]] == ["there", "there"]
+    assert "(" not in repr(kept)
+    lost = kept[1]
+    (path,) = (
+        item
+        for item in here.glob(f"runs/{place}")
+        if lost.about["data"] in item.name or lost.folder.name in item.parts
+    )
+    content = path.read_bytes()
+    path.unlink()
+    if state == "broken":
+        path.write_bytes(content[:-20])
+    states = [item["data_state"] for item in record("runs")["runs"]]
+    assert states == ["there", state]
+    lines = [line for line in run("runs").stdout.splitlines() if "memory" in line]
+    assert [f"({state})" in line for line in lines] == [False, True]
+
+
+@pytest.mark.parametrize("width", [90, 100, 160])
+def test_the_table_of_runs_stays_a_table_and_shows_effective_weights(width):
+    scores = scored()
+    for number in range(1, 4):
+        figures = {
+            "effective_weights": {"right": 1 - number / 10, "short": number / 10}
+        }
+        note = f"number {number}, tried as ties fell and an exploit was open before"
+        kept = scores.reweigh({"short": number}).keep(note=note, figures=figures)
+        kept.version.note_figures({"cases": [number, 20], "exploits": 4 - number})
+    token = LINE.set(width - 8)
+    try:
+        lines = rk.runs().text().splitlines()
+    finally:
+        LINE.reset(token)
+    assert max(map(len, lines)) <= width
+    head = " ".join(lines[1:3])
+    for name in ("version", "date", "exploits", "against", "note"):
+        assert name in head
+    assert "tags" not in head and "label" not in head  # nobody has one
+    firsts = [line.split()[0] for line in lines if line.strip().startswith("v")]
+    assert firsts[-3:] == ["v3", "v2", "v1"]
+    assert "version v3" not in " ".join(lines)  # as a sentence would have it
+    shares = "v3 right 70, short 30; v2 right 80, short 20; v1 right 90, short 10"
+    assert f"Effective weights in %: {shares}" in " ".join(" ".join(lines).split())
+
+
+def test_the_same_source_under_another_name_is_the_same_version(here):
+    scored().keep()
+    shutil.copy("my.py", "copy.py")
+    assert scored("copy.py").keep().version.name == "v1"
+    assert len(rk.runs()) == 1
+    card = rk.card(rk.load_reward("copy.py"))
+    assert card.run.version.name == "v1"
+    Path("copy.py").write_text(FILE.replace("completion) <", "completion) >"))
+    assert scored("copy.py").keep().version.name == "v2"
+
+
+@contextmanager
+def as_somebody():
+    """Let no file be written that this user may not write; as root one may anything."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_scored():
+    here = Path(tempfile.mkdtemp())
+    try:
+        os.chmod(here, 0o755)
+        folder = here / "runs"
+        scores, others = scored(), scored(count=8)
+        kept = scores.keep(folder=folder)
+        for path in [*folder.rglob("*"), folder]:
+            os.chmod(path, 0o555 if path.is_dir() else 0o444)
+        with as_somebody():
+            changes = (
+                lambda: scores.keep(folder=folder, note="other"),
+                lambda: others.keep(folder=folder),
+                lambda: kept.tag("best"),
+                lambda: rk.runs(folder).delete("v1"),
+            )
+            for change in changes:
+                with pytest.raises(rk.RolloutsError, match=CANNOT_BE_WRITTEN):
+                    change()
+        assert len(rk.runs(folder)) == 1 and rk.runs(folder)[0].tags == ()
+    finally:
+        shutil.rmtree(here)
+
+
+def test_a_command_says_first_that_what_is_scored_cannot_be_kept(here):
+    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    (here / "runs").write_text("a file")
+    edit("return float(ground_truth", "open('called', 'w'); return float(ground_truth")
+    refused(
+        "score my.py log.jsonl --keep", "nothing can be kept in 'runs' (File exists"
+    )
+    assert not (here / "called").exists()
+
+
+CANNOT_BE_WRITTEN = r"nothing can be kept in '.*' \(Permission denied\); give a folder"
+
+
 @pytest.mark.parametrize("tag", ["v3", ""])
 def test_a_tag_is_not_called_like_a_version(tag):
     with pytest.raises(rk.InputError, match="is no tag"):
@@ -329,8 +448,12 @@ def test_checks_and_probes_are_noted_with_the_version(here):
     case = {"name": "a", "completion": "1", "ground_truth": "1", "reward": 1.2}
     (here / "cases.jsonl").write_text(json.dumps(case))
     text = run("check my.py cases.jsonl --keep").stdout
-    assert "noted with v1 in runs" in text
+    assert (
+        "noted with v1 in runs, which lists it once it is scored: rewardkit sc" in text
+    )
     record("score my.py log.jsonl --keep")
+    again = run("check my.py cases.jsonl --keep").stdout
+    assert "noted with v1 in runs (rewardkit runs)" in again
     found = len(
         json.loads(run("probe my.py log.jsonl --keep --json").stdout)["findings"]
     )
