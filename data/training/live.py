@@ -21,7 +21,7 @@ from run import Run, train
 
 import rewardkit as rk
 from rewardkit.analysis.rehearsal.outlook import outlook_of
-from rewardkit.analysis.rehearsal.rehearsal import LAST
+from rewardkit.analysis.rehearsal.rehearsal import LAST_STEPS
 
 STEPS = 40
 REWARDS = {
@@ -44,7 +44,7 @@ def main() -> int:
         setting = Run("sums", "hard", reward.name, 3e-4, seed=0, steps=STEPS)
         steps, _ = train(setting, load_base("sums"), reward)
         outlook = forecasts[name].outlook
-        end = steps["score/exact"][-LAST:].mean()
+        end = steps["score/exact"][-LAST_STEPS:].mean()
         did = outlook_of(outlook.start, end)
         rows.append((name, outlook.task, outlook.start, end, did))
     table = pd.DataFrame(rows, columns=["reward", "told", "start", "end", "did"])

@@ -23,7 +23,7 @@ from suggested import CHANGED
 import rewardkit as rk
 from rewardkit.analysis.rehearsal.kinds import form_of
 from rewardkit.analysis.rehearsal.outlook import outlook_of
-from rewardkit.analysis.rehearsal.rehearsal import LAST
+from rewardkit.analysis.rehearsal.rehearsal import LAST_STEPS
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics import Floats
 
@@ -71,7 +71,7 @@ def read_runs() -> pd.DataFrame:
                 "reward": reward,
                 "pace": PACES[rate],
                 "seed": int(seed),
-                "ended": steps["score/exact"][-LAST:].mean(),
+                "ended": steps["score/exact"][-LAST_STEPS:].mean(),
                 "form": last.map(form_of).mode()[0],
                 "length": last.map(len).median(),
             }

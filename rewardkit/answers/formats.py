@@ -21,7 +21,7 @@ ANSWER_KEY = re.compile(r'[{,]\s*"([\w -]{1,40})"\s*:')
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis")
 MOST_TAGS = 4  # names of tags that are tried as marks: our choice
 MOST_KEYS = 2  # keys of objects that are tried as marks: our choice
-MOST_REMEMBERED = 2048  # completions: those that are read of a log
+FORMATS_REMEMBERED = 2048  # completions: those that are read of a log
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ def find_marks(completion: str) -> list[MarkedAnswer]:
     return clear + loose
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=FORMATS_REMEMBERED)
 def find_likely_mark(completion: str) -> MarkedAnswer:
     r"""Return the likely answer: that of the last tag, box, or line with a colon.
 

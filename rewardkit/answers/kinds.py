@@ -29,7 +29,7 @@ ITEM_WORDS = 5
 """Words of an item of a list, on average; a part of a sentence has more. Our choice."""
 
 OPTION = re.compile(r"(?:^|[\s(\[])([A-J])[).\]:](?=\s)", re.MULTILINE)
-CODE = re.compile(
+PROGRAM_TEXT = re.compile(
     r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|"
     r"function )"
     r"|(?i:^\s*select\b.+\bfrom\b)",
@@ -145,7 +145,7 @@ def kind_of(answer: str) -> str:
             return "number"
     if text[:1] in "{[" and read_json(text) is not None:
         return "json"
-    if CODE.search(text) or "```" in text:
+    if PROGRAM_TEXT.search(text) or "```" in text:
         return "code"
     if MATHEMATICS.search(text) and len(text) <= LONGEST_FORMULA:
         return "mathematics"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.answers.logged import LoggedAnswer
-from rewardkit.answers.traits import FORM, Trait, find_trait
+from rewardkit.answers.traits import FORM_TRAIT, Trait, find_trait
 from rewardkit.errors import preview
 from rewardkit.findings import most
 
 LEAST_ROWS = 2  # rows that are a fault; one may be a slip
-LEAST_SHARE = 0.1
+LEAST_MISJUDGED_SHARE = 0.1
 """The same as a share of the rows that are treated as they should be. Our choice."""
 
 
@@ -76,7 +76,7 @@ def find_misjudged(
     more: dict[str, Any] = {"by_label": by_label}
     if paid_right and _are_many(lost, paid_right):
         trait = find_trait(lost, paid_right, "are paid")
-        is_certain = by_label or (trait is not None and trait.kind != FORM)
+        is_certain = by_label or (trait is not None and trait.kind != FORM_TRAIT)
         yield Misjudged("right_unpaid", lost, right, trait, is_certain, more)
     wrong = [answer for answer in answers if answer.is_right is False]
     paid_wrong = [answer for answer in wrong if answer.is_paid]
@@ -98,4 +98,4 @@ def find_misjudged(
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:
-    return len(at_fault) >= max(LEAST_ROWS, LEAST_SHARE * len(others))
+    return len(at_fault) >= max(LEAST_ROWS, LEAST_MISJUDGED_SHARE * len(others))

@@ -27,7 +27,7 @@ LONGEST_STATED = 2_000
 """Characters of an answer that is compared with a truth. Our choice."""
 STATED_END = 8_000
 """Characters at a completion's end in which its answer is looked for. Our choice."""
-LONGEST_COMPARED = 100
+LONGEST_TRUTH_STATED = 100
 """Characters of a truth from which a marked answer may differ. Our choice."""
 LEAST_VERBATIM = 12
 """Characters of a truth that no completion ends with by chance. Our choice."""
@@ -206,7 +206,7 @@ def states_truth(completion: str, truth: Any) -> float:
     if statement.answer and answers_truth(statement.answer, right):
         return 1.0
     kind = kind_of(right)
-    if len(right) > LONGEST_COMPARED or kind not in ("number", "choice", "text"):
+    if len(right) > LONGEST_TRUTH_STATED or kind not in ("number", "choice", "text"):
         return math.nan
     is_stated = statement.is_marked or statement.mark in ("colon", "number")
     return 0.0 if is_stated or kind == "choice" else math.nan

@@ -18,12 +18,12 @@ IN_COMMON, IN_OTHERS = 0.95, 0.1
 may hold. Our choice."""
 LEAST_OTHERS = 3  # other rows without the trait, of which a share means something
 LEAST_ALIKE = 4  # rows at fault that have something in common by more than chance
-LEAST_PROMPTS = 3  # the same for their prompts
+LEAST_TRAIT_PROMPTS = 3  # the same for their prompts
 MOST_VALUES = 12  # different values that are worth a comparison
 ROUND_STEPS = (1000, 500, 100, 50, 10, 5)
 """Steps of round limits, the roundest first."""
 
-FORM = "form"
+FORM_TRAIT = "form"
 """Kind of a trait that may well be asked for: tags are missing, or are there twice."""
 
 
@@ -59,7 +59,7 @@ TraitColumn = tuple[str, str, Callable[[LoggedAnswer], str | int]]
 """Kind of a trait, its words, and what is compared."""
 
 TRAITS: Sequence[TraitColumn] = (
-    (FORM, "have {}", _form),
+    (FORM_TRAIT, "have {}", _form),
     ("notation", "write {}", _notation),
     (
         "behind",
@@ -112,7 +112,7 @@ def find_trait(
         fate: What is said of the others: "are paid".
     """
     prompts = {answer.prompt for answer in at_fault}
-    if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_PROMPTS:
+    if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_TRAIT_PROMPTS:
         return None
     traits: list[Trait] = []
     slices = _slices([*at_fault, *others])

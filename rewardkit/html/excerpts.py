@@ -24,7 +24,7 @@ LINE = ContextVar("LINE", default=110)
 
 LONGEST_EXCERPT = 420  # characters of an excerpt
 AROUND = 60  # characters shown on both sides of a span
-LONGEST_WORD = 16  # characters within which a cut looks for the end of a word
+WORD_END_WITHIN = 16  # characters within which a cut looks for the end of a word
 LONGEST_LINE = 800
 """Characters of a line or a sentence, which may quote what a user's function said."""
 INDENT = 4 * " "  # before the further lines of a wrapped line
@@ -157,8 +157,8 @@ def _choose_pieces(
         return [(0, len(text))]
     head = 2 * longest // 3
     tail = len(text) - longest // 3
-    last_blank = text.rfind(" ", head - LONGEST_WORD, head)
-    next_blank = text.find(" ", tail, tail + LONGEST_WORD)
+    last_blank = text.rfind(" ", head - WORD_END_WITHIN, head)
+    next_blank = text.find(" ", tail, tail + WORD_END_WITHIN)
     if last_blank > 0:
         head = last_blank
     if next_blank > 0:

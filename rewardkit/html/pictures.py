@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rewardkit.findings import number_range, short_number
 
 HISTOGRAM_BINS = 40
-SAME_REWARD = 1e-9
+REWARD_ROUNDING = 1e-9
 """Rewards that differ by less, relative to their size, differ by rounding alone."""
 SPARK_BINS = 20
 MOST_GROUP_COLUMNS = 160
@@ -152,7 +152,7 @@ def _axis_ends(values: Floats) -> tuple[float, float]:
     """Return the ends of an axis, with room where the values are too close for bins."""
     low = float(values.min())
     high = float(values.max())
-    if high - low <= SAME_REWARD * max(1.0, abs(low), abs(high)):
+    if high - low <= REWARD_ROUNDING * max(1.0, abs(low), abs(high)):
         return low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
     return low, high
 

@@ -14,7 +14,7 @@ NEEDS_TRANSFORMERS = (
     "a callback of a trainer needs transformers, of the extra 'trainers': pip install "
     "'reward-workbench[trainers]'"
 )
-LONGEST_LINE = 600
+LONGEST_ALARM = 600
 """Characters of the line that is printed. Our choice."""
 
 
@@ -75,7 +75,7 @@ class MonitorCallback:
             if watched is not None and watched.verdict != self.verdict:
                 self.verdict = watched.verdict
                 line = f"rewardkit: {watched.verdict}. {watched.sentence}"
-                print(one_line(line, LONGEST_LINE), flush=True)
+                print(one_line(line, LONGEST_ALARM), flush=True)
         if self.stop:
             if args.world_size > 1:
                 self.verdict = _as_first_process(self.verdict)

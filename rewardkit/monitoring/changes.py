@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewardkit.analysis.statistics import Floats
-from rewardkit.monitoring.windows import Figure, Stretches, Windows
+from rewardkit.monitoring.windows import Stretches, WindowFigure, Windows
 
 LEAST_Z = 4.5
 """Standard errors of a change that is told. Our choice.
@@ -16,7 +16,7 @@ LEAST_Z = 4.5
 The largest of all pairs of stretches of 25 windows stays below it in 99 of 100 runs
 that do not change.
 """
-FEWEST_GROUPS = 8
+FEWEST_STRETCH_GROUPS = 8
 """Groups of a stretch of which a mean says something. Our choice."""
 SMALLEST_GAP = 1e-12
 """Differences of means up to this are rounding errors."""
@@ -26,7 +26,7 @@ WITHIN_TWO_ERRORS = 3.84
 
 
 @dataclass(frozen=True)
-class Change:
+class Shift:
     """A change of a figure that lasts until the end of the run.
 
     `before` and `after` are its means in two stretches of windows, each from its first
@@ -60,8 +60,8 @@ class Change:
 
 
 def find_change(
-    figure: Figure, windows: Windows, way: int, *, least: float = 0.0
-) -> Change | None:
+    figure: WindowFigure, windows: Windows, way: int, *, least: float = 0.0
+) -> Shift | None:
     """Find a change that lasts to the end, or None.
 
     Of all pairs of a stretch and a later one that ends the run the pair is taken that
@@ -93,7 +93,7 @@ def find_change(
     reference_windows = int(firsts[place]), int(lasts[place])
     ending_windows = start, total
     since, interval = _find_onset(figure, windows, reference_windows[0])
-    return Change(
+    return Shift(
         figure.mean(slice(*reference_windows)),
         figure.mean(slice(*ending_windows)),
         reference_windows,
@@ -109,7 +109,7 @@ def _differences(first: Stretches, second: Stretches) -> Floats:
 
     The t value of few groups is brought to the normal scale (Wallace 1959).
     """
-    is_enough = np.minimum(first.counts, second.counts) >= FEWEST_GROUPS
+    is_enough = np.minimum(first.counts, second.counts) >= FEWEST_STRETCH_GROUPS
     gap = np.where(is_enough, second.means - first.means, 0.0)
     gap = np.where(np.abs(gap) > SMALLEST_GAP, gap, 0.0)
     freedom = np.maximum(first.counts + second.counts - 2, 1.0)
@@ -125,7 +125,7 @@ def _differences(first: Stretches, second: Stretches) -> Floats:
 
 
 def _find_onset(
-    figure: Figure, windows: Windows, first: int
+    figure: WindowFigure, windows: Windows, first: int
 ) -> tuple[float, tuple[float, float]]:
     """Return the step at which a figure leaves its level, and the steps around it.
 

@@ -17,17 +17,17 @@ from rewardkit.primitives.measure import repetition
 
 TOKEN = re.compile(r"(?P<number>\d[\d.,]*)|[^\W\d_]+|[^\w\s]")
 """A word, a number or a sign of a completion."""
-NUMBER = "\u2039number\u203a"
+ANY_NUMBER = "\u2039number\u203a"
 """Stands for any number: which one depends on the prompt."""
-LONGEST_READ = 4_000
+CHARACTERS_READ = 4_000
 """Characters of a completion whose words are read, half from either end. Our choice."""
 MOST_WORDINGS = 60
 """Wordings that are watched, those whose share differs most. Our choice."""
-LEAST_SHARE = 0.02
+LEAST_FEATURE_SHARE = 0.02
 """Share of the rows of a watched form or wording. Our choice."""
 SHORTEST_COPIED = 12
 """Characters of a prompt that no completion repeats by chance. Our choice."""
-REPEATS = 0.5
+SHARE_OF_REPEATS = 0.5
 """Share of repeated words from which a completion repeats itself. Our choice."""
 MOST_ITEMS = 2
 """Items of an answer from which it is several answers. Our choice."""
@@ -53,7 +53,7 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class StepTexts:
     """The completions that are read, (rows,) each, and what they state as answers.
 
     `is_early` marks those of the first steps, which lengths are compared with.
@@ -67,12 +67,12 @@ class Texts:
     is_cut: Sequence[bool]
 
 
-def read_features(texts: Texts) -> list[Feature]:
+def read_features(texts: StepTexts) -> list[Feature]:
     """Return what the completions do, what a person can name best first."""
     return [*_conduct(texts), *_lengths(texts), *_forms(texts), *_wordings(texts)]
 
 
-def _conduct(texts: Texts) -> Iterable[Feature]:
+def _conduct(texts: StepTexts) -> Iterable[Feature]:
     """Yield what is suspicious in itself: nothing written, no answer, several ..."""
     statements = texts.statements
     is_marked = np.array([statement.is_marked for statement in statements])
@@ -94,7 +94,8 @@ def _conduct(texts: Texts) -> Iterable[Feature]:
     ]
     measure = repetition(ngram=4)
     rows["repeat themselves", "do not repeat themselves"] = [
-        (measure(text[:LONGEST_READ]) or 0.0) >= REPEATS for text in texts.completions
+        (measure(text[:CHARACTERS_READ]) or 0.0) >= SHARE_OF_REPEATS
+        for text in texts.completions
     ]
     rows["have the text of a sibling", "differ from all siblings"] = same_texts(texts)
     rows["give the same answer whatever the prompt", "answer their prompt"] = (
@@ -109,14 +110,14 @@ def _counts_twice(text: str) -> bool:
     return len(re.findall(r"####|\\boxed|</answer>", text)) > 1
 
 
-def same_texts(texts: Texts) -> list[bool]:
+def same_texts(texts: StepTexts) -> list[bool]:
     """Return which rows have the text of a sibling."""
     pairs = list(zip(texts.groups.tolist(), texts.completions, strict=True))
     counts = Counter(pairs)
     return [counts[pair] > 1 for pair in pairs]
 
 
-def _fixed_answers(texts: Texts, statements: Sequence[Statement]) -> list[bool]:
+def _fixed_answers(texts: StepTexts, statements: Sequence[Statement]) -> list[bool]:
     """Return which rows state the answer that is stated on most prompts."""
     prompts: dict[str, set[int]] = {}
     for group, statement in zip(texts.groups.tolist(), statements, strict=True):
@@ -128,7 +129,7 @@ def _fixed_answers(texts: Texts, statements: Sequence[Statement]) -> list[bool]:
     return [statement.answer == most for statement in statements]
 
 
-def _lengths(texts: Texts) -> Iterable[Feature]:
+def _lengths(texts: StepTexts) -> Iterable[Feature]:
     """Yield what is long, and what is short, beside the completions of the start."""
     lengths = np.array([len(text) for text in texts.completions], dtype=float)
     early = lengths[np.asarray(texts.is_early, dtype=bool)]
@@ -149,9 +150,9 @@ def _lengths(texts: Texts) -> Iterable[Feature]:
     )
 
 
-def _forms(texts: Texts) -> Iterable[Feature]:
+def _forms(texts: StepTexts) -> Iterable[Feature]:
     """Yield the marks that completions have, and forms made of several."""
-    least = max(1.0, LEAST_SHARE * len(texts.completions))
+    least = max(1.0, LEAST_FEATURE_SHARE * len(texts.completions))
     marks = [set(MARK.findall(text)) for text in texts.completions]
     counts = Counter(mark for row in marks for mark in row)
     for mark in [mark for mark, count in counts.items() if count >= least]:
@@ -166,11 +167,11 @@ def _forms(texts: Texts) -> Iterable[Feature]:
         yield Feature(f"have only {words}", f"have other marks than {words}", rows)
 
 
-def _wordings(texts: Texts) -> Iterable[Feature]:
+def _wordings(texts: StepTexts) -> Iterable[Feature]:
     """Yield words, signs and pairs of them whose share differs most over the run."""
     wordings = list(map(_wordings_of, texts.completions))
     counts = Counter(wording for row in wordings for wording in row)
-    least = max(1.0, LEAST_SHARE * len(wordings))
+    least = max(1.0, LEAST_FEATURE_SHARE * len(wordings))
     is_early = np.asarray(texts.is_early, dtype=bool)
     shares: dict[str, tuple[float, Floats]] = {}
     for wording in [wording for wording, count in counts.items() if count >= least]:
@@ -186,13 +187,13 @@ def _wordings(texts: Texts) -> Iterable[Feature]:
 
 def _wordings_of(text: str) -> set[str]:
     """Return the words, signs and pairs of a completion, as a person reads them."""
-    if len(text) > LONGEST_READ:
-        half = LONGEST_READ // 2
+    if len(text) > CHARACTERS_READ:
+        half = CHARACTERS_READ // 2
         text = f"{text[:half]} {text[-half:]}"
     tokens = []
     for match in TOKEN.finditer(text):
-        tokens.append(NUMBER if match["number"] else match[0].lower())
-    wordings = {f"`{token}`" for token in tokens if token != NUMBER}
+        tokens.append(ANY_NUMBER if match["number"] else match[0].lower())
+    wordings = {f"`{token}`" for token in tokens if token != ANY_NUMBER}
     wordings.update(f"`{first} {second}`" for first, second in pairwise(tokens))
     if tokens:
         wordings.add(f"`{tokens[0]}` at the start")

@@ -33,7 +33,7 @@ from rewardkit.html.pages import (
     point_of,
     redact_finding,
 )
-from rewardkit.monitoring.changes import FEWEST_GROUPS
+from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS
 from rewardkit.monitoring.page import (
     ends,
     figures_table,
@@ -53,13 +53,13 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-VERDICTS = {"high": "stop", "warn": "watch", "info": "healthy"}
+VERDICT_OF_SEVERITY = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""
 NOT_DECIDED = "not decided"
-FEWEST_STEPS = 2
-FEWEST_TO_TELL = 4 * FEWEST_GROUPS
+STEPS_OF_A_RUN = 2
+FEWEST_TO_TELL = 4 * FEWEST_STRETCH_GROUPS
 """Groups of a run under which "nothing was found" says little. Our choice."""
-MOST_SHOWN = 3
+ALARMS_SHOWN = 3
 """Alarms on the first page. Our choice."""
 
 
@@ -82,9 +82,9 @@ class Monitor(AcceptsFindings, HasPage):
 
         A run with an alarm that is accepted is to be watched at least.
         """
-        verdict = VERDICTS[self.worst or "info"]
+        verdict = VERDICT_OF_SEVERITY[self.worst or "info"]
         if verdict == "healthy" and self.accepted:
-            return VERDICTS["warn"]
+            return VERDICT_OF_SEVERITY["warn"]
         groups = sum(len(timeline.view.owner) for timeline in self.timelines)
         if verdict == "healthy" and groups < FEWEST_TO_TELL:
             return NOT_DECIDED
@@ -222,7 +222,7 @@ class Monitor(AcceptsFindings, HasPage):
     def first_page(self, source: str) -> Page:
         """Return the verdict and the worst alarms, and how to see the rest."""
         name = one_line(self.scores.reward.name)
-        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
+        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:ALARMS_SHOWN]]
         blocks.append(f"What changed, and who pays: rewardkit monitor {source}")
         return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
 
@@ -239,12 +239,12 @@ class Monitor(AcceptsFindings, HasPage):
     def page(self) -> Page:
         """Return verdict, what changed, who pays, completions to read, what to do."""
         name = one_line(self.scores.reward.name)
-        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:MOST_SHOWN]]
+        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:ALARMS_SHOWN]]
         for timeline in self.timelines:
             blocks.append(figures_table(timeline))
             blocks += who_pays(timeline)
             blocks.append(More("Paid most at the end", highest_at_end(timeline)))
-        shown = self.alarms[:MOST_SHOWN]
+        shown = self.alarms[:ALARMS_SHOWN]
         others = [
             item for item in self.findings if item not in shown and not item.accepted
         ]
@@ -338,7 +338,7 @@ def monitor(
     for view in views:
         steps = view.context.steps
         distinct = 0 if steps is None else len(np.unique(steps[~np.isnan(steps)]))
-        if distinct < FEWEST_STEPS:
+        if distinct < STEPS_OF_A_RUN:
             raise InputError(
                 f"{scores.rollouts.source} has {counted(distinct, 'step')}"
                 f"{_texts_as_steps(scores)}; a run is watched over the steps of its "

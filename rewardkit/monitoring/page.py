@@ -15,15 +15,15 @@ from rewardkit.html.excerpts import UserText
 from rewardkit.monitoring.changes import find_change
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.timeline import Timeline
-from rewardkit.monitoring.windows import Figure
+from rewardkit.monitoring.windows import WindowFigure
 
 SHOWN_WINDOWS = 6
 """Windows of the table on the first page. Our choice."""
-MOST_SHOWN = 3
+CAUSES_SHOWN = 3
 """Newly paid features, and completions of highest reward. Our choice."""
 
 
-def ends(figure: Figure) -> tuple[float, float]:
+def ends(figure: WindowFigure) -> tuple[float, float]:
     """Return the first and the last mean that there is."""
     there = figure.means[~np.isnan(figure.means)]
     return float(there[0]), float(there[-1])
@@ -62,7 +62,7 @@ def who_pays(timeline: Timeline) -> list[Block]:
     """Return what carries the reward, and what is newly paid with two completions."""
     blocks: list[Block] = list(_split_of_reward(timeline))
     pairs: list[list[Block]] = []
-    for item in timeline.causes[:MOST_SHOWN]:
+    for item in timeline.causes[:CAUSES_SHOWN]:
         change = item.change
         text = (
             f"Newly paid: completions that {item.words}: {percent(change.before)} to "
@@ -142,5 +142,5 @@ def highest_at_end(timeline: Timeline) -> list[Block]:
     view, windows = timeline.view, timeline.windows.of_rows
     last = timeline.is_early(len(timeline.windows) - 1 - windows)
     at_end = replace(view, rewards=np.where(last, view.rewards, np.nan))
-    rows = different(at_end, MOST_SHOWN)
+    rows = different(at_end, CAUSES_SHOWN)
     return [_quote(timeline, "paid most", int(row)) for row in rows]

@@ -14,11 +14,11 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats, within
-from rewardkit.monitoring.changes import Change, find_change
+from rewardkit.monitoring.changes import Shift, find_change
 from rewardkit.monitoring.features import Feature
-from rewardkit.monitoring.windows import Figure, Windows
+from rewardkit.monitoring.windows import WindowFigure, Windows
 
-LEAST_GROWTH = 0.1
+LEAST_FEATURE_GROWTH = 0.1
 """Share of the completions by which a feature has to grow. Our choice."""
 SURE = 3.0
 """Standard errors from which a covariance counts. Our choice."""
@@ -45,7 +45,7 @@ class NewlyPaid:
 
     words: str
     is_wording: bool
-    change: Change
+    change: Shift
     pressure: float
     interval: tuple[float, float]
     by_component: Mapping[str, float]
@@ -61,7 +61,7 @@ class NewlyPaid:
 
 
 @dataclass(frozen=True, eq=False)
-class Payment:
+class GroupPayment:
     """What rows are paid: their advantages, and of a sum what each component adds.
 
     `parts` are those of the advantages, `amounts` those of the rewards; `task` is the
@@ -88,7 +88,7 @@ class Payment:
 
 
 def find_newly_paid(
-    features: Sequence[Feature], payment: Payment, windows: Windows
+    features: Sequence[Feature], payment: GroupPayment, windows: Windows
 ) -> list[NewlyPaid]:
     """Return what is newly paid, what grew most first.
 
@@ -131,16 +131,16 @@ def find_newly_paid(
 def _grows_beside(item: NewlyPaid, is_explained: Mask, windows: Windows) -> bool:
     """Return whether a wording grows among completions that show no other feature."""
     figure = windows.figure(np.where(is_explained, np.nan, item.rows))
-    return find_change(figure, windows, 1, least=LEAST_GROWTH) is not None
+    return find_change(figure, windows, 1, least=LEAST_FEATURE_GROWTH) is not None
 
 
-def _growth(feature: Feature, windows: Windows, way: int) -> Change | None:
+def _growth(feature: Feature, windows: Windows, way: int) -> Shift | None:
     """Return how the share of a feature grew, or of its absence with `way` -1."""
     figure = windows.figure(feature.rows)
     means = figure.means[figure.counts > 0]
-    if not len(means) or np.ptp(means) < LEAST_GROWTH:
+    if not len(means) or np.ptp(means) < LEAST_FEATURE_GROWTH:
         return None
-    change = find_change(figure, windows, way, least=LEAST_GROWTH)
+    change = find_change(figure, windows, way, least=LEAST_FEATURE_GROWTH)
     if change is None or way > 0:
         return change
     return replace(change, before=1 - change.before, after=1 - change.after)
@@ -150,8 +150,8 @@ def _paid(
     words: str,
     is_wording: bool,
     rows: Floats,
-    change: Change,
-    payment: Payment,
+    change: Shift,
+    payment: GroupPayment,
     beside: Floats,
     windows: Windows,
 ) -> NewlyPaid | None:
@@ -190,7 +190,7 @@ def _paid(
 
 
 def _gains(
-    rows: Floats, change: Change, payment: Payment, windows: Windows
+    rows: Floats, change: Shift, payment: GroupPayment, windows: Windows
 ) -> dict[str, float]:
     """Return by how much each component pays the feature more than its absence.
 
@@ -215,7 +215,7 @@ def _gains(
     return gains
 
 
-def _covariance(values: Floats, rows: Floats, windows: Windows) -> Figure:
+def _covariance(values: Floats, rows: Floats, windows: Windows) -> WindowFigure:
     """Return the covariance of two values within groups, by window."""
     groups, total = windows.groups, len(windows.of_groups)
     product = within(np.nan_to_num(values), groups) * within(rows, groups)

@@ -23,7 +23,7 @@ MOST_CASES = 3
 """Cases of a feature, each of another prompt. Our choice."""
 MOST_CAUSES = 2
 """Features of which cases are made: those that follow are often shadows. Our choice."""
-CASE_COLUMNS = ("prompt", "messages", "ground_truth", "data_source", "completion")
+COLUMNS_OF_CASE = ("prompt", "messages", "ground_truth", "data_source", "completion")
 """Columns of a log that a case takes over."""
 
 
@@ -121,7 +121,7 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
         _, firsts = np.unique(view.bootstrap.prompts[rows], return_index=True)
         for row in rows[np.sort(firsts)][:MOST_CASES].tolist():
             table = view.context.table.iloc[row]
-            columns = {name: table[name] for name in CASE_COLUMNS if name in table}
+            columns = {name: table[name] for name in COLUMNS_OF_CASE if name in table}
             taken.add(row)
             most = round(max(ordinary, float(view.rewards[row] - amounts[row])), 6)
             yield {

@@ -12,13 +12,13 @@ import numpy as np
 from rewardkit.analysis.findings import finding
 from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Rule, rule
-from rewardkit.monitoring.changes import Change, find_change
+from rewardkit.monitoring.changes import Shift, find_change
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.timeline import Timeline
 
 Findings = Sequence[Finding]
 
-MOST_NAMED = 2
+FEATURES_NAMED = 2
 """Newly paid features in the sentence of an alarm. Our choice."""
 
 
@@ -26,7 +26,7 @@ def report(
     timeline: Timeline,
     code: str,
     component: str | None,
-    change: Change,
+    change: Shift,
     /,
     *,
     severity: str = "",
@@ -95,7 +95,7 @@ def _causes_named(findings: Findings) -> list[list[str]]:
 
 
 def _severity_of(
-    timeline: Timeline, findings: Findings, values: Floats, change: Change
+    timeline: Timeline, findings: Findings, values: Floats, change: Shift
 ) -> str:
     """Return the severity of a change that may have another cause than itself.
 
@@ -112,9 +112,9 @@ def _severity_of(
     return "warn"
 
 
-def _pays(timeline: Timeline, change: Change) -> list[str]:
+def _pays(timeline: Timeline, change: Shift) -> list[str]:
     """Return the words for what is newly paid and grows over a change."""
-    return [item.words for item in timeline.causes_of(change)[:MOST_NAMED]]
+    return [item.words for item in timeline.causes_of(change)[:FEATURES_NAMED]]
 
 
 @rule("reward_falls")

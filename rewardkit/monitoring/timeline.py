@@ -15,19 +15,19 @@ from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.statistics import Codes, Floats, Mask, within
 from rewardkit.analysis.view import View
 from rewardkit.answers.stated import read_statement, states_truth
-from rewardkit.monitoring.changes import FEWEST_GROUPS, Change, find_change
-from rewardkit.monitoring.features import Feature, Texts, read_features, same_texts
+from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS, Shift, find_change
+from rewardkit.monitoring.features import Feature, StepTexts, read_features, same_texts
 from rewardkit.monitoring.pressure import (
+    GroupPayment,
     NewlyPaid,
-    Payment,
     find_newly_paid,
 )
-from rewardkit.monitoring.windows import Figure, Windows
+from rewardkit.monitoring.windows import WindowFigure, Windows
 from rewardkit.rollouts.values import column_values
 
-MOST_READ_ROWS = 20_000
+RUN_ROWS_READ = 20_000
 """Completions that are read, whole groups of every window. Our choice."""
-LEAST_JUDGED = 0.8
+LEAST_COMPARABLE = 0.8
 """Share of the completions read whose answers must be comparable. Our choice."""
 EARLY = 0.15
 """Share of the run that is its start. Our choice."""
@@ -54,7 +54,7 @@ STATED = "right answers"
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class RunTask:
     """What was done of the task, (rows,) from 0 to 1, NaN where that is not known.
 
     `name` is the label, the component or column that says it, or `STATED`.
@@ -81,12 +81,12 @@ class Timeline:
         steps = view.context.steps
         assert steps is not None
         cut = Windows.of(steps, view.groups, windows)
-        return cls(view, cut, _spread_rows(cut, MOST_READ_ROWS))
+        return cls(view, cut, _spread_rows(cut, RUN_ROWS_READ))
 
     # --- the task
 
     @cached_property
-    def task(self) -> Task | None:
+    def task(self) -> RunTask | None:
         """Return what was done of the task; None where nothing says it.
 
         A label says it first, then the answers that completions state, which a policy
@@ -94,14 +94,14 @@ class Timeline:
         """
         view = self.view
         if view.context.label is not None:
-            return Task(view.context.label_name, view.context.label)
+            return RunTask(view.context.label_name, view.context.label)
         stated = self._stated_answers()
         if stated is not None:
-            return Task(STATED, stated)
+            return RunTask(STATED, stated)
         verdicts = view.verdicts
         if verdicts is None or not verdicts.name:
             return None
-        return Task(verdicts.name, scale_task(view, verdicts.scores))
+        return RunTask(verdicts.name, scale_task(view, verdicts.scores))
 
     @property
     def task_name(self) -> str:
@@ -143,7 +143,7 @@ class Timeline:
             if marks_are_usual or not self.texts.statements[place].answer:
                 values[place] = 0.0
         is_judged = ~np.isnan(values)
-        if is_judged.mean() < LEAST_JUDGED or len(np.unique(values[is_judged])) < 2:
+        if is_judged.mean() < LEAST_COMPARABLE or len(np.unique(values[is_judged])) < 2:
             return None
         shares = np.full(len(self.view), np.nan)
         shares[self.rows_read] = values
@@ -154,11 +154,11 @@ class Timeline:
         return windows <= EARLY * (len(self.windows) - 1)
 
     @cached_property
-    def task_figure(self) -> Figure | None:
+    def task_figure(self) -> WindowFigure | None:
         """Return the share done of the task by window."""
         return self.windows.figure(self.task.shares) if self.task else None
 
-    def task_change(self, way: int) -> Change | None:
+    def task_change(self, way: int) -> Shift | None:
         """Return the rise (1) or fall (-1) of the task."""
         if self.task_figure is None:
             return None
@@ -190,7 +190,7 @@ class Timeline:
         of_groups[view.groups] = codes
         return of_groups
 
-    def fall_of_last_prompts(self) -> Change | None:
+    def fall_of_last_prompts(self) -> Shift | None:
         """Return the fall of the task on prompts of the kinds that end the run."""
         if self.task is None:
             return None
@@ -203,7 +203,7 @@ class Timeline:
         return find_change(figure, self.windows, -1, least=LEAST_TASK_CHANGE)
 
     def among_same_prompts(
-        self, values: Floats, change: Change
+        self, values: Floats, change: Shift
     ) -> tuple[float, float] | None:
         """Return the means before and after a change, among prompts of the same kinds.
 
@@ -221,7 +221,7 @@ class Timeline:
         before, after = stretches
         both = before.index.intersection(after.index)
         before, after = before.loc[both], after.loc[both]
-        if before["size"].sum() < FEWEST_GROUPS:
+        if before["size"].sum() < FEWEST_STRETCH_GROUPS:
             return None
         shares = after["size"] / after["size"].sum()
         mean_before = float((before["mean"] * shares).sum())
@@ -240,7 +240,7 @@ class Timeline:
         )
 
     @cached_property
-    def texts(self) -> Texts:
+    def texts(self) -> StepTexts:
         """Return the completions that are read."""
         table = self.view.context.table.iloc[self.rows_read]
         completions = _texts_of(table, "completion")
@@ -250,7 +250,7 @@ class Timeline:
             np.zeros(len(table), dtype=bool) if cut is None else cut[self.rows_read]
         )
         windows = self.windows_read
-        return Texts(
+        return StepTexts(
             _texts_of(table, "prompt"),
             completions,
             list(map(read_statement, completions, truths)),
@@ -262,7 +262,7 @@ class Timeline:
     # --- figures
 
     @cached_property
-    def figures(self) -> Mapping[str, Figure]:
+    def figures(self) -> Mapping[str, WindowFigure]:
         """Return the figures that are shown, by name."""
         view, windows = self.view, self.windows
         figures = {"reward": windows.figure(view.rewards)}
@@ -277,12 +277,12 @@ class Timeline:
         return figures
 
     @cached_property
-    def lengths(self) -> Figure:
+    def lengths(self) -> WindowFigure:
         """Return the mean length of completions by window."""
         return self.windows.figure(self.view.context.lengths)
 
     @cached_property
-    def dead_groups(self) -> Figure:
+    def dead_groups(self) -> WindowFigure:
         """Return the share of groups without a signal by window."""
         view = self.view
         is_dead = np.where(view.stats.count > 1, view.dead, np.nan)
@@ -296,14 +296,14 @@ class Timeline:
         return rows
 
     @cached_property
-    def repeats(self) -> Figure:
+    def repeats(self) -> WindowFigure:
         """Return the share of rows with the text of a sibling by window."""
         return self.windows_read.figure(self.repeated[self.rows_read])
 
     # --- who pays
 
     @cached_property
-    def amounts(self) -> Mapping[str, Figure]:
+    def amounts(self) -> Mapping[str, WindowFigure]:
         """Return what each component adds to the reward by window; {} of no sum."""
         if not self.view.additive:
             return {}
@@ -312,7 +312,7 @@ class Timeline:
             name: self.windows.figure(amounts[name]) for name in self.view.paid_names
         }
 
-    def split(self, change: Change) -> dict[str, float]:
+    def split(self, change: Shift) -> dict[str, float]:
         """Return what each component adds to a change of the reward."""
         before, after = slice(*change.reference), slice(*change.ending)
         return {
@@ -321,7 +321,7 @@ class Timeline:
         }
 
     @cached_property
-    def effective_weights(self) -> Mapping[str, Figure]:
+    def effective_weights(self) -> Mapping[str, WindowFigure]:
         """Return each component's share of the squared advantage by window."""
         mass = self.view.group_mass
         shares = {}
@@ -357,18 +357,18 @@ class Timeline:
         return items[0] if items else None
 
     @cached_property
-    def _payment(self) -> Payment:
+    def _payment(self) -> GroupPayment:
         """Return what the rows that are read are paid."""
         view, rows = self.view, self.rows_read
         shares = np.full(len(view), np.nan) if self.task is None else self.task.shares
-        return Payment(
+        return GroupPayment(
             view.advantages[rows],
             {name: values[rows] for name, values in self._advantage_parts.items()},
             {name: view.paid[name][rows] for name in self.amounts},
             shares[rows],
         )
 
-    def causes_of(self, change: Change) -> list[NewlyPaid]:
+    def causes_of(self, change: Shift) -> list[NewlyPaid]:
         """Return what is newly paid and grows over a change, what says most first."""
         return [item for item in self.newly_paid if self._grows_over(item, change)]
 
@@ -379,7 +379,7 @@ class Timeline:
         growing = [] if fall is None else self.causes_of(fall)
         return growing or self.newly_paid
 
-    def change_beside_causes(self, values: Floats, way: int) -> Change | None:
+    def change_beside_causes(self, values: Floats, way: int) -> Shift | None:
         """Return how a figure changes among completions that show no cause.
 
         None where it does not: then its change is a shadow of what is newly paid.
@@ -396,7 +396,7 @@ class Timeline:
         figure = self.windows_read.figure(others)
         return find_change(figure, self.windows_read, way)
 
-    def _grows_over(self, item: NewlyPaid, change: Change) -> bool:
+    def _grows_over(self, item: NewlyPaid, change: Shift) -> bool:
         figure = self.windows_read.figure(item.rows)
         before, after = slice(*change.reference), slice(*change.ending)
         return figure.mean(after) - figure.mean(before) >= GROWTH_OF_CAUSE

@@ -61,12 +61,12 @@ class Windows:
         """Return which rows are in some windows, (rows,)."""
         return np.isin(self.of_rows, np.asarray(windows, dtype=np.intp))
 
-    def figure(self, values: Floats) -> Figure:
+    def figure(self, values: Floats) -> WindowFigure:
         """Return the means of values, (rows,); NaN is left out."""
         stats = group_stats(values, self.groups, len(self.of_groups))
         return self.figure_of_groups(np.where(stats.count > 0, stats.mean, np.nan))
 
-    def figure_of_groups(self, values: Floats) -> Figure:
+    def figure_of_groups(self, values: Floats) -> WindowFigure:
         """Return the means of values of groups, (groups,); NaN is left out."""
         counts = ~np.isnan(values) & (self.of_groups >= 0)
         places, values_there = self.of_groups[counts], values[counts]
@@ -75,7 +75,7 @@ class Windows:
             sums = np.bincount(places, amounts, minlength=len(self))
             return np.asarray(sums, dtype=float)
 
-        return Figure(
+        return WindowFigure(
             add_up(np.ones(len(values_there))),
             add_up(values_there),
             add_up(values_there**2),
@@ -113,7 +113,7 @@ def was_done_again(steps: Floats) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class WindowFigure:
     """A mean over the groups of each window: count, sum and sum of squares, (windows,).
 
     Groups are what is independent: siblings answer one prompt.

@@ -24,7 +24,7 @@ from rewardkit.rewards.reward import Floats
 from rewardkit.scoring.cases import TODO
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.extractions import Extraction, measure_extractor
-from rewardkit.starting.task import Task
+from rewardkit.starting.task import StartingTask
 
 RIGHT_AND_WRONG = "right above wrong"
 """Kind of the pairs that the truth decides."""
@@ -45,14 +45,14 @@ ALONE = "alone"  # kind of a completion without a sibling that differs
 LONGEST_READ_FIRST = 20_000
 """Characters of a completion; longer ones come last, as nobody reads them."""
 LONGEST_IN_WHY = 60  # characters of a value in a `why`
-LONGER = 1.5  # times the words, from which on a sibling is longer: our choice
+LONGER_FACTOR = 1.5  # times the words, from which on a sibling is longer: our choice
 MOST_COMPARED = 12  # siblings of a prompt that are compared in pairs: our choice
 USUAL_END = 0.8
 """Share of the completions that end as a finished text does, from which on one that
 does not was cut off. Our choice."""
 
 
-class Pair(NamedTuple):
+class SiblingPair(NamedTuple):
     """Two rows of one prompt, or one alone; what kind of pair they are, and why.
 
     `prompt` is the number of its task, and of the prompt. `better` is by how many
@@ -81,7 +81,7 @@ class Pair(NamedTuple):
         return {(self.prompt, row["completion"]) for row in self.rows}
 
 
-def write_pairs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
+def write_pairs(tasks: Sequence[StartingTask], scores: Scores) -> list[dict[str, Any]]:
     """Return up to twenty cases, as a case file has them.
 
     An order is decided where the truth decides it: a right completion above a wrong one
@@ -97,20 +97,20 @@ def write_pairs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
             for kind, chosen, why in siblings.find(rows):
                 listed = tuple(task.rows[row] for row in chosen)
                 better = siblings.count_better(chosen)
-                pairs.append(Pair(kind, listed, why, (number, prompt), better))
+                pairs.append(SiblingPair(kind, listed, why, (number, prompt), better))
     pairs.sort(key=lambda pair: (_is_long(pair.longest), pair.better))
     chosen_pairs = _choose(in_turn(pairs, lambda pair: (pair.kind, pair.prompt[0])))
     return [_write_case(pair, scores.reward.needs) for pair in chosen_pairs]
 
 
-def _choose(pairs: Sequence[Pair]) -> list[Pair]:
+def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
     """Choose pairs of each kind by its quota, then of kinds that have more.
 
     They are of many prompts, and no completion is chosen twice.
     """
     by_quota = list(Counter(QUOTA).elements())
     kinds = [*QUOTA, ANOTHER, ALONE]
-    chosen: list[Pair] = []
+    chosen: list[SiblingPair] = []
     used: set[Hashable] = set()
     prompts: Counter[tuple[int, int]] = Counter()
     for kind in [*by_quota, *kinds * len(by_quota)]:
@@ -141,7 +141,7 @@ class _Siblings:
     Arrays are of shape (rows,).
     """
 
-    task: Task
+    task: StartingTask
     scores: Scores
     places: Sequence[int]
 
@@ -284,7 +284,7 @@ class _Siblings:
         if self.is_cut[first] != self.is_cut[second]:
             yield "cut off", "one was cut off, the other was not"
         sizes = sorted((self.sizes[first], self.sizes[second]))
-        if sizes[1] > LONGER * sizes[0]:
+        if sizes[1] > LONGER_FACTOR * sizes[0]:
             yield "long and short", f"{sizes[1]:,} words beside {sizes[0]:,}"
         if self._keeps_form(first) != self._keeps_form(second):
             yield "form", "one keeps the form, the other does not"
@@ -362,7 +362,7 @@ def _quote(value: Any) -> str:
 # --- the case
 
 
-def _write_case(pair: Pair, needs: Sequence[str]) -> dict[str, Any]:
+def _write_case(pair: SiblingPair, needs: Sequence[str]) -> dict[str, Any]:
     """Return a case as a case file has it: an order, or a completion alone."""
     columns = []
     rows = [json.loads(json.dumps(row, default=str)) for row in pair.rows]

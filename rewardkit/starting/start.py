@@ -33,7 +33,7 @@ from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.cases import append_cases, load_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.pairs import write_pairs
-from rewardkit.starting.task import Task, find_tasks
+from rewardkit.starting.task import StartingTask, find_tasks
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
@@ -379,7 +379,7 @@ USED_NAMES = ("reward", "rk", "partial", "annotations", "SCHEMA", *COPIED_FUNCTI
 """Names that a file has already."""
 
 
-def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
+def reward_text(name: str, tasks: Sequence[StartingTask], log: str, total: int) -> str:
     """Write the reward file for these tasks.
 
     Args:
@@ -411,7 +411,7 @@ def render(template: str, **values: Any) -> str:
     return environment.get_template(f"{template}.jinja").render(values)
 
 
-def _choose_variables(tasks: Sequence[Task]) -> list[str]:
+def _choose_variables(tasks: Sequence[StartingTask]) -> list[str]:
     """Return the name of each task's reward in the file."""
     if len(tasks) == 1:
         return ["reward"]

@@ -186,7 +186,7 @@ class LengthLimits(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class StartingTask:
     """What a log shows of one task.
 
     Attributes:
@@ -300,7 +300,7 @@ def _has_comma(items: Sequence[Any]) -> bool:
     return any(re.search(r"[,;]|\band\b", str(item)) for item in items)
 
 
-def find_tasks(rollouts: Rollouts) -> list[Task]:
+def find_tasks(rollouts: Rollouts) -> list[StartingTask]:
     """Return the task of the rollouts, or one for each data source.
 
     One where all sources are read and judged alike, or there are too many.
@@ -317,7 +317,7 @@ def find_tasks(rollouts: Rollouts) -> list[Task]:
     return tasks if len(ways) > 1 else undivided
 
 
-def find_task(name: str, rollouts: Rollouts) -> Task:
+def find_task(name: str, rollouts: Rollouts) -> StartingTask:
     """Measure what the rollouts of one data source ("" for all) show of its task."""
     rows = list(rollouts)
     prompts = [prompt_text(row.get("prompt")) for row in rows]
@@ -327,7 +327,7 @@ def find_task(name: str, rollouts: Rollouts) -> Task:
     repetition = measure.repetition()
     repeated = [repetition(row["completion"]) or 0.0 for row in rows]
     looping = sum(share > REPEATED_SHARE for share in repeated) / len(rows)
-    return Task(
+    return StartingTask(
         name,
         tuple(rows),
         len(set(rollouts.prompts.tolist())),

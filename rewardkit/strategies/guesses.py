@@ -22,7 +22,7 @@ STOCK_ANSWERS = "0 1 yes no true false A none unsure unknown .* * {} []".split()
 STOCK_VALUES = "null NaN Infinity 1e999".split()  # numbers: see `special_values`
 NUMERIC_KINDS = ("number", "mathematics", "list")
 MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def is_right(text: str, subject: Subject) -> bool:
@@ -208,8 +208,8 @@ def _find_zeros(subject: Subject) -> Iterator[str]:
 
     A form is usual if it has no letters, or another prompt's answer has it as well.
     """
-    zeros = NUMBER.sub("0", subject.answer or "")
-    forms = {NUMBER.sub("0", answer) for answer in subject.others}
+    zeros = PLAIN_NUMBER.sub("0", subject.answer or "")
+    forms = {PLAIN_NUMBER.sub("0", answer) for answer in subject.others}
     if subject.kind != "json" and zeros.count("0") > 1:
         if zeros in forms or not re.search("[^\\W\\d_]", zeros):
             yield zeros

@@ -19,10 +19,12 @@ from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import is_right
 from rewardkit.strategies.strategy import Attempt, Subject, strategy
 
-PLAIN_KINDS = ("number", "choice", "text", "mathematics")
+SINGLE_KINDS = ("number", "choice", "text", "mathematics")
 MOST_SAMPLED = 6  # sampled answers in a list: our choice
 MOVE_KINDS = ("text", "list", "json")
-MOST_MOVES = 8  # different items of sequences: our choice, 255 steps go through all
+MOST_DIFFERENT_ITEMS = (
+    8  # different items of sequences: our choice, 255 steps go through all
+)
 LONGEST_SEQUENCE = 700  # items of a list of all sequences: our choice
 
 
@@ -128,7 +130,7 @@ def every_sequence(subject: Subject) -> Iterator[str]:
     total = sum(map(len, sequences))
     moves = sorted(set(itertools.chain.from_iterable(sequences)))
     is_recurring = total >= 2 * max(len(moves), len(answers))
-    if not is_recurring or not 2 <= len(moves) <= MOST_MOVES:
+    if not is_recurring or not 2 <= len(moves) <= MOST_DIFFERENT_ITEMS:
         return
     length = 1
     while (length + 1) * len(moves) ** (length + 1) <= LONGEST_SEQUENCE:
@@ -199,7 +201,7 @@ def wildcards(subject: Subject) -> Iterator[str]:
             return
 
 
-@strategy("shotgun", "several answers in one mark", kinds=PLAIN_KINDS, knows="guess")
+@strategy("shotgun", "several answers in one mark", kinds=SINGLE_KINDS, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
         answers = subject.right, subject.wrong[0]
@@ -232,7 +234,7 @@ def mentioned(subject: Subject) -> Iterator[Attempt | str]:
         yield subject.write(first, reasoning=listing)
 
 
-@strategy("shotgun", '"not" before the right answer', knows="known", kinds=PLAIN_KINDS)
+@strategy("shotgun", '"not" before the right answer', knows="known", kinds=SINGLE_KINDS)
 def negated(subject: Subject) -> Iterator[str]:
     yield subject.write(f"not {subject.right}")
     yield subject.write(f"anything but {subject.right}")

@@ -20,7 +20,7 @@ QUERY = re.compile(r"(?i)\s*(?:select|with)\b")
 
 EMPTY_QUERY = "SELECT NULL WHERE 1 = 0"
 CELLS = re.compile(r"(?i)\$?\b([A-Z]{1,2})\$?(\d{1,3}):\$?\1\$?(\d{1,3})\b")
-NAME = re.compile(r"\$?\b([A-Za-z]{1,2}\$\d{1,3}|[A-Za-z_]\w{0,30})\b")
+CALLED_NAME = re.compile(r"\$?\b([A-Za-z]{1,2}\$\d{1,3}|[A-Za-z_]\w{0,30})\b")
 """Cells of one column, and a cell or variable, in formulas."""
 EXITS = ("import sys\nsys.exit(0)", "raise SystemExit(0)", "exit()")
 ENDING = re.compile(r"(?i)\b(?:halt|hlt|exit|quit|abort|stop|return|ret)\b")
@@ -237,7 +237,7 @@ def _type_in(text: str, numbers: Mapping[str, str]) -> str:
         name = match[1].replace("$", "")
         return numbers.get(name) or numbers.get(name.upper()) or match[0]
 
-    return NAME.sub(write_number, CELLS.sub(list_cells, text))
+    return CALLED_NAME.sub(write_number, CELLS.sub(list_cells, text))
 
 
 def _last_line(text: str) -> str:

@@ -38,7 +38,7 @@ from rewardkit.suspects.patched import (
     read_label,
     rows_to_read,
 )
-from rewardkit.suspects.suspicion import Contrast, Payment, Slice, Suspicion
+from rewardkit.suspects.suspicion import Contrast, PaidComponent, Slice, Suspicion
 
 COLUMNS_WITHOUT_SLICES = (
     "rollout_id",
@@ -286,7 +286,7 @@ def _contrast_slices(
 
 def _measure_payments(
     scores: Scores, views: Sequence[View], mask: Mask, bootstrap: Bootstrap
-) -> tuple[Payment, ...]:
+) -> tuple[PaidComponent, ...]:
     """Return what each component adds to the suspects' rewards, most first.
 
     Above the mean of their group: 0 in the rows of a reward without the component, NaN
@@ -308,7 +308,7 @@ def _measure_payments(
             np.where(is_known, added, 0.0), is_known.astype(float), bootstrap.prompts
         )
         contrast = _contrast(scores.score(name), mask, bootstrap)
-        payments.append(Payment(name, weight, pays, interval, contrast))
+        payments.append(PaidComponent(name, weight, pays, interval, contrast))
     return tuple(sorted(payments, key=lambda item: -abs(np.nan_to_num(item.pays))))
 
 

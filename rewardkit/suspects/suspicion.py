@@ -98,7 +98,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Payment(PlainRecord):
+class PaidComponent(PlainRecord):
     """What a component does for the suspects.
 
     `pays` is what it adds to their rewards above the mean of their group, with its
@@ -141,7 +141,7 @@ class Suspicion(HasPage):
     advantage: Contrast
     rewards: Contrast
     training: str
-    paid: tuple[Payment, ...]
+    paid: tuple[PaidComponent, ...]
     right: Contrast | None
     label: str | None
     clearest: pd.DataFrame = field(repr=False)

@@ -24,7 +24,7 @@ from rewardkit.analysis.rehearsal.policy import (
     NEVER,
     Learners,
     Material,
-    Plan,
+    RehearsalPlan,
     fit_ability,
     rehearse,
 )
@@ -284,7 +284,7 @@ def trained(stuff, rewards):
     def pay(rows, groups, _batches, _step):
         return rewards[rows], grpo(rewards[rows], groups)
 
-    return rehearse(stuff, pay, learners, Plan(60, 8, 8))
+    return rehearse(stuff, pay, learners, RehearsalPlan(60, 8, 8))
 
 
 def test_the_kind_that_is_paid_takes_over_and_without_pay_nothing_moves():

@@ -26,7 +26,7 @@ from rewardkit.analysis.comparison.grounds import Ground, Mark, mark_of, mark_of
 from rewardkit.analysis.comparison.matching import MatchedRows, match_rows
 from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.comparison.task_order import (
-    Task,
+    SharedTask,
     compare_order,
     compare_slices,
     find_task,
@@ -108,7 +108,7 @@ class Pair(BeforeAfter):
     # --- the figures
 
     @cached_property
-    def task(self) -> Task | None:
+    def task(self) -> SharedTask | None:
         """Return what says for both which rows did the task, None where nothing."""
         return find_task(self.a, self.b, self.matched)
 

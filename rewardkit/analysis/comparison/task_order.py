@@ -22,7 +22,7 @@ again, and each comparison decides something. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SharedTask:
     """What says of the rows that two sides share which did the task, and how well.
 
     `scores`, (rows,), are NaN where nothing is known; `words` are what it is called.
@@ -35,7 +35,7 @@ class Task:
     is_of_both: bool
 
 
-def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> Task | None:
+def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> SharedTask | None:
     """Return what says for both sides alike which rows did the task, or None.
 
     A trusted label, also where a component repeats it; else what both sides name, such
@@ -49,12 +49,12 @@ def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> Task | None:
     is_alike = np.allclose(before[is_known], after[is_known])
     if is_alike and len(np.unique(before[is_known])) > 1:
         task = np.where(is_known, before, np.nan)
-        return Task(words, task, is_of_both=True)
+        return SharedTask(words, task, is_of_both=True)
     scores = a.scores
     verdicts = judge_by_answers(scores.table, scores.groups)
     if verdicts is None:
         return None
-    return Task(verdicts.words, verdicts.scores[matched.a], is_of_both=False)
+    return SharedTask(verdicts.words, verdicts.scores[matched.a], is_of_both=False)
 
 
 def _named_task(side: Diagnosis) -> tuple[str, Floats]:
@@ -76,7 +76,10 @@ def _named_task(side: Diagnosis) -> tuple[str, Floats]:
 
 
 def compare_order(
-    pair: BeforeAfter, task: Task | None, among: Mask | None = None, tests: int = 1
+    pair: BeforeAfter,
+    task: SharedTask | None,
+    among: Mask | None = None,
+    tests: int = 1,
 ) -> Figure:
     """Return how much better B orders siblings as the task does than A.
 
@@ -120,7 +123,7 @@ def compare_order(
 
 
 def compare_slices(
-    pair: BeforeAfter, task: Task | None, matched: MatchedRows
+    pair: BeforeAfter, task: SharedTask | None, matched: MatchedRows
 ) -> dict[str, Figure]:
     """Return `compare_order` of each slice that has enough groups, by its label."""
     slices = list(_slices(pair.a, matched)) if task is not None else []

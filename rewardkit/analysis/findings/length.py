@@ -19,7 +19,7 @@ from rewardkit.analysis.statistics.curves import (
 from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.answers.stated import LONGEST_COMPARED, read_statement
+from rewardkit.answers.stated import LONGEST_TRUTH_STATED, read_statement
 from rewardkit.findings import Finding, rule
 from rewardkit.primitives.texts import normal_text
 
@@ -141,7 +141,7 @@ def _alike_by_answer(view: View) -> AlikeRows | None:
     answers = []
     for completion in view.completions[places]:
         statement = read_statement(str(completion))
-        has_mark = len(statement.answer) <= LONGEST_COMPARED
+        has_mark = len(statement.answer) <= LONGEST_TRUTH_STATED
         has_mark &= statement.mark != "whole"
         answers.append(normal_text(statement.answer) or None if has_mark else None)
     stated, _ = pd.factorize(pd.Series(answers, dtype=object))

@@ -30,7 +30,7 @@ MOST_KINDS_PROMPTS = 1_000
 """Prompts that are used; of more, so many evenly spaced by size. Our choice."""
 BLUR = 0.5
 """Standard errors of a prompt's mean: enough to level steps of four binary scores."""
-FEWEST_STEPS = 3
+FEWEST_TREND_STEPS = 3
 """Steps under which there is no trend. Our choice."""
 
 

@@ -58,14 +58,14 @@ def smooth(values: Floats, window: int = WINDOW) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class LearnerFigure:
     """What the learners wrote, (steps, learners), beside the mean of the log."""
 
     start: float
     values: Floats
 
 
-def read_figures(rehearsal: Rehearsal) -> dict[str, Figure]:
+def read_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
     """Return the figures of what the learners wrote, by name.
 
     "task" (0 to 1), "reward", "score/<component>", "characters", and "share of <kind>"
@@ -79,17 +79,17 @@ def read_figures(rehearsal: Rehearsal) -> dict[str, Figure]:
             columns[f"score/{component.name}"] = rows.scores[component.name]
     lengths = [len(text) for text in rows.completions]
     columns["characters"] = np.array(lengths, dtype=float)
-    figures: dict[str, Figure] = {}
+    figures: dict[str, LearnerFigure] = {}
     for name, column in columns.items():
         if np.isnan(column).all():
             continue
         start = float(mean_known(column[: len(rehearsal.view)]))
         values = course.rewards if name == "reward" else course.mean(column)
-        figures[name] = Figure(start, values)
+        figures[name] = LearnerFigure(start, values)
     return figures | _kind_figures(rehearsal)
 
 
-def _kind_figures(rehearsal: Rehearsal) -> dict[str, Figure]:
+def _kind_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
     """Return the shares of the kinds that grow most, by name."""
     shares: dict[str, Floats] = {}
     starts: dict[str, float] = {}
@@ -104,7 +104,7 @@ def _kind_figures(rehearsal: Rehearsal) -> dict[str, Figure]:
     figures = {}
     for words in sorted(shares, key=growth.__getitem__, reverse=True)[:KINDS_SHOWN]:
         if growth[words] >= LEAST_GROWTH:
-            figures[f"{SHARE_OF}{words}"] = Figure(starts[words], shares[words])
+            figures[f"{SHARE_OF}{words}"] = LearnerFigure(starts[words], shares[words])
     return figures
 
 

@@ -18,7 +18,7 @@ MOST_MARKS = 8
 SMALLEST_SHARE = 0.02
 """Share of the rows of the smallest kind. Our choice."""
 FEWEST_ROWS = 16
-LEAST_GAIN = 0.02
+LEAST_SPLIT_GAIN = 0.02
 """Share of a kind's own part of the variance that a split must explain. Our choice."""
 CUTS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 """Quantiles at which a kind may be split."""
@@ -199,7 +199,7 @@ def _best_split(
     """Return the feature and value that explain most of these rows, or None."""
     if len(rows) < 2 * least:
         return None
-    best, gain = None, LEAST_GAIN * len(rows)
+    best, gain = None, LEAST_SPLIT_GAIN * len(rows)
     values_there = table[rows]
     whole = _spread_of(values_there)
     for name, values in features.items():

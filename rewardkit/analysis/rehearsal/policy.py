@@ -197,7 +197,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RehearsalPlan:
     """How long a training is: steps, prompts of a step, completions of a prompt.
 
     `first_step` is the step of the training with which it begins; `seed` is of all
@@ -217,7 +217,7 @@ class Plan:
 
 
 def rehearse(
-    material: Material, payment: Payment, learners: Learners, plan: Plan
+    material: Material, payment: Payment, learners: Learners, plan: RehearsalPlan
 ) -> Course:
     """Train each learner on prompts drawn anew for each of them.
 
@@ -275,7 +275,9 @@ class _Policies:
     being a hack.
     """
 
-    def __init__(self, material: Material, learners: Learners, plan: Plan) -> None:
+    def __init__(
+        self, material: Material, learners: Learners, plan: RehearsalPlan
+    ) -> None:
         self.material, self.learners, self.plan = material, learners, plan
         self.random = np.random.default_rng(plan.seed)
         self.children = np.flatnonzero(material.parents >= 0)

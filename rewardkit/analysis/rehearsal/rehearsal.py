@@ -21,7 +21,7 @@ from rewardkit.analysis.rehearsal.policy import (
     Course,
     Learners,
     Material,
-    Plan,
+    RehearsalPlan,
     rehearse,
 )
 from rewardkit.analysis.rehearsal.rows import Rows, collect
@@ -53,7 +53,7 @@ than what it gains, as second-order terms do.
 """
 SPREAD = 0.3
 """Standard deviation of the logarithm of a learner's steps: models differ."""
-LAST = 15
+LAST_STEPS = 15
 """Steps at the end over which the outcome is the mean."""
 RISE = 0.1
 """Change of the share done of the task from which it rises. Our choice."""
@@ -78,7 +78,7 @@ class Rehearsal:
     material: Material
     learners: Learners
     pace: NDArray[np.str_]
-    plan: Plan
+    plan: RehearsalPlan
     course: Course
     sound: Floats | None
     untried: tuple[str, ...]
@@ -180,7 +180,7 @@ def rehearse_view(
     )
 
 
-def _plan(view: View, steps: int | None, seed: int) -> Plan:
+def _plan(view: View, steps: int | None, seed: int) -> RehearsalPlan:
     """Return the training to rehearse, which begins at the first step of the rows."""
     generations = min(_group_size(view), MOST_DRAWN)
     prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)
@@ -190,7 +190,7 @@ def _plan(view: View, steps: int | None, seed: int) -> Plan:
     if steps is None:
         until_last = _last_change(view.reward) - first + STEPS // 2
         steps = min(max(STEPS, until_last), MOST_STEPS)
-    return Plan(steps, prompts, generations, seed, first)
+    return RehearsalPlan(steps, prompts, generations, seed, first)
 
 
 def _last_change(reward: Reward) -> int:
@@ -199,7 +199,7 @@ def _last_change(reward: Reward) -> int:
     return max((schedule.steps[-1] for schedule in schedules), default=0)
 
 
-def _why_not_to_the_end(reward: Reward, plan: Plan) -> str:
+def _why_not_to_the_end(reward: Reward, plan: RehearsalPlan) -> str:
     """Say that weights change after the last step, "" where they do not."""
     last = _last_change(reward)
     if last <= plan.last_step:
@@ -207,14 +207,14 @@ def _why_not_to_the_end(reward: Reward, plan: Plan) -> str:
     return f"weights change until step {last}, and step {plan.last_step} is the last"
 
 
-def _mean_weights(reward: Reward, plan: Plan) -> Floats:
+def _mean_weights(reward: Reward, plan: RehearsalPlan) -> Floats:
     """Return the mean weights over the steps, (components,)."""
     steps = range(plan.first_step, plan.last_step + 1)
     return np.asarray(np.mean([weights_at(reward, step) for step in steps], axis=0))
 
 
 def _ends(course: Course, values: Floats) -> Floats:
-    return np.asarray(course.mean(values)[-LAST:].mean(axis=0))
+    return np.asarray(course.mean(values)[-LAST_STEPS:].mean(axis=0))
 
 
 def make_learners(

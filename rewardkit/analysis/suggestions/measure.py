@@ -28,7 +28,7 @@ Interval = tuple[float, float]
 Ratio = tuple[NDArray[Any], NDArray[Any]]
 LEAST_WEIGHT_CHANGE = 0.02
 """Difference of an effective weight from which it is shown. Our choice."""
-ERRORS = 3.0
+CERTAIN_ERRORS = 3.0
 """Standard errors from which a difference ranks a change.
 
 Our choice: by its interval alone noise would be first in one run of 40.
@@ -235,7 +235,7 @@ def certain(difference: float, interval: Interval, tests: int) -> bool:
     """
     low, high = interval
     error = (high - low) / 2 / NormalDist().inv_cdf(1 - 0.025 / tests)
-    return (low > 0 or high < 0) and abs(difference) > ERRORS * error
+    return (low > 0 or high < 0) and abs(difference) > CERTAIN_ERRORS * error
 
 
 def judge_by_label(

@@ -25,10 +25,10 @@ MUTED, SOFT = "#444444", "#f0f0f0"
 CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "D"))
 GRID: dict[str, Any] = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
 SMALL = 8.5  # points of the words along the axes
-LABEL = 8.0  # points of the words beside what is drawn
+LABEL_SIZE = 8.0  # points of the words beside what is drawn
 KEY_STYLE: dict[str, Any] = {
     "ncols": 9,
-    "fontsize": LABEL,
+    "fontsize": LABEL_SIZE,
     "frameon": False,
     "handletextpad": 0.5,
     "columnspacing": 1.4,
@@ -143,7 +143,7 @@ def label(
     **style: Any,
 ) -> None:
     """Write words right of a place, or shifted from it by other points."""
-    style = {"va": "center", "fontsize": LABEL, "annotation_clip": False, **style}
+    style = {"va": "center", "fontsize": LABEL_SIZE, "annotation_clip": False, **style}
     ax.annotate(plain(text), (x, y), shift, textcoords="offset points", **style)
 
 
@@ -166,7 +166,7 @@ def curve(
 def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
     """Name curves right of the axes at the heights of their ends, never overlapping."""
     low, high = ax.get_ylim()
-    apart = (high - low) * 2.4 * LABEL / (72 * size_of(ax)[1])
+    apart = (high - low) * 2.4 * LABEL_SIZE / (72 * size_of(ax)[1])
     ends = []
     for line, name in curves:
         heights = np.asarray(line.get_ydata(), dtype=float)

@@ -11,10 +11,10 @@ from matplotlib.ticker import MaxNLocator
 from rewardkit.findings import short_number
 from rewardkit.monitoring.monitor import Monitor
 from rewardkit.monitoring.timeline import Timeline
-from rewardkit.monitoring.windows import Figure
+from rewardkit.monitoring.windows import WindowFigure
 from rewardkit.notebook.plots import canvas
 
-ERRORS = 2
+BAND_ERRORS = 2
 """Standard errors on each side of a mean, about 95 %."""
 
 
@@ -35,7 +35,7 @@ def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
         _draw_figure(canvas.axes_for(ax), timeline, name, figure)
         for step in steps:
             ax.axvline(step, color=canvas.RED, linestyle=":", linewidth=1.6)
-    words = f"bands: {ERRORS} standard errors on each side"
+    words = f"bands: {BAND_ERRORS} standard errors on each side"
     if steps:
         numbers = ", ".join(map(short_number, steps))
         words += f"; dotted: since when an alarm holds (step {numbers})"
@@ -44,7 +44,7 @@ def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
     return plots
 
 
-def _list_figures(timeline: Timeline) -> dict[str, Figure]:
+def _list_figures(timeline: Timeline) -> dict[str, WindowFigure]:
     """Return the figures that are drawn, by what a title calls them."""
     figures = {"the reward": timeline.figures["reward"]}
     if timeline.task_figure is not None:
@@ -57,7 +57,7 @@ def _list_figures(timeline: Timeline) -> dict[str, Figure]:
     return figures
 
 
-def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: Figure) -> None:
+def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: WindowFigure) -> None:
     subject = canvas.of_part(timeline.view.part, name)
     means = figure.means
     there = means[~np.isnan(means)]
@@ -65,7 +65,7 @@ def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: Figure) -> Non
         canvas.put_words(ax, "no value at any step", subject)
         return
     steps = (timeline.windows.first + timeline.windows.last) / 2
-    room = ERRORS * np.where(np.isnan(means), np.nan, figure.errors)
+    room = BAND_ERRORS * np.where(np.isnan(means), np.nan, figure.errors)
     canvas.curve(ax, steps, means, name, (means - room, means + room))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     start, end = short_number(float(there[0])), short_number(float(there[-1]))

@@ -387,14 +387,14 @@ class Bench(traitlets.HasTraits):
             ) from None
 
 
-MOST_REMEMBERED = 8
+VARIANTS_REMEMBERED = 8
 """Variants of gates whose tables are kept: a person compares a few. Our choice."""
 
 
 def remember(memory: dict[Any, T], key: Any, make: Callable[[], T]) -> T:
     """Return the value of a key, or make it; the memory has those of the last few."""
     if key not in memory:
-        while len(memory) >= MOST_REMEMBERED:
+        while len(memory) >= VARIANTS_REMEMBERED:
             memory.pop(next(iter(memory)))
         memory[key] = make()
     return memory[key]

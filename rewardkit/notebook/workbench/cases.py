@@ -16,7 +16,7 @@ from rewardkit.scoring.cases import Case
 from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
 
 LONGEST_MISSED = 330  # characters of the completion of a missed case
-MOST_CASES = 100  # that pass or are undecided, listed
+CASES_LISTED = 100  # that pass or are undecided, listed
 
 
 def _show_case(
@@ -126,8 +126,8 @@ class Cases(Panel):
                 passed.append((case.name, completion, case.why))
         header = ("case", "completion", "why")
         caption = f"{counted(len(passed), 'case')} passed"
-        table = Table(caption, header, passed, most=MOST_CASES)
-        page = Page("", [*missed, *undecided[:MOST_CASES], table])
+        table = Table(caption, header, passed, most=CASES_LISTED)
+        page = Page("", [*missed, *undecided[:CASES_LISTED], table])
         self.page.value = render("cards", "", page.body)
 
     def _buttons(self, case: Case, at: int) -> list[Action]:

@@ -35,7 +35,7 @@ NOT_APPLIED = "Not applied: "
 OLDER_PAGE = "This button is of an earlier result; run it again for those of now."
 LONGEST_ON_CARD = 330  # characters of a completion on a card
 LONGEST_BUDGET = 3600.0  # seconds that a person may wait
-MOST_READ = 5
+ROLLOUT_BUTTONS = 5
 """Rollouts to read that a finding has a button for."""
 MOST_TRIED = 3
 """Changes of the reward that a finding has in sight; the others are folded."""
@@ -244,7 +244,7 @@ class Findings(BackgroundPanel):
 
     def _find_rows_to_read(self, finding: Finding) -> list[Action]:
         actions = []
-        for identity in finding.rollout_ids[:MOST_READ]:
+        for identity in finding.rollout_ids[:ROLLOUT_BUTTONS]:
             row = self.bench.row_of.get(identity)
             if row is not None:
                 name = f"rollout {one_line(identity, 24)}"

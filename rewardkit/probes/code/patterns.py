@@ -31,7 +31,7 @@ SLOW_SECONDS = 0.15
 MANY_REPEATS = 8
 """Largest count of a repeated part that is tried. Our choice."""
 
-LONGEST_PART = 60
+LONGEST_PATTERN_PART = 60
 """Characters of a repeated part. Our choice."""
 
 MOST_PARTS = 400
@@ -227,7 +227,7 @@ def _sample_parts(body: Nodes, alphabet: Sequence[str]) -> list[str]:
         for nodes, full, character in product(_nested(body), (False, True), alphabet)
     ]
     parts = dict.fromkeys([*alphabet, *samples])
-    return [part for part in parts if len(part) <= LONGEST_PART]
+    return [part for part in parts if len(part) <= LONGEST_PATTERN_PART]
 
 
 def _sample(nodes: Nodes, prefer: str = "", *, full: bool = False) -> str:
@@ -241,7 +241,7 @@ def _sample(nodes: Nodes, prefer: str = "", *, full: bool = False) -> str:
             continue
         once = _sample_once(node, prefer, full)
         times = max(node.least, int(full and node.most > 0))
-        text += (once * min(times, LONGEST_PART))[: LONGEST_PART + 1]
+        text += (once * min(times, LONGEST_PATTERN_PART))[: LONGEST_PATTERN_PART + 1]
     return text
 
 

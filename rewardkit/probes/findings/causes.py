@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import REASONING
-from rewardkit.answers.misjudged import LEAST_ROWS, LEAST_SHARE
+from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, LEAST_ROWS
 from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule, severity_of
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.code.verdicts import own_verdicts
@@ -35,7 +35,7 @@ EXPLAINS = {
 }
 """Code -> the probes that report the same fault as this one does."""
 
-LONGER = "longer"
+LONGER_TRIAL = "longer"
 """Filler around a wrong answer; who pays for it pays for all that makes one longer."""
 
 PAYS_ANYTHING = (
@@ -65,7 +65,7 @@ MORE_THAN_TRUTH = (
 The first and one of the others have to fall."""
 
 SHORTEST_VERDICT = 4  # characters that a completion has of no other cause: our choice
-VERDICTS = ("fake_verdict", "verdict_inside")
+VERDICT_PROBES = ("fake_verdict", "verdict_inside")
 """Probes that fall where a model judges, and its verdict is taken from its text."""
 
 LONGER_REASONING = ("other_reasoning", "several_lines", MENTIONS_TAG)
@@ -102,8 +102,8 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
             fallen[tally.probe.name] = tally
     serious = {name: tally for name, tally in fallen.items() if not tally.doubt}
     by_length: set[str] = set()
-    if LONGER in serious:
-        by_length = _payers_beside_task(serious[LONGER], observed)
+    if LONGER_TRIAL in serious:
+        by_length = _payers_beside_task(serious[LONGER_TRIAL], observed)
     contained = _find_containment(serious)
     roots: dict[str, list[Tally]] = defaultdict(list)
     for name, tally in fallen.items():
@@ -112,9 +112,9 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
             root = CONTAINMENT
         if by_length and fallen[root].probe.expects == "wrong":
             if _payers_beside_task(fallen[root], observed) == by_length:
-                root = LONGER
+                root = LONGER_TRIAL
         roots[root].append(tally)
-    is_judged = not roots.keys().isdisjoint(VERDICTS)
+    is_judged = not roots.keys().isdisjoint(VERDICT_PROBES)
     for name, members in roots.items():
         # causes may explain one another, so that the root may belong elsewhere
         own = [tally for tally in members if tally.probe.name == name]
@@ -203,7 +203,7 @@ def _make_hole(
         also=[member.probe.name for member in members if member is not tally],
         takes_part=any(member.probe.name in PARTS_OF_TRUTH for member in members),
         takes_more=any(member.probe.name in MORE_THAN_TRUTH for member in members),
-        with_verdict=_count_verdicts(observed) if probe.name in VERDICTS else 0,
+        with_verdict=_count_verdicts(observed) if probe.name in VERDICT_PROBES else 0,
     )
 
 
@@ -336,7 +336,7 @@ def notations(observed: Observed, findings: Findings) -> Iterator[Finding]:
     unpaid = [f"{tally.probe.says} ({rows})" for rows, tally in lost if rows]
     rollouts = sum(rows for rows, _ in lost)
     paid = sum(answer.is_paid for answer in observed.logged)
-    is_fault = rollouts >= max(LEAST_ROWS, LEAST_SHARE * paid)
+    is_fault = rollouts >= max(LEAST_ROWS, LEAST_MISJUDGED_SHARE * paid)
     yield _make_loss(
         "loses_notation",
         tallies,

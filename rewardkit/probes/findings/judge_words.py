@@ -31,7 +31,7 @@ from rewardkit.rewards.users_code import (
 )
 from rewardkit.strategies.strategy import Row
 
-CODE = "verdict_in_words"
+FINDING_CODE = "verdict_in_words"
 PROGRAMS = "programs"  # which may end the process that they run in
 MOST_HEARD = 200  # rows of the log that are scored once more
 SHARE_OF_HEARING = 0.1  # share of the remaining budget for it
@@ -169,7 +169,7 @@ def _find_caused(
     return caused
 
 
-@rule(CODE)
+@rule(FINDING_CODE)
 def verdict_in_words(
     observed: Observed, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
@@ -189,7 +189,7 @@ def verdict_in_words(
         n += len(answers)
         for answer in filter(reader.misreads, answers):
             outcome = f"the judge said {answer!r}"
-            misread.append(row_example(row, reward, CODE, outcome))
+            misread.append(row_example(row, reward, FINDING_CODE, outcome))
     if not n:
         return
     caused = _find_caused(observed, reader, findings)
@@ -197,7 +197,7 @@ def verdict_in_words(
     first_of_each = chain.from_iterable(item.examples[:1] for item in caused)
     verdict = reader.verdicts[-1]
     yield observed.finding(
-        CODE,
+        FINDING_CODE,
         n,
         len(misread),
         severity=min(severities, key=SEVERITIES.index),

@@ -17,7 +17,7 @@ from typing import Any
 
 from rewardkit.answers.formats import THINKING
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
-from rewardkit.answers.misjudged import LEAST_SHARE
+from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE
 from rewardkit.answers.stated import NUMBER, find_factor
 from rewardkit.findings import Finding, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
@@ -141,7 +141,7 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
         elif answer.is_right and answer.is_paid:
             paid_answers.append(answer)
     n = sum(answer.is_right is True for answer in observed.logged)
-    if len(lost) < max(LEAST_RAISED, LEAST_SHARE * n):
+    if len(lost) < max(LEAST_RAISED, LEAST_MISJUDGED_SHARE * n):
         return
     raised = _count_raised(observed, lost[:MOST_RIGHT], 1)
     raised_wrong = _count_raised(observed, wrong[:MOST_WRONG], 1)

@@ -11,13 +11,13 @@ from rewardkit.probes.trials import FULL_MARKS
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
 
-CODE = "empty_truth_result"
+EMPTY_RESULT = "empty_truth_result"
 SHARE_OF_QUERIES = 0.1  # share of the remaining budget
 MOST_EMPTY = 0.9
 """Share of the prompts from which it is not their data that pays. Our choice."""
 
 
-@rule(CODE)
+@rule(EMPTY_RESULT)
 def empty_truth_results(
     observed: Observed, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
@@ -36,8 +36,10 @@ def empty_truth_results(
     for row, outcome in zip(rows, outcomes, strict=True):
         if outcome is not None and scale.gain(outcome.reward) >= FULL_MARKS:
             columns = observed.shown_columns(row)
-            item = row_example(row, outcome.reward, CODE, "", columns)
+            item = row_example(row, outcome.reward, EMPTY_RESULT, "", columns)
             examples.append(item)
     count = len(examples)
     if 0 < count < MOST_EMPTY * len(rows):
-        yield observed.finding(CODE, len(rows), count, examples=examples, gain=1.0)
+        yield observed.finding(
+            EMPTY_RESULT, len(rows), count, examples=examples, gain=1.0
+        )

@@ -173,7 +173,7 @@ STOCK_WRAPS = (
     *(("(", ")"), ("[", "]"), ("{", "}")),
 )
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
-NAME = re.compile(r"[A-Za-z_]\w{1,30}")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w{1,30}")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabu
     references = [subject.reference for subject in subjects[:1]]
     tags = TAG_NAME.findall(" ".join([*references, *phrases]))
     tags += find_tags(completions)
-    tags += filter(NAME.fullmatch, texts)
+    tags += filter(IDENTIFIER.fullmatch, texts)
     names = list(dict.fromkeys(tags))[:MOST_TAG_NAMES]
     return assemble_vocabulary(phrases, names, sorted(set(numbers))[:MOST_TAG_NAMES])
 
@@ -259,7 +259,7 @@ EDIT_COUNTS = (1, 1, 2, 3, 5, 8, 12)
 """Edits at a time, each as likely. Many at once meet what only several together earn.
 Our choice."""
 
-REPEATS = (2, 3, 5, 10)
+REPEAT_COUNTS = (2, 3, 5, 10)
 MOST_REPEATS = 200
 JOINS = ("", " ", "\n", "\n\n")
 """What may stand before an inserted text."""
@@ -345,7 +345,7 @@ def _put_within(
 def repeat(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
     """Repeat a segment."""
     place = _draw_place(template, draw)
-    factor = int(draw.choice((*REPEATS, *vocabulary.numbers)))
+    factor = int(draw.choice((*REPEAT_COUNTS, *vocabulary.numbers)))
     if place == len(template):
         return template
     text, times = template[place]
