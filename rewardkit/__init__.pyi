@@ -22,6 +22,7 @@ from rewardkit.history.keep import keep
 from rewardkit.history.parts import load_scores
 from rewardkit.history.recorder import Recorder
 from rewardkit.history.runs import Run, Runs, runs
+from rewardkit.history.track import track
 from rewardkit.history.versions import Version
 from rewardkit.judges.records import JudgeReport, JudgeReports
 from rewardkit.judges.report import judge_report, judge_reports
@@ -154,6 +155,7 @@ __all__ = [
     "suggest",
     "suspect",
     "targets",
+    "track",
     "verify",
     "weigh",
     "whatif",

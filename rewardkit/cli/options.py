@@ -115,7 +115,7 @@ FILES = ("CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
 """Values that name files, which a shell completes, or something else."""
 
 VALUE_KINDS: dict[str, dict[str, Any]] = {
-    "ACTION": {"type": click.Choice(["show", "restore", "tag", "delete"])},
+    "ACTION": {"type": click.Choice(["show", "restore", "tag", "export", "delete"])},
     "ARGUMENTS": {"nargs": -1, "type": click.UNPROCESSED},
     "COLUMN": {"callback": _columns},
     "COLUMN=VALUE": {
@@ -133,6 +133,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "SEED": {"type": Integer(min=0), "default": 0},
     "SHELL": {"type": click.Choice(["bash", "zsh", "fish"])},
     "SHARE": {"type": Number(min=0, max=1)},
+    "TRACKER": {"type": click.Choice(["mlflow", "trackio", "wandb"])},
     "VERSIONS": {"nargs": -1, "type": click.Path()},
     "warn|high": {"type": click.Choice(["warn", "high"])},
     **{name: {"type": click.Path()} for name in FILES},

@@ -22,6 +22,9 @@ from rewardkit.history.runs import find_run
         "--tag tags NAME...": "List the runs with this tag; with tag: add it.",
         "--note TEXT": "With tag: replace the note.",
         "-o --output FILE": "With restore: the new file, or folder for several.",
+        "--to TRACKER": "With export: mlflow, trackio or wandb, if it is installed.",
+        "--project NAME": "With export: the project in it.  [default: the reward's "
+        "name]",
         "--yes": "With delete: do not ask.",
     },
 )
@@ -29,8 +32,9 @@ def runs(options: Options) -> CommandResult:
     """List the scorings that were kept, newest first, or do something with one.
 
     ACTION is show (what it gave, and what changed in the source), restore (write its
-    source, byte for byte), tag or delete; VERSION is v2 or a tag. `rewardkit score
-    --keep` keeps one; diagnose, whatif, compare and suspect take v2 for a folder.
+    source, byte for byte), tag, export (to an experiment tracker) or delete; VERSION
+    is v2 or a tag. `rewardkit score --keep` keeps one; diagnose, whatif, compare and
+    suspect take v2 for a folder.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic --keep --note first
@@ -93,6 +97,14 @@ def _tag(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     return CommandResult({"run": run.record()}, str(run))
 
 
+def _export(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
+    if options.to is None:
+        raise click.UsageError("export names a tracker: give --to mlflow|trackio|wandb")
+    tracked = rk.track(run, options.to, project=options.project or "")
+    text = f"{tracked.name} is in {tracked.tracker}, project {tracked.project!r}"
+    return CommandResult(tracked.record(), text)
+
+
 def _delete(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     """Remove a version, once a person has said yes."""
     version = run.version.name
@@ -107,7 +119,13 @@ def _delete(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
     return CommandResult(record, f"{version} is deleted ({count})")
 
 
-ACTIONS = {"show": _show, "restore": _restore, "tag": _tag, "delete": _delete}
+ACTIONS = {
+    "show": _show,
+    "restore": _restore,
+    "tag": _tag,
+    "export": _export,
+    "delete": _delete,
+}
 
 
 # --- card

@@ -134,7 +134,7 @@ class Version:
                 f"{self.name} has {counted(len(self.source), 'file')} "
                 f"({', '.join(self.source)}); give a folder in place of {str(path)!r}"
             )
-        return _write_files(place, self.source)
+        return write_files(place, self.source)
 
     def note_figures(self, figures: Mapping[str, Any]) -> Version:
         """Return the version with figures of a check or a probe, which it keeps."""
@@ -166,7 +166,8 @@ def note_figures(
         return keep_version(reward, place).note_figures(figures)
 
 
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files, by name, into a folder; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, content in files.items():
@@ -257,7 +258,7 @@ def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:
             why += (
                 f"; kept is what it was read from, {read_from.entry}, before a change"
             )
-    _write_files(folder, files)
+    write_files(folder, files)
     return entry, why
 
 
