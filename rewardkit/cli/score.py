@@ -18,7 +18,8 @@ from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS, written_in
-from rewardkit.history.parts import check_same
+from rewardkit.history.parts import check_same, load_unfinished
+from rewardkit.history.runs import find_unfinished
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
 from rewardkit.targets.load import reward_named
@@ -73,6 +74,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     rows = len(rollouts)
     if folder and not options.force:
         check_same(folder, reward, rollouts)
+    unfinished = _find_unfinished(options, folder, reward, rollouts)
     limit = options.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
@@ -82,6 +84,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
             timeout=limit,
             workers=options.workers,
             progress=options.is_watched,
+            unfinished=unfinished,
         )
     except rk.Interrupted as error:
         scores = error.scores
@@ -108,12 +111,16 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         "origin": reward.origin,
     }
     lines = [str(rollouts), *recognised(reward.origin), str(scores)]
+    if unfinished is not None:
+        record["scored_before"] = len(unfinished)
+        lines.append(f"{len(unfinished):,} rollouts were scored before an interrupt")
     place = "not written, as no -o FOLDER was given"
     if folder:
         place = f"written to {folder}"
         lines.append(place)
     if options.keep:
-        run = _keep(options, scores, seconds)
+        count = len(scores) - (0 if unfinished is None else len(unfinished))
+        run = _keep(options, scores, 1000 * seconds / count if count else None)
         record["run"] = run.record()
         place = f"kept as {run.version.name} in {KEPT_RUNS} (rewardkit runs)"
         lines.append(place)
@@ -130,11 +137,25 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     return CommandResult(record, text)
 
 
-def _keep(options: Options, scores: rk.Scores, seconds: float) -> rk.Run:
-    """Keep a scoring with what a diagnosis says of it, and the seconds that it took."""
+def _find_unfinished(
+    options: Options, folder: Path | None, reward: rk.Reward, rollouts: rk.Rollouts
+) -> rk.Scores | None:
+    """Return what an interrupted scoring left, to go on with; --force begins anew."""
+    if options.force:
+        return None
+    unfinished = None
+    if folder:
+        unfinished = load_unfinished(folder, reward, rollouts)
+    if unfinished is None and options.keep:
+        unfinished = find_unfinished(reward, rollouts)
+    return unfinished
+
+
+def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
+    """Keep a scoring with its diagnosis in figures, and the seconds of 1,000 rows."""
     figures: dict[str, Any] = {}
-    if len(scores):
-        figures[SECONDS] = round(1000 * seconds / len(scores), 4)
+    if seconds is not None:
+        figures[SECONDS] = round(seconds, 4)
     if options.label is not None:
         figures[LABEL] = options.label
     if len(scores) and not np.isnan(scores.rewards).all():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from rewardkit.history.kept import (
     folder_beside,
     now,
     put_in_place,
+    read_abouts,
     read_json,
     write_json,
     written_in,
@@ -31,7 +34,7 @@ from rewardkit.history.versions import keep_version
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rollouts.paths import SAVED_SCORES, write_whole
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.scores import Scores, is_result
+from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
 from rewardkit.scoring.stored import parquet, to_arrow
 
 NOTES = "; "
@@ -75,6 +78,9 @@ def keep(
         check_tag(tag)
     if redact:
         scores = redact_texts(scores)
+        # fields are hashes now: nothing can go on with them
+        run = {key: scores.run[key] for key in scores.run if key != UNFINISHED}
+        scores = replace(scores, run=run)
     place = Path(folder)
     with written_in(place):
         return _keep_in(place, scores, note, tags, figures or {})
@@ -99,6 +105,7 @@ def _keep_in(
         digest.update(values.encode("utf-8", "surrogatepass"))
     name = fingerprint([version.fingerprint, data, digest.hexdigest()])
     target = place / SCORED / name
+    unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")
     if not target.exists():
         about: dict[str, Any] = {
             "format": FORMAT,
@@ -106,6 +113,7 @@ def _keep_in(
             "data": data,
             "source": scores.rollouts.source,
             "rows": len(scores),
+            UNFINISHED: unfinished,
             "date": now(),
             "note": note,
             "tags": list(tags),
@@ -117,14 +125,42 @@ def _keep_in(
             write_json(temporary / ABOUT, about)
             put_in_place(temporary, target)  # or another process has kept the same
     run = Run(target, version, read_json(target / ABOUT))
+    before = _take_unfinished(run, unfinished or data)
+    notes = ""
+    all_tags: dict[str, None] = {}
+    for known in (*before, run.about, {"note": note, "tags": tags}):
+        notes = _add_note(notes, known["note"])
+        all_tags |= dict.fromkeys(known["tags"])
     later = {
-        "note": _add_note(run.note, note),
-        "tags": list(dict.fromkeys([*run.tags, *tags])),
+        "note": notes,
+        "tags": list(all_tags),
         "figures": {**run.about["figures"], **figures},
     }
     if later != {name: run.about[name] for name in later}:
         run = run.changed(**later)
     return run
+
+
+def _take_unfinished(run: Run, rollouts: str) -> list[dict[str, Any]]:
+    """Remove the scorings that a run went on with; return what was known of them.
+
+    They are those of its version on some of the rollouts with this hash.
+    """
+    place = run.folder.parents[1]
+    others = [item for item in read_abouts(place) if item[0] != run.folder]
+    gone = []
+    for path, about in others:
+        is_same = about["version"] == run.version.name
+        is_same &= about.get(UNFINISHED) == rollouts
+        if is_same and about["rows"] <= run.about["rows"]:
+            shutil.rmtree(path)
+            gone.append(about)
+    used = {run.about["data"]}
+    used |= {about["data"] for _, about in others if about not in gone}
+    for about in gone:
+        if about["data"] not in used:
+            data_path(place, about["data"]).unlink(missing_ok=True)
+    return gone
 
 
 def _add_note(before: str, note: str) -> str:

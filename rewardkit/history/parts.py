@@ -26,7 +26,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.scores import Scores, is_result
+from rewardkit.scoring.scores import UNFINISHED, Scores, is_result, is_unfinished
 from rewardkit.scoring.stored import (
     METADATA,
     as_json,
@@ -279,7 +279,7 @@ def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
         (*about.get("notes", ()), *notes, *sentences),
     )
     run = {}
-    for key in ("versions", "ignore_gates", "timeout", "printed"):
+    for key in ("versions", "ignore_gates", "timeout", "printed", UNFINISHED):
         if key in first.record:
             run[key] = first.record[key]
     if first.recorder:
@@ -418,10 +418,23 @@ def check_folder(folder: Path, reward: Reward) -> None:
         return
 
 
+def load_unfinished(folder: Path, reward: Reward, rollouts: Rollouts) -> Scores | None:
+    """Return what an interrupted scoring of these two left in a folder, if it did."""
+    file = folder / SAVED_SCORES
+    if not file.is_file():
+        return None
+    try:
+        if is_unfinished(read_record(file), reward, rollouts):
+            return load_scores(folder)
+    except RolloutsError:  # broken, or its rollouts are gone: it is scored anew
+        pass
+    return None
+
+
 def check_same(folder: Path, reward: Reward, rollouts: Rollouts) -> None:
     """Raise a RolloutsError where a folder holds another scoring than this one will be.
 
-    The same reward on the same rollouts may be scored again.
+    The same reward on the same rollouts may be scored again, or gone on with.
     """
     file = folder / SAVED_SCORES
     if not file.is_file():
@@ -430,6 +443,8 @@ def check_same(folder: Path, reward: Reward, rollouts: Rollouts) -> None:
         record = read_record(file)
         reward_there = definition_hash(record["reward"])
         rollouts_there = record["rollouts"]["fingerprint"]
+        if UNFINISHED in record:
+            rollouts_there = record[UNFINISHED]["rollouts"]
         name, source = record["reward"]["name"], record["rollouts"]["source"]
     except (RolloutsError, KeyError, TypeError):
         return  # of no version of rewardkit that can read it

@@ -30,15 +30,17 @@ from rewardkit.history.kept import (
     write_json,
     written_in,
 )
-from rewardkit.history.parts import is_scored, load_scores
+from rewardkit.history.parts import is_scored, load_scores, load_unfinished
 from rewardkit.history.versions import Version, read_versions
 from rewardkit.html.blocks import Block, Code, Facts, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
 from rewardkit.plain import to_plain
+from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.paths import SAVED_SCORES
-from rewardkit.scoring.scores import Scores
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.scores import UNFINISHED, Scores
 
 DataState = Literal["there", "gone", "broken"]
 
@@ -108,6 +110,7 @@ class Run(HasPage):
                 "reward": self.version.about["reward"],
                 "parent": self.version.parent,
                 "data_state": self.data_state,
+                "unfinished": self.is_unfinished,
                 "figures": self.figures,
                 "folder": str(self.folder),
             }
@@ -141,10 +144,17 @@ class Run(HasPage):
 
     @property
     def data_source(self) -> str:
-        """Return where its rollouts were read from, with a word if they are lost."""
-        state = self.data_state
+        """Return where its rollouts were read from, with a word if they lack."""
+        state: str = self.data_state
         source = str(self.about["source"])
+        if state == "there" and self.is_unfinished:
+            state = "unfinished"
         return source if state == "there" else f"{source} ({state})"
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Return whether scoring was interrupted; `score --keep` goes on with it."""
+        return bool(self.about.get(UNFINISHED))
 
     def tag(self, *tags: str) -> Run:
         """Return the run with these tags added, which it keeps.
@@ -450,6 +460,18 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
         if version is not None and not version.is_deleted:
             items.append(Run(path, version, about))
     return Runs(place, tuple(items))
+
+
+def find_unfinished(
+    reward: Reward, rollouts: Rollouts, folder: str | Path = KEPT_RUNS
+) -> Scores | None:
+    """Return what was kept of an interrupted scoring of these two, None without one."""
+    for path, about in read_abouts(Path(folder)):
+        if about.get(UNFINISHED) == rollouts.fingerprint:
+            scores = load_unfinished(path, reward, rollouts)
+            if scores is not None:
+                return scores
+    return None
 
 
 def find_run(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | None:

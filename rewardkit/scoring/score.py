@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import Interrupted, RewardError, RolloutsError
+from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
 from rewardkit.primitives.primitive import VERDICT
 from rewardkit.rewards.reward import (
     ROLLOUT,
@@ -43,8 +43,10 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.prints import caught_prints
 from rewardkit.scoring.scores import (
+    UNFINISHED,
     Scores,
     is_result,
+    is_unfinished,
     reason_columns,
     status_column,
     versions,
@@ -75,6 +77,8 @@ SHARDS_PER_WORKER: Final = 8
 NO_LIMIT: Final = 1e6
 """Seconds of a call without a time limit."""
 
+NO_ROWS: Final[Rows] = np.empty(0, dtype=np.intp)
+
 
 def score(
     reward: Reward,
@@ -86,6 +90,7 @@ def score(
     patience: int | None = None,
     workers: int | None = None,
     progress: bool = False,
+    unfinished: Scores | None = None,
 ) -> Scores:
     """Score every rollout, a row a completion in the order given.
 
@@ -108,10 +113,14 @@ def score(
             scores to the last bit. A reward with a ``batch=True`` component is one call
             over all rows, and so one process.
         progress: whether to show a bar with the rollouts a second.
+        unfinished: what an interrupted scoring of the same reward on the same rollouts
+            left, as `Interrupted.scores` or `load_scores` have it; its rows are not
+            scored again.
 
     Raises:
         RewardError: a column is asked for that is not there, or has the name of a field
-            or component; a function cannot be sent to another process.
+            or component; a function cannot be sent to another process; what is
+            unfinished is another scoring.
         RolloutsError: the rollouts have columns of a scored table.
         Interrupted: a KeyboardInterrupt; its `scores` are of the rollouts that were
             scored.
@@ -128,16 +137,20 @@ def score(
     columns = read_columns(reward, rollouts)
     options = {"ignore_gates": ignore_gates, "notes": notes}
     plan = bind(reward, columns, len(rollouts))
+    scored: list[tuple[Rows, Outcomes]] = []
+    if unfinished is not None:
+        scored.append((_rows_done(unfinished, reward, rollouts), unfinished.outcomes))
+    done = scored[0][0] if scored else NO_ROWS
     shards = run_shards(
-        plan, columns, rollouts.groups, options, timeout, patience, workers
+        plan, columns, rollouts.groups, options, timeout, patience, workers, done
     )
     bar: Any = nullcontext()
     if progress:
         from tqdm.auto import tqdm  # slow to import
 
-        bar = tqdm(total=len(rollouts), desc="scoring", unit=" rollouts", leave=False)
+        count = len(rollouts) - len(done)
+        bar = tqdm(total=count, desc="scoring", unit=" rollouts", leave=False)
     token = CALLED.set(_count_calls(bar) if progress else None)
-    scored: list[tuple[Rows, Outcomes]] = []
     is_interrupted = False
     try:
         with closing(shards), bar:
@@ -157,8 +170,19 @@ def score(
     rows = np.sort(np.concatenate([shard for shard, _ in scored]))
     parts = [(np.searchsorted(rows, shard), outcomes) for shard, outcomes in scored]
     outcomes = Outcomes.join(plan.take(rows), parts)
+    run[UNFINISHED] = {"rollouts": rollouts.fingerprint, "rows": rows.tolist()}
     scores = _make_scores(outcomes, rollouts.select(rows.tolist()), run)
     raise Interrupted(scores, len(rollouts))
+
+
+def _rows_done(unfinished: Scores, reward: Reward, rollouts: Rollouts) -> Rows:
+    """Return the rows that an interrupted scoring has done; RewardError: of others."""
+    if not is_unfinished(unfinished.record, reward, rollouts):
+        raise RewardError(
+            f"unfinished={preview(unfinished.reward.name)} is no interrupted scoring "
+            "of this reward on these rollouts; score them without it"
+        )
+    return np.array(unfinished.run[UNFINISHED]["rows"], dtype=np.intp)
 
 
 def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
@@ -196,6 +220,7 @@ def run_shards(
     timeout: float | None,
     patience: int | None,
     workers: int | None,
+    done: Rows = NO_ROWS,
 ) -> Generator[tuple[Rows, Outcomes]]:
     """Evaluate a plan shard by shard; groups are kept together.
 
@@ -211,6 +236,7 @@ def run_shards(
             itself in a worker process.
         patience: late calls of a component after which its others are not made.
         workers: worker processes that share the shards; None for this process.
+        done: rows, of whole groups, that are left out.
 
     Yields:
         The rows of a shard and their outcomes, as they are done.
@@ -226,11 +252,13 @@ def run_shards(
             f"workers={workers!r} is not a number of processes; give 1 or more, or None"
         )
     prepare(reward.functions)
-    count = len(groups)
     # a part of the rows would be another call, where a component has all rows in one
-    is_whole = not count or any(item.batch is True for item in reward.all_components)
-    order = np.arange(count) if is_whole else np.argsort(groups, kind="stable")
+    is_whole = not len(groups)
+    is_whole |= any(item.batch is True for item in reward.all_components)
+    order = np.arange(len(groups)) if is_whole else np.argsort(groups, kind="stable")
+    order = order[~np.isin(order, done)]
     codes = groups[order]
+    count = len(order)
 
     def cut_shard(start: int, size: int) -> Rows:
         """Return so many rows from a place of the order on, and the rest of a group."""

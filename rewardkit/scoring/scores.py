@@ -22,6 +22,7 @@ from rewardkit.errors import RolloutsError
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
 from rewardkit.reasons import Reason, read_reasons
+from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
 OWN_COLUMNS = ("reward_raw", "reward")
+UNFINISHED = "unfinished"
+"""Key of a run record under which an interrupted scoring says which rows it has done,
+of rollouts with which hash."""
 
 
 def is_result(column: str) -> bool:
@@ -299,6 +303,15 @@ class Scores(HasPage):
             text, instead = verdicts_text(summary), verdicts_text(redacted[name])
             models.append(UserText(f"{name} {text}", f"{name} {instead}"))
         return cards.scores_page(self.reward.name, self.rewards, components, models)
+
+
+def is_unfinished(
+    record: Mapping[str, Any], reward: Reward, rollouts: Rollouts
+) -> bool:
+    """Return whether a run record is of an interrupted scoring of these two."""
+    if record.get(UNFINISHED, {}).get("rollouts") != rollouts.fingerprint:
+        return False
+    return definition_hash(record["reward"]) == definition_hash(reward.record())
 
 
 @contextmanager

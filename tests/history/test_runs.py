@@ -476,6 +476,63 @@ def test_a_label_says_which_version_orders_better():
     assert "label auc 0.25 -> 1" in run("runs").stdout
 
 
+STOPS = """
+import os, signal
+from pathlib import Path
+
+def once(completion):
+    with open("calls", "a") as file:
+        file.write(completion + "\\n")
+    if completion == "1 is it!!!!!!!" and not os.path.exists("go on"):
+        signal.raise_signal(signal.SIGINT)
+    return len(completion) / 100
+
+"""
+
+
+@pytest.mark.parametrize("to", ["--keep", "-o out"])
+def test_an_interrupted_scoring_is_gone_on_with(here, to, monkeypatch):
+    """`score -o` refused its own unfinished folder, as one of other rollouts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    source = FILE.replace(
+        "import rewardkit as rk\n", f"import rewardkit as rk{STOPS}", 1
+    )
+    source = source.replace("reward = ", 'once = rk.Component("once", once)\nreward = ')
+    source = source.replace("components=[", "components=[once, ")
+    Path("my.py").write_text(source)
+    line = f"score my.py log.jsonl {to} --timeout 0"
+    try:
+        note = "--note stopped --tag t" if to == "--keep" else ""
+        first = record(f"{line} {note}", status=130)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 0 < first["rows"] < first["rows_given"] == 12
+    (here / "calls").unlink()
+    (here / "go on").touch()
+    if to == "--keep":
+        (kept,) = record("runs")["runs"]
+        assert kept["unfinished"] and "(unfinished)" in run("runs").stdout
+    again = record(f"{line} {'--note done' if note else ''}")
+    calls = (here / "calls").read_text().splitlines()
+    assert again["scored_before"] == first["rows"]
+    assert len(calls) == 12 - first["rows"]  # the others only
+    whole = scored()
+    name = "v1" if to == "--keep" else "out"
+    pd.testing.assert_frame_equal(
+        rk.load_scores(name).table, whole.table, check_like=True
+    )
+    assert "scored_before" not in record(line)  # it is finished
+    if to == "--keep":
+        (kept,) = record("runs")["runs"]
+        assert not kept["unfinished"]
+        assert (kept["note"], kept["tags"]) == ("stopped; done", ["t"])
+        assert len(os.listdir("runs/data")) == 1
+    refused_by = rk.load_reward("my.py").reweigh({"short": 0.9})
+    with pytest.raises(rk.RewardError, match=r"no interrupted scoring of this reward"):
+        rk.score(refused_by, rollouts(), unfinished=whole)
+
+
 def test_sources_of_one_file_are_compared_whatever_they_are_called():
     lines = source_diff({"a.py": b"x = 1\ny = 2\n"}, {"b.py": b"x = 1\ny = 3\n"})
     assert lines[-2:] == ["-y = 2", "+y = 3"]
