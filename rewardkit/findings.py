@@ -362,6 +362,7 @@ class Finding:
             "n": self.n,
             "threshold": self.threshold,
             "rollout_ids": list(self.rollout_ids),
+            "accepted": self.accepted,
         }
         if not self.family:
             return {**plain, "suggestions": list(self.suggestions)}
@@ -370,7 +371,6 @@ class Finding:
             "family": self.family,
             "examples": [example.record() for example in self.examples],
             "cases": self.cases,
-            "accepted": self.accepted,
         }
 
 

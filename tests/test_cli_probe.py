@@ -161,6 +161,33 @@ def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_
     ]  # which a part of the probes cannot tell
 
 
+def test_the_findings_to_accept_can_be_named_and_those_of_a_run_are_counted_too(folder):
+    log, line = "gallery:brevity", "--baseline known.json --accept 'as agreed'"
+    by_step = {item["code"]: item for item in record(f"monitor {log}")["findings"]}
+    at_once = record(f"diagnose {log}")["findings"]
+    names = [(item["code"], item["component"]) for item in at_once]
+    assert ("phantom", "short") in names and "task_falls" in by_step
+
+    def accepted():
+        entries = json.loads((folder / "known.json").read_text())["accepted"]
+        return {item["finding"] for item in entries}
+
+    named = "--finding phantom:short --finding task_falls"
+    assert record(f"diagnose {log} {line} {named}")["accepted"] == 2
+    assert accepted() == {"phantom/short", "task_falls"}
+    left = record(f"diagnose {log} --baseline known.json")
+    told = [*left["findings"], *left["monitor"]["findings"]]
+    marked = {item["code"] for item in told if item.get("accepted")}
+    assert marked == {"phantom", "task_falls"}
+    for wrong in ("phantom:exact", "fantom"):
+        refused(f"diagnose {log} {line} --finding {wrong}", f"--finding {wrong}: no al")
+    refused(f"diagnose {log} --finding phantom", "--finding is for --accept")
+    text = run(f"diagnose {log} {line}").stdout
+    alarms = {item["code"] for item in told if item["severity"] != "info"}
+    assert alarms == {key.partition("/")[0] for key in accepted()}
+    assert f"{len(accepted()) - 2} findings accepted in known.json" in text
+
+
 def test_a_hang_ends_as_a_finding_which_has_no_case_to_write(folder):
     told = run(
         "probe mine.py:endless log.jsonl --only hang --timeout 0.5 --write-cases new.jsonl"

@@ -124,6 +124,12 @@ class Diagnosis(AcceptsFindings, HasPage):
     views: tuple[View, ...] = field(repr=False)
     by: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    baseline: Baseline | None = None
+
+    @property
+    def reward_name(self) -> str:
+        """Return the name of the reward."""
+        return self.scores.reward.name
 
     def __getitem__(self, code: str) -> list[Finding]:
         """Return the findings with this code."""
@@ -253,7 +259,11 @@ class Diagnosis(AcceptsFindings, HasPage):
         """Return a verdict and the findings that matter most, the others folded."""
         on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
         return diagnosis_page(
-            self.scores.reward.name, on, self.findings, self.views, self.notes
+            self.reward_name,
+            on,
+            self.findings,
+            self.views,
+            (*self.notes, *self.baseline_changes()),
         )
 
 

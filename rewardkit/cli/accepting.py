@@ -1,29 +1,18 @@
-"""What --baseline, --accept and --until do, in each command that has findings."""
+"""What --baseline, --accept, --finding and --until do, where a command has findings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import rewardkit as rk
 from rewardkit.cli.command import Options
+from rewardkit.errors import did_you_mean
 from rewardkit.findings import Finding, counted
-from rewardkit.history.baseline import accept
+from rewardkit.history.baseline import AcceptsFindings, accept
 
-
-class HasFindings(Protocol):
-    """A result that can be held against a baseline."""
-
-    @property
-    def alarms(self) -> Sequence[Finding]:
-        """Return the findings that are not for information, and not accepted."""
-
-    def under_baseline(self, baseline: str | Path) -> Any:
-        """Return it with what the baseline accepts marked."""
-
-
-Result = TypeVar("Result", bound=HasFindings)
+Result = TypeVar("Result", bound=AcceptsFindings)
 
 
 def baseline_before(options: Options) -> str | None:
@@ -35,21 +24,53 @@ def baseline_before(options: Options) -> str | None:
 
 
 def accept_alarms(
-    options: Options, result: Result, reward: rk.Reward
-) -> tuple[Result, dict[str, int], list[str]]:
-    """Add the alarms of a result to the baseline, where --accept asks for it.
+    options: Options, results: Sequence[Result]
+) -> tuple[list[Result], dict[str, int], list[str]]:
+    """Add alarms of one reward's results to the baseline, where --accept asks for it.
+
+    Those that --finding names, all without it.
 
     Returns:
-        The result under the baseline; what JSON and a person are told of it.
+        The results under the baseline; what JSON and a person are told of it.
+
+    Raises:
+        InputError: --finding names no alarm.
     """
     if options.accept is None:
-        return result, {}, []
+        return list(results), {}, []
+    alarms = [alarm for result in results for alarm in result.alarms]
     count = accept(
         options.baseline,
-        result.alarms,
+        _named_alarms(alarms, options.findings),
         options.accept,
-        reward=reward.name,
+        reward=results[0].reward_name,
         until=str(options.until.date()) if options.until else "",
     )
     note = f"{counted(count, 'finding')} accepted in {options.baseline}"
-    return result.under_baseline(options.baseline), {"accepted": count}, [note]
+    accepted = [result.under_baseline(options.baseline) for result in results]
+    return accepted, {"accepted": count}, [note]
+
+
+def _named_alarms(alarms: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
+    """Return the alarms of these names, CODE or CODE:COMPONENT; all without names."""
+    if not names:
+        return list(alarms)
+    chosen: list[Finding] = []
+    for name in names:
+        of_name = [alarm for alarm in alarms if name in _names_of(alarm)]
+        if not of_name:
+            known = [_names_of(alarm)[-1] for alarm in alarms]
+            listed = ", ".join(dict.fromkeys(known)) or "none"
+            raise rk.InputError(
+                f"--finding {name}: no alarm is called so; there are {listed}"
+                f"{did_you_mean(name, known)}"
+            )
+        chosen += of_name
+    return chosen
+
+
+def _names_of(alarm: Finding) -> list[str]:
+    names = [alarm.code]
+    if alarm.component:
+        names.append(f"{alarm.code}:{alarm.component}")
+    return names

@@ -103,7 +103,7 @@ def fail_status(worst: str | None, fail_on: str | None) -> int:
 
 @command(
     "SCORES --training --label --primary --at-step --by --seed --fail-on --baseline "
-    "--accept --until --verbose READING --log-weight --json"
+    "--accept --finding --until --verbose READING --log-weight --json"
 )
 def diagnose(options: Options) -> CommandResult:
     """Say what SCORES would do to training, and what to change.
@@ -117,16 +117,15 @@ def diagnose(options: Options) -> CommandResult:
     source = scored_or_logged(options)
     settings = options.select("training label seed")
     settings["baseline"] = baseline_before(options)
-    reward = source.scores.reward
     watched = None
     if source.scores.has_steps:
         watched = rk.monitor(source.scores, **settings)
-        watched, _, _ = accept_alarms(options, watched, reward)
     with options.progress("diagnosing") as progress:
         diagnosis = rk.diagnose(
             source.scores, progress=progress, by=options.by, **settings
         )
-    diagnosis, accepted, lines = accept_alarms(options, diagnosis, reward)
+    results: list[Any] = [diagnosis] if watched is None else [diagnosis, watched]
+    (diagnosis, *others), accepted, lines = accept_alarms(options, results)
     suggestions = rk.suggest(diagnosis)
     page = diagnosis.page()
     pages = [page, suggestions.page(path=options.scores)]
@@ -137,7 +136,7 @@ def diagnose(options: Options) -> CommandResult:
         "notes": suggestions.notes,
     }
     severities = [diagnosis.worst]
-    if watched is not None:
+    for watched in others:
         title = f"All steps as one batch, whatever became of the run: {page.title}"
         as_one = replace(page, title=title)
         pages[:1] = [watched.first_page(options.scores), as_one]

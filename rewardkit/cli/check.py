@@ -277,7 +277,7 @@ NOTHING_PROBED = (
 
 @command(
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline "
-    "--accept --until --verbose --as READING --json",
+    "--accept --finding --until --verbose --as READING --json",
     {
         "--cases CASES": "Cases to probe from, beside ROLLOUTS or instead of it; not "
         "those of --write-cases.",
@@ -330,7 +330,7 @@ def probe(options: Options) -> CommandResult:
     added, notes = _write_files(options, result)
     if options.keep:
         notes.append(_noted(reward, {"exploits": len(result.alarms)}))
-    result, accepted, told = accept_alarms(options, result, result.reward)
+    (result,), accepted, told = accept_alarms(options, [result])
     added |= accepted
     notes += told
     record = {**result.record(), **added, "origin": reward.origin}

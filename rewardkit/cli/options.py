@@ -178,6 +178,8 @@ SHARED: OptionTable = {
     ),
     "--baseline FILE": "A JSON file of accepted findings.",
     "--accept REASON": "Add the alarms of this run to the baseline, with this reason.",
+    "--finding findings CODE[:COMPONENT]...": "With --accept: only the alarms of this "
+    "code (and component).",
     "--until DAY": "With --accept: the last day on which they are accepted, such as "
     "2027-01-31.",
     "--fail-on warn|high": "Exit 1 when there is a new finding of this severity or "
@@ -236,7 +238,7 @@ REQUIREMENTS = (
         "--accept writes into a baseline; name its file with --baseline FILE",
     ),
     Requirement(
-        ("until",),
+        ("until", "findings"),
         ("accept",),
         "{} is for --accept, which is not there; give both, or none",
     ),

@@ -20,8 +20,8 @@ SECONDS = 10.0
 
 
 @command(
-    "SCORES --label --primary --training --seed --fail-on --baseline --accept --until "
-    "--verbose READING --log-weight --json",
+    "SCORES --label --primary --training --seed --fail-on --baseline --accept "
+    "--finding --until --verbose READING --log-weight --json",
     {
         "--follow": "Look again when there is more, until Ctrl-C.",
         "--every SECONDS": (
@@ -44,7 +44,7 @@ def monitor(options: Options) -> CommandResult:
         return _follow(options)
     source = scored_or_logged(options)
     watched = _watch(options, source.scores)
-    watched, accepted, lines = accept_alarms(options, watched, source.scores.reward)
+    (watched,), accepted, lines = accept_alarms(options, [watched])
     text = "\n".join([watched.page().text(verbose=options.verbose), *lines])
     status = fail_status(watched.worst, options.fail_on)
     record = {**watched.record(), **accepted}

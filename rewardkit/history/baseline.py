@@ -15,7 +15,6 @@ from typing import Any, Self
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.rollouts.paths import place_to_write, write_whole
-from rewardkit.scoring.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,19 @@ class Baseline:
 
 
 class AcceptsFindings:
-    """A record with findings on scores, which a baseline may accept.
+    """A record with findings on a reward, which a baseline may accept.
 
-    A frozen dataclass inherits it and has these three fields.
+    A frozen dataclass inherits it and has these two fields; `baseline` is what is
+    accepted of this reward.
     """
 
-    scores: Scores
     findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
+    baseline: Baseline | None
+
+    @property
+    def reward_name(self) -> str:
+        """Return the name of the reward, by which a baseline has its entries."""
+        raise NotImplementedError
 
     @property
     def worst(self) -> str | None:
@@ -116,26 +120,29 @@ class AcceptsFindings:
         return min(severities, key=SEVERITIES.index, default=None)
 
     @property
-    def alarms(self) -> list[Finding]:
+    def alarms(self) -> tuple[Finding, ...]:
         """Return the findings that are not for information, and not accepted."""
-        return [finding for finding in self.findings if finding.gravity != "info"]
+        return tuple(item for item in self.findings if item.gravity != "info")
 
     def under_baseline(self, baseline: Baseline | str | Path) -> Self:
         """Return it with what a baseline accepts marked in its findings.
 
-        What is graver than when it was accepted, or accepted no longer, counts again,
-        and a note says so.
+        What is graver than when it was accepted, or accepted no longer, counts again.
 
         Raises:
             InputError: The file is no baseline.
         """
-        accepted = load_baseline(baseline).of(self.scores.reward.name)
-        notes = (*self.notes, *accepted.changes(self.findings))
+        accepted = load_baseline(baseline).of(self.reward_name)
         record: Any = self
         marked: Self = replace(
-            record, findings=accepted.mark(self.findings), notes=notes
+            record, findings=accepted.mark(self.findings), baseline=accepted
         )
         return marked
+
+    def baseline_changes(self) -> Iterator[str]:
+        """Yield a sentence for each entry of the baseline that is out of date."""
+        if self.baseline is not None:
+            yield from self.baseline.changes(self.findings)
 
 
 def load_baseline(source: Baseline | str | Path) -> Baseline:

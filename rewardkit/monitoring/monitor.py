@@ -75,6 +75,12 @@ class Monitor(AcceptsFindings, HasPage):
     timelines: tuple[Timeline, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    baseline: Baseline | None = None
+
+    @property
+    def reward_name(self) -> str:
+        """Return the name of the reward."""
+        return self.scores.reward.name
 
     @property
     def verdict(self) -> str:
@@ -172,7 +178,7 @@ class Monitor(AcceptsFindings, HasPage):
                 "findings": [finding.record() for finding in self.findings],
                 "newly_paid": newly_paid,
                 "weights": self.weights,
-                "notes": list(self.notes),
+                "notes": [*self.notes, *self.baseline_changes()],
             }
         )
         return plain
@@ -251,7 +257,7 @@ class Monitor(AcceptsFindings, HasPage):
         folded = [point_of(item) for item in others]
         blocks.append(More(counted(len(others), "further finding"), folded))
         blocks.append(accepted_findings(self.findings))
-        blocks += [f"Note: {note}." for note in self.notes]
+        blocks += [f"Note: {note}." for note in (*self.notes, *self.baseline_changes())]
         blocks.append(f"Next: {self._next_step()}")
         return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
 

@@ -219,7 +219,7 @@ def _sum_up_analysis(
     alarms: list[Finding] = []
     if watched is not None:
         summaries.insert(0, tiles.run_tile(watched))
-        alarms = watched.alarms
+        alarms = list(watched.alarms)
     warnings = [*alarms, *diagnosis.alarms]
     steps = [item.advice for item in warnings if item.advice]
     for change in advice.changes:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rewardkit.findings import SEVERITIES, Finding, counted, most, read_codes
-from rewardkit.history.baseline import Accepted, Baseline, load_baseline
+from rewardkit.history.baseline import Accepted, AcceptsFindings, Baseline
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page, accepted_findings
@@ -93,7 +92,7 @@ class Inconclusive(PlainRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProbeResult(HasPage):
+class ProbeResult(AcceptsFindings, HasPage):
     """The `findings` of probing, the worst first, and what is `inconclusive`.
 
     `probes` are those that were to be tried, in `families`; `tried_probes` are those of
@@ -118,9 +117,9 @@ class ProbeResult(HasPage):
         return [finding for finding in self.findings if finding.code == code]
 
     @property
-    def alarms(self) -> tuple[Finding, ...]:
-        """Return the findings of severity high or warn that are not accepted."""
-        return tuple(item for item in self._graver if not item.accepted)
+    def reward_name(self) -> str:
+        """Return the name of the reward."""
+        return self.reward.name
 
     @property
     def _graver(self) -> list[Finding]:
@@ -159,18 +158,6 @@ class ProbeResult(HasPage):
 
     # --- baseline
 
-    def under_baseline(self, baseline: Baseline | str | Path) -> ProbeResult:
-        """Return the result with what a baseline accepts marked in its findings.
-
-        A finding that is graver than when it was accepted counts again.
-
-        Raises:
-            InputError: The file is no baseline.
-        """
-        baseline = load_baseline(baseline).of(self.reward.name)
-        findings = baseline.mark(self.findings)
-        return replace(self, findings=findings, baseline=baseline)
-
     @property
     def stale(self) -> tuple[Accepted, ...]:
         """Return the accepted findings that are gone; () unless all was tried.
@@ -191,8 +178,7 @@ class ProbeResult(HasPage):
 
     def baseline_changes(self) -> Iterator[str]:
         """Yield a sentence for each entry of the baseline that is out of date."""
-        if self.baseline is not None:
-            yield from self.baseline.changes(self.findings)
+        yield from super().baseline_changes()
         for entry in self.stale:
             yield (
                 f"{entry.finding}, accepted on {entry.date}, is not found any more: "
@@ -337,9 +323,7 @@ class ProbeResult(HasPage):
 
     def page(self) -> Page:
         """Show the verdict, the alarms, what is undecided, and what answers earn."""
-        severities = [alarm.severity for alarm in self.alarms]
-        worst = min(severities, key=SEVERITIES.index, default="")
-        readiness = READINESS.get(worst, "")
+        readiness = READINESS.get(self.worst or "", "")
         title = f"{one_line(self.reward.name)}{readiness}"
         alarms = [probe_point(finding, self.reward) for finding in self.alarms]
         blocks: list[Block] = [*alarms[:MOST_POINTS]]

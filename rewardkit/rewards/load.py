@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
@@ -32,6 +33,8 @@ MODULE_FILES = "__rewardkit_files__"
 LIBRARIES = {"site-packages", "dist-packages"}
 """Folders of what is installed, and no source of the user's."""
 GALLERY = "rewardkit.gallery"
+MAIN = "__name__"
+"""What a script compares with "__main__" where it is to do something when it is run."""
 FILE_MODULE = "reward_file_"
 """Start of the name of the module that a run of a file makes."""
 
@@ -138,6 +141,7 @@ def run_file(path: Path) -> ModuleType:
     sys.dont_write_bytecode = True
     try:
         content = path.read_bytes()
+        _check_keeps_nothing(path, content)
         module = _run(_name(path.stem, str(path).encode()), str(path), content, content)
     except CAUGHT as error:
         raise RewardError(failed(str(path), error)) from error
@@ -152,6 +156,39 @@ def run_file(path: Path) -> ModuleType:
     vars(module)[SOURCE_HASH] = source_hash(content + beside_text)
     vars(module)[MODULE_FILES] = {path.name: content} | _files_below(path.parent)
     return module
+
+
+def _check_keeps_nothing(path: Path, content: bytes) -> None:
+    """Raise a RewardError where a file keeps a scoring whenever it is read.
+
+    Before it runs, as what it would keep has to be scored first.
+    """
+    if b".keep(" not in content or b"rewardkit" not in content:
+        return
+    try:
+        nodes: list[ast.AST] = [ast.parse(content)]
+    except (SyntaxError, ValueError):  # which the run tells
+        return
+    while nodes:
+        node = nodes.pop()
+        match node:
+            case ast.Call(func=ast.Attribute(attr="keep")):
+                raise RewardError(
+                    f"{path.name} keeps a scoring in line {node.lineno}, and would do "
+                    "so whenever the reward is read from it; put that under if "
+                    "__name__ == '__main__', or into a script of its own"
+                )
+        if not _runs_later(node):
+            nodes += ast.iter_child_nodes(node)
+
+
+def _runs_later(node: ast.AST) -> bool:
+    """Return whether what stands in a node is not run when a file is read."""
+    if isinstance(node, ast.If):
+        names = [item.id for item in ast.walk(node.test) if isinstance(item, ast.Name)]
+        return MAIN in names
+    later = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    return isinstance(node, later)
 
 
 def _files_below(folder: Path) -> dict[str, bytes]:

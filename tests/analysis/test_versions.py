@@ -118,6 +118,18 @@ def test_a_renamed_component_is_found_and_another_one_of_the_same_name_is_said_t
     )
 
 
+def test_a_finding_of_a_renamed_component_is_no_new_one():
+    parts, _ = base(generator_of("names", 0))
+    before = paid(parts, {"tidy": 6.0})
+    neat = {"correct": parts["correct"], "neat": parts["tidy"]}
+    (pair,) = rk.compare(before, paid(neat, {"neat": 6.0})).pairs
+    assert any(item.component == "neat" for item in pair.b.alarms)
+    assert (pair.findings.new, pair.findings.gone, pair.worst_new) == ((), (), None)
+    neat["neat"] = parts["tidy"] ** 2  # another component, so its finding is new
+    (pair,) = rk.compare(before, paid(neat, {"neat": 6.0})).pairs
+    assert pair.worst_new == "warn" and pair.findings.gone
+
+
 # --- kept runs
 
 SOURCE = """import rewardkit as rk

@@ -347,6 +347,28 @@ def test_a_tag_is_not_called_like_a_version(tag):
     assert len(rk.runs()) == 0
 
 
+KEEPS = """
+scores = rk.score(reward, [{"completion": "1", "ground_truth": "1"}])
+scores.keep(note="by hand")
+"""
+
+
+def test_a_reward_file_that_keeps_a_scoring_is_refused_before_anything_is_scored(here):
+    calls = "open('called', 'w'); return float(ground_truth in"
+    text = FILE.replace("return float(ground_truth in", calls)
+    for keeps in (KEEPS, f"for _ in [1]:{KEEPS.replace(chr(10), chr(10) + '  ')}"):
+        (here / "my.py").write_text(text + keeps)
+        with pytest.raises(rk.RewardError, match=r"my\.py keeps a scoring in line 1\d"):
+            rk.load_reward("my.py")
+    assert not (here / "called").exists() and not (here / "runs").exists()
+    lines = KEEPS.replace("\n", "\n    ")
+    for keeps in (f"if __name__ == '__main__':{lines}", f"def again():{lines}"):
+        (here / "my.py").write_text(f"{text}\n{keeps}\n")
+        assert rk.load_reward("my.py").name == "answers"
+    (here / "my.py").write_text(text + "\nkept = 'rewardkit .keep( in a text'\n")
+    assert rk.load_reward("my.py").name == "answers"
+
+
 # --- several processes
 
 

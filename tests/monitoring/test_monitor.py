@@ -156,7 +156,7 @@ def test_a_few_groups_are_said_to_be_too_few_and_lone_completions_to_say_nothing
     table = write(0, 0.5)
     few = History(table[table["step"] < 3], PLAIN).monitor()
     assert "24 groups are too few" in few.sentence
-    assert (few.verdict, few.alarms) == ("not decided", [])
+    assert (few.verdict, few.alarms) == ("not decided", ())
     lone = History(table[::GENERATIONS], PLAIN).monitor()
     assert "no group has two completions" in lone.notes[0]
 

@@ -48,7 +48,7 @@ def test_a_run_that_lost_its_task_is_stopped_near_the_step(name):
 @pytest.mark.parametrize("name", KEPT)
 def test_a_run_that_kept_its_task_is_healthy(name):
     run = Run(name)
-    assert (run.outcome(), run.monitor().alarms) == ("kept", [])
+    assert (run.outcome(), run.monitor().alarms) == ("kept", ())
 
 
 def test_wrong_completions_that_are_paid_like_right_ones_are_named_first():

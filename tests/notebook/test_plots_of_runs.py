@@ -71,7 +71,7 @@ def test_lines_stand_where_alarms_begin_and_a_sound_run_has_none(collapsed):
     assert "since when an alarm holds" in drawn[0].figure.get_supxlabel()
     sound = rk.monitor("data/training/runs/sums-hard-exact-3e-4-0.completions.parquet")
     drawn = plots.monitor(sound)
-    assert sound.alarms == [] and drawn
+    assert sound.alarms == () and drawn
     assert not any(dotted(ax) for ax in drawn)
     assert "alarm" not in drawn[0].figure.get_supxlabel()
 

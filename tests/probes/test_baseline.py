@@ -117,13 +117,16 @@ def test_one_file_holds_for_a_diagnosis_and_a_monitor_too(path):
     assert f"{count} accepted" in str(quiet)
     assert "Accepted: as agreed" in quiet.text(verbose=True)
     known = rk.monitor("gallery:brevity", baseline=path)
-    assert (known.verdict, known.worst, known.alarms) == ("watch", "info", [])
+    assert (known.verdict, known.worst, known.alarms) == ("watch", "info", ())
     assert "the task is lost" in known.sentence and "as agreed" in known.sentence
     assert "train on" not in str(known)
     entries = [{**item, "until": "2026-01-31"} for item in _entries(path)]
     written(path, *entries)
     ended = diagnosis.under_baseline(path)
     assert ended.worst == "warn" and "until 2026-01-31" in str(ended)
+    accept(path, ended.alarms, "still agreed", reward=diagnosis.reward_name)
+    again = ended.under_baseline(path)
+    assert again.worst == "info" and "counts again" not in str(again)
 
 
 def _entries(path):

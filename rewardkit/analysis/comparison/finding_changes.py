@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rewardkit.analysis.diagnosis import Diagnosis
@@ -64,43 +66,59 @@ class FindingChanges:
         return [f"Findings: {', '.join(parts) or 'the same as before'}", *lines]
 
 
-def compare_findings(a: Diagnosis, b: Diagnosis) -> FindingChanges:
-    """Return what changed between the findings of two diagnoses."""
-    after = _findings_by_key(b)
+def compare_findings(
+    a: Diagnosis, b: Diagnosis, renamed: Mapping[str, str] = MappingProxyType({})
+) -> FindingChanges:
+    """Return what changed between the findings of two diagnoses.
+
+    `renamed` has the name in A of components that B calls otherwise: what is found of
+    one is found of the other.
+    """
+    before, after = _findings_by_key(a, {}), _findings_by_key(b, renamed)
     graded = []
-    for key, was in _findings_by_key(a).items():
+    for key, was in before.items():
         now = after.get(key, was)
         if was.severity != now.severity:
             graded.append((was, now))
-    return FindingChanges(_only_in(b, a), _only_in(a, b), tuple(graded))
+    new, gone = _only_in(b, after, before), _only_in(a, before, after)
+    return FindingChanges(new, gone, tuple(graded))
 
 
-def _findings_by_key(side: Diagnosis) -> dict[FindingKey, Finding]:
+def _findings_by_key(
+    side: Diagnosis, renamed: Mapping[str, str]
+) -> dict[FindingKey, Finding]:
     """Return findings by code, component, part and subject; of equal ones the worst."""
     findings: dict[FindingKey, Finding] = {}
     for item in sorted(side.findings, key=lambda item: SEVERITIES.index(item.severity)):
-        subject = (item.evidence.get(name) for name in ("column", "other", "longer"))
-        findings.setdefault((item.code, item.component, item.part, *subject), item)
+        subject = [item.evidence.get(name) for name in ("column", "other", "longer")]
+        component, *subject = [
+            renamed.get(name, name) if isinstance(name, str) else name
+            for name in (item.component, *subject)
+        ]
+        findings.setdefault((item.code, component, item.part, *subject), item)
     return findings
 
 
-def _only_in(side: Diagnosis, other: Diagnosis) -> tuple[Finding, ...]:
+def _only_in(
+    side: Diagnosis,
+    findings_by_key: Mapping[FindingKey, Finding],
+    others: Mapping[FindingKey, Finding],
+) -> tuple[Finding, ...]:
     """Return the findings of one side that the other does not have.
 
     A finding about a slice is in the other side, too, where that has it for the whole,
     which it does not repeat for each slice.
     """
-    others = _findings_by_key(other)
     certain = set()
     for key, item in others.items():
         if not item.evidence.get("inconclusive"):
             certain.add(key[:3])
     parts = sorted((view.part for view in side.views), key=len, reverse=True)
     findings = []
-    for key, item in _findings_by_key(side).items():
+    for key, item in findings_by_key.items():
         part = next((part for part in parts if item.part.startswith(f"{part}: ")), "")
         is_of_slice = item.part not in parts
-        is_covered = is_of_slice and (item.code, item.component, part) in certain
+        is_covered = is_of_slice and (*key[:2], part) in certain
         if key not in others and not is_covered:
             findings.append(item)
     return tuple(findings)

@@ -17,10 +17,17 @@ from rewardkit.analysis.comparison.before_after import (
     before_after,
 )
 from rewardkit.analysis.comparison.case_changes import compare_cases, describe_cases
-from rewardkit.analysis.comparison.component_changes import match_components
+from rewardkit.analysis.comparison.component_changes import (
+    ComponentMatch,
+    match_components,
+)
 from rewardkit.analysis.comparison.definition_changes import (
     DefinitionChange,
     definition_changes,
+)
+from rewardkit.analysis.comparison.finding_changes import (
+    FindingChanges,
+    compare_findings,
 )
 from rewardkit.analysis.comparison.grounds import Ground, Mark, mark_of, mark_of_counts
 from rewardkit.analysis.comparison.matching import MatchedRows, match_rows
@@ -63,12 +70,23 @@ class Pair(BeforeAfter):
     @cached_property
     def changes(self) -> tuple[DefinitionChange, ...]:
         """Return what changed in the definition; components are matched by meaning."""
+        a, b = (side.scores.reward.record() for side in self.sides)
+        changes = definition_changes(a, b, self.components.renamed)
+        return (*changes, *self.components.redefined)
+
+    @cached_property
+    def components(self) -> ComponentMatch:
+        """Return which components are the same, by what they score."""
         a, b = (side.scores for side in self.sides)
-        match = match_components(a, b, self.matched)
-        changes = definition_changes(
-            a.reward.record(), b.reward.record(), match.renamed
-        )
-        return (*changes, *match.redefined)
+        return match_components(a, b, self.matched)
+
+    @cached_property
+    def findings(self) -> FindingChanges:
+        """Return which findings are new, gone, or of another severity.
+
+        One of a component that is only called otherwise now is no new one.
+        """
+        return compare_findings(self.a, self.b, self.components.renamed)
 
     @property
     def run(self) -> dict[str, Any]:
