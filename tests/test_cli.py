@@ -132,6 +132,23 @@ def test_a_score_that_fails_leaves_no_empty_folder(folder):
     assert not (folder / "new").exists() and (folder / "kept").exists()
 
 
+def test_why_a_case_was_written_is_told_once_of_the_first_that_fails(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text("def reward(completion): return 0.0\n")
+    rows = []
+    for name in ("first", "second"):
+        row = {"name": name, "completion": "x", "reward": 1.0}
+        rows.append(json.dumps({**row, "why": f"so it was agreed of the {name}"}))
+    (tmp_path / "cases.jsonl").write_text("\n".join(rows))
+    text = run("check own.py cases.jsonl").stdout
+    assert text.count("so it was agreed of the first") == 1
+    assert text.count("so it was agreed of the second") == 1
+    (tmp_path / "cases.jsonl").write_text(rows[0])
+    assert run("check own.py cases.jsonl").stdout.count("so it was agreed") == 1
+
+
 def test_an_interrupt_is_said_in_our_words_and_leaves_no_empty_folder(
     folder, monkeypatch
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -162,9 +163,11 @@ def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
             f"Next: --rename {name}=NEW takes cases over to its new name, --ignore "
             f"{name} leaves out what they say of it"
         )
-    misses = _table_lines(result.misses, MISS_COLUMNS, "misses", verbose=verbose)
-    if misses:
-        lines += ["", *misses, "", one_line(result.misses[0], MISS_CHARACTERS)]
+    if result.misses:
+        first, *others = result.misses
+        shown = [replace(first, why=""), *others]  # the first is told in full below
+        misses = _table_lines(shown, MISS_COLUMNS, "misses", verbose=verbose)
+        lines += ["", *misses, "", one_line(first, MISS_CHARACTERS)]
     undecided = _table_lines(
         result.to_decide, UNDECIDED_COLUMNS, "cases to decide", verbose=verbose
     )

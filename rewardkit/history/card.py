@@ -36,6 +36,14 @@ NOT_KNOWN = {
 """Figures that a card always has -> what is said where nobody measured them."""
 
 
+WHERE_MISSING = {
+    "nan": "the reward is not judged",
+    "zero": "it counts as 0",
+    "skip": "the other components share its weight",
+}
+"""`on_missing` of a reward -> what the card says of it."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Card(HasPage):
     """What a reward is, and what is known of it.
@@ -147,7 +155,7 @@ class Card(HasPage):
         options = {
             "reads": ", ".join(f"{name} = {how}" for name, how in _fields(about)),
             "combined by": about["aggregation"],
-            "where a score is missing": about["on_missing"],
+            "where a score is missing": WHERE_MISSING[about["on_missing"]],
             "gate of the whole reward": about["gate"],
             "transform": about["transform"],
         }

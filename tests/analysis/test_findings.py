@@ -317,6 +317,19 @@ def test_another_column_that_is_paid_for_is_named_once():
     )
 
 
+def test_a_column_of_0_and_1_may_be_the_label_and_is_no_alarm_without_one():
+    """The report called a log's `is_right` a bias where no label was named; found in the wild."""
+    flags = np.random.default_rng(3).integers(0, 2, ROWS)
+    found = hacks(flags.astype(float), is_right=flags)["column_bias"]
+    assert found.severity == "info" and "name it with label=" in found.advice
+    assert "goes with 'is_right', which is 0 or 1" in found.sentence
+    labelled = hacks(
+        flags.astype(float), told={"label": "ok"}, ok=task(), is_right=flags
+    )
+    assert labelled["column_bias"].severity == "warn"  # the label is another one
+    assert "'is_right' bias" in labelled["column_bias"].sentence
+
+
 def test_a_label_that_the_reward_does_not_follow_is_found_also_as_text():
     wrong = np.random.default_rng(6).random(ROWS) < 0.15
     ok = np.where(wrong, 1 - task(), task())

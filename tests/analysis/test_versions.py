@@ -78,6 +78,11 @@ def test_versions_that_contradict_each_other_or_that_nothing_judges_are_not_deci
     found = rk.compare(a, b, cases=rk.load_cases([{**lost, "reward": 4.0}]))
     assert found.verdict == "not decided"
     assert "for B: " in found.reason and "1 case lost ('lost')" in found.reason
+    cases = rk.load_cases([{**lost, "reward": 4.0}])
+    three = rk.compare(a, b, a, cases=cases)
+    assert three.verdict == "not decided" and "nothing tells" not in three.reason
+    assert three.reason.startswith("what differs between A, B, C does not decide (B ag")
+    assert "1 case lost ('lost')" in three.reason
     generator = generator_of("unjudged", 0)
     parts, _ = base(generator)
     first = paid({"x": parts["tidy"], "y": parts["correct"]}, {})
@@ -196,7 +201,8 @@ def test_the_label_under_which_all_were_kept_is_that_of_their_comparison(kept):
     newest = rk.runs().newest(2)
     assert "Right is what 'good' says" in repr(rk.compare(*newest))
     assert all(run.figures["seconds_per_1000"] > 0 for run in newest)
-    assert "Right is what 'correct' says" in repr(rk.compare("v1", newest[0]))
+    told = repr(rk.compare("v1", newest[0]))
+    assert "Without a label, right is taken to be what 'correct' says; label=" in told
 
 
 def test_the_command_compares_kept_versions_folders_and_the_newest_and_shows_the_source(

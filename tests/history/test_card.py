@@ -66,6 +66,7 @@ def test_a_card_says_purpose_components_checks_data_and_versions(kept):
         "probes: 1 found",
         "data: 48 rollouts from memory",
         "brevity paid less",
+        "where a score is missing: the reward is not judged",
         "No finding is accepted.",
     ):
         assert words in text, words

@@ -121,8 +121,23 @@ class Comparison(HasPage):
             else:
                 left.append(side.name)
         if len(left) > 1:
-            reasons.append(f"nothing tells {', '.join(left)} apart beyond noise")
+            reasons.append(self._explain_tie(left))
         return "; ".join(reasons)
+
+    def _explain_tie(self, names: Sequence[str]) -> str:
+        """Say what differs between versions of which none is worse than another."""
+        listed = ", ".join(names)
+        differences = []
+        for pair in self.all_pairs.values():
+            if not {*pair.names} <= {*names} or not (pair.grounds or pair.marked):
+                continue
+            reason = pair.reason if pair.grounds else ", ".join(pair.marked)
+            differences.append(f"{_against(pair)}: {reason}")
+        if not differences:
+            return f"nothing tells {listed} apart beyond noise"
+        return (
+            f"what differs between {listed} does not decide ({'; '.join(differences)})"
+        )
 
     @property
     def worst_new(self) -> str | None:
@@ -218,9 +233,15 @@ class Comparison(HasPage):
         """Return the verdict with its reason, and the figures by version."""
         verdict = f"{self.verdict[:1].upper()}{self.verdict[1:]}"
         blocks = version_blocks(self.names, self.figures)
-        tasks = dict.fromkeys(pair.task.words for pair in self.pairs if pair.task)
-        if tasks:
-            blocks.append(f"Right is what {' or '.join(tasks)} says")
+        tasks = [pair.task for pair in self.pairs if pair.task]
+        words = " or ".join(dict.fromkeys(task.words for task in tasks))
+        if tasks and all(task.is_labelled for task in tasks):
+            blocks.append(f"Right is what {words} says")
+        elif tasks:
+            blocks.append(
+                f"Without a label, right is taken to be what {words} says; label=... "
+                "names a column that is trusted"
+            )
         return Page(verdict, blocks, self.reason)
 
     def page(self) -> Page:

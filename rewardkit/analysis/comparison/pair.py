@@ -255,18 +255,19 @@ class Pair(BeforeAfter):
             return (
                 f"{turned}, and nothing says which completions are right; a label would"
             )
-        return f"{turned}, and {self._marked}"
+        if not self.marked:
+            return f"{turned}, and no figure is better or worse beyond noise"
+        marked = ", ".join(self.marked)
+        return f"{turned}, and what differs decides nothing by itself ({marked})"
 
     @property
-    def _marked(self) -> str:
-        """Say which figures are better or worse, where they are no ground to decide."""
+    def marked(self) -> list[str]:
+        """Return which figures are better or worse, such as "signal worse"."""
         marked = []
         for name, mark in self.marks.items():
             if mark in ("better", "worse"):
                 marked.append(f"{name.replace('_', ' ')} {mark}")
-        if not marked:
-            return "no figure is better or worse beyond noise"
-        return f"what differs decides nothing by itself ({', '.join(marked)})"
+        return marked
 
     @property
     def worst_new(self) -> str | None:

@@ -27,12 +27,13 @@ class SharedTask:
 
     `scores`, (rows,), are NaN where nothing is known; `words` are what it is called.
     `is_of_both` says whether either side by itself takes this for its task, as the
-    rehearsal of a training does.
+    rehearsal of a training does; `is_labelled` whether a trusted label says it.
     """
 
     words: str
     scores: Floats
     is_of_both: bool
+    is_labelled: bool = False
 
 
 def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> SharedTask | None:
@@ -49,7 +50,8 @@ def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> SharedTask | 
     is_alike = np.allclose(before[is_known], after[is_known])
     if is_alike and len(np.unique(before[is_known])) > 1:
         task = np.where(is_known, before, np.nan)
-        return SharedTask(words, task, is_of_both=True)
+        is_labelled = all(view.context.label_name for view in (*a.views, *b.views))
+        return SharedTask(words, task, is_of_both=True, is_labelled=is_labelled)
     scores = a.scores
     verdicts = judge_by_answers(scores.table, scores.groups)
     if verdicts is None:

@@ -107,6 +107,8 @@ def order(
         if bias is not None and _is_length(view, values, lengths):
             continue  # that has been reported
         options, tests = {"column": name}, len(columns)
+        if not view.context.label_name and {0.0, 1.0} >= {*values[~np.isnan(values)]}:
+            options |= {"is_flag": True, "severity": "info"}
         of_column = _bias(view, "column_bias", values, order_bias, options, tests=tests)
         if of_column is not None:
             yield of_column
