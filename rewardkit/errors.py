@@ -46,11 +46,17 @@ class Cancelled(Exception):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Scoring that was interrupted: `scores` of some of `rows` rollouts."""
+    """Scoring that was interrupted: `scores` of some of `rows` rollouts.
 
-    def __init__(self, scores: Any, rows: int) -> None:
+    `rows` is None where they were not counted beforehand.
+    """
+
+    def __init__(self, scores: Any, rows: int | None) -> None:
+        count = f"{len(scores):,}"
+        if rows is not None:
+            count += f" of {rows:,}"
         super().__init__(
-            f"interrupted: {len(scores):,} of {rows:,} rollouts were scored, and are "
+            f"interrupted: {count} rollouts were scored, and are "
             "in the `scores` of this exception (in a notebook: import sys; "
             "sys.last_value.scores)"
         )

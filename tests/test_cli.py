@@ -159,7 +159,7 @@ def test_an_interrupt_is_said_in_our_words_and_leaves_no_empty_folder(
             "decoding with 'utf-8-sig' codec failed (KeyboardInterrupt: )"
         )
 
-    monkeypatch.setattr(rk, "load_rollouts", interrupted)
+    monkeypatch.setattr("rewardkit.cli.score.open_log", interrupted)
     done = run("score small.py rollouts.jsonl -o out")
     assert (done.exit_code, done.stderr) == (130, "rewardkit: interrupted\n")
     assert not (folder / "out").exists()

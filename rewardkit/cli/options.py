@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +110,18 @@ def _keep_no_answers(
         os.environ[CACHE_FOLDER] = "off"
 
 
+def _size(ctx: click.Context, parameter: click.Parameter, value: str | int) -> int:
+    """Read a size such as 2GB or 500 MB. BadParameter: another form."""
+    match = SIZE.fullmatch(str(value))
+    if not match:
+        raise click.BadParameter(f"{value!r} is no size; give one such as 2GB")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?) ?([kmgtKMGT]?)i?[bB]?")
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+"""Letters of a size -> bytes."""
+
 # --- the table
 
 FILES = ("CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
@@ -130,6 +143,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "NUMBER": {"type": float},
     "OUTPUT": {"type": click.Path(dir_okay=False, path_type=Path)},
     "SECONDS": {"type": Number(min=0)},
+    "SIZE": {"type": str, "callback": _size},
     "SEED": {"type": Integer(min=0), "default": 0},
     "SHELL": {"type": click.Choice(["bash", "zsh", "fish"])},
     "SHARE": {"type": Number(min=0, max=1)},

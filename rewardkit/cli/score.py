@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,17 @@ from rewardkit.analysis.figures import run_figures
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
+from rewardkit.findings import counted
 from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS, written_in
-from rewardkit.history.parts import check_same, load_unfinished
+from rewardkit.history.parts import load_unfinished
 from rewardkit.history.runs import find_unfinished
+from rewardkit.html.cards import rollouts_page
+from rewardkit.rollouts.table import ROWS_ON_PAGE
+from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.scores import folder_for
+from rewardkit.scoring.streamed import MEMORY, open_log
 from rewardkit.targets.load import reward_named
 
 # --- score
@@ -30,7 +35,12 @@ from rewardkit.targets.load import reward_named
 @command(
     "REWARD ROLLOUTS --as --timeout --no-cache READING --json",
     {
-        "-o --output FOLDER": "Folder for scores.parquet and run.json.",
+        "-o --output FOLDER": "Folder for scores.parquet and run.json; of a log too "
+        "large for --memory in parts.",
+        "--memory SIZE": (
+            "Memory for the rows, with -o, such as 2GB.",
+            {"default": MEMORY, "show_default": "2GB"},
+        ),
         "--force": "Write over another scoring in the folder of -o.",
         "--keep": "Keep the scoring and the source of the reward in the folder runs.",
         "--note TEXT": "With --keep: what was tried.",
@@ -67,32 +77,33 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     if options.keep:
         with written_in(Path(KEPT_RUNS)):
             pass  # what cannot be written shows before the work
-    rollouts = rk.load_rollouts(options.rollouts, **options.reading)
+    log = _open_log(folder, options)
+    first = log.first if isinstance(log, LargeLog) else log
     timeout = options.timeout or None
-    reward = reward_named(options.reward, rollouts, as_=options.as_, timeout=timeout)
+    reward = reward_named(options.reward, first, as_=options.as_, timeout=timeout)
     started = time.perf_counter()
-    rows = len(rollouts)
-    if folder and not options.force:
-        check_same(folder, reward, rollouts)
-    unfinished = _find_unfinished(options, folder, reward, rollouts)
+    unfinished = None
+    if isinstance(log, rk.Rollouts):
+        unfinished = _find_unfinished(options, folder, reward, log)
     limit = options.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
         scores = rk.score(
             reward,
-            rollouts,
+            log,
             timeout=limit,
             workers=options.workers,
             progress=options.is_watched,
+            to=folder,
+            memory=options.memory,
+            force=options.force,
             unfinished=unfinished,
         )
     except rk.Interrupted as error:
         scores = error.scores
         interrupted = {"interrupted": True, "rows_given": error.rows}
     seconds = time.perf_counter() - started
-    with interrupts_held() as signals:
-        if folder:
-            scores.save(folder)
+    about = scores.record["rollouts"] if isinstance(log, LargeLog) else log.summary()
     totals = {}
     for status in STATUSES:
         totals[status] = sum(counts[status] for counts in scores.counts.values())
@@ -107,17 +118,17 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         "output": str(folder) if folder else None,
         "components": scores.counts,
         "asked": scores.asked,
-        "rollouts": rollouts.summary(),
+        "rollouts": about,
         "origin": reward.origin,
     }
-    lines = [str(rollouts), *recognised(reward.origin), str(scores)]
+    lines = [_reading_text(about, first), *recognised(reward.origin), str(scores)]
     if unfinished is not None:
         record["scored_before"] = len(unfinished)
         lines.append(f"{len(unfinished):,} rollouts were scored before an interrupt")
     place = "not written, as no -o FOLDER was given"
     if folder:
         place = f"written to {folder}"
-        lines.append(place)
+        lines.append(f"{place}{_parts_text(scores)}")
     if options.keep:
         count = len(scores) - (0 if unfinished is None else len(unfinished))
         run = _keep(options, scores, 1000 * seconds / count if count else None)
@@ -125,16 +136,33 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         place = f"kept as {run.version.name} in {KEPT_RUNS} (rewardkit runs)"
         lines.append(place)
     text = "\n".join(lines)
-    if interrupted or signals:
-        reason = (
-            f"interrupted; {len(scores):,} of {rows:,} rollouts were scored, {place}"
-        )
+    if interrupted:
+        reason = _interrupt_text(len(scores), interrupted["rows_given"], place)
         return CommandResult(record, text, INTERRUPTED, reason)
     if missing == len(scores):
         return CommandResult(
             record, text, 1, f"no rollout has a reward{_most_often(scores)}"
         )
     return CommandResult(record, text)
+
+
+def _open_log(folder: Path | None, options: Options) -> rk.Rollouts | LargeLog:
+    """Open a log: in parts where it is large and there is a folder for them."""
+    if folder is None:
+        return rk.load_rollouts(options.rollouts, **options.reading)
+    return open_log(
+        options.rollouts, options.memory, options.workers, **options.reading
+    )
+
+
+def _interrupt_text(rows: int, all_rows: int | None, place: str) -> str:
+    """Say how far an interrupted scoring came; a log in parts is not counted before."""
+    if all_rows is None:
+        return (
+            f"interrupted; {rows:,} rollouts were scored, {place}; the same command "
+            "goes on"
+        )
+    return f"interrupted; {rows:,} of {all_rows:,} rollouts were scored, {place}"
 
 
 def _find_unfinished(
@@ -164,31 +192,32 @@ def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
     return rk.keep(scores, note=options.note or "", figures=figures, **settings)
 
 
-@contextmanager
-def interrupts_held() -> Iterator[list[int]]:
-    """Let no Ctrl-C or SIGTERM into the block; yield the list of those that came.
+def _reading_text(about: Mapping[str, Any], first: rk.Rollouts) -> str:
+    """Return what was read, as `Rollouts` show themselves; `first` are some of them."""
+    rows = [first[row] for row in range(min(len(first), ROWS_ON_PAGE))]
+    columns = list(map(str, first.table.columns))
+    page = rollouts_page(about, columns, rows)
+    return "\n".join(page.lines(False))
 
-    One that is ignored stays so.
-    """
-    signals: list[int] = []
-    before = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if callable(signal.getsignal(number)):
-            before[number] = signal.signal(number, lambda sent, _: signals.append(sent))
-    try:
-        yield signals
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+
+def _parts_text(scores: rk.Scores) -> str:
+    """Say how many parts there are, and the memory that this took at most."""
+    if not isinstance(scores, PartedScores):
+        return ""
+    text = f" in {counted(len(scores.paths), 'part')}"
+    if scores.memory:
+        text += f"; memory at most {scores.memory / 1e9:.2f} GB"
+    return text
 
 
 def _most_often(scores: rk.Scores) -> str:
     """Say the most frequent reason why a component was not scored."""
-    columns = [f"error/{name}" for name in scores.reward.names]
     reasons: Counter[str] = Counter()
-    for reason in scores.table[columns].to_numpy().ravel():
-        if isinstance(reason, str) and reason:
-            reasons[reason] += 1
+    for name in scores.reward.names:
+        column = scores.column(f"error/{name}")
+        for reason in () if column is None else column:
+            if isinstance(reason, str) and reason:
+                reasons[reason] += 1
     if not reasons:
         return ""
     ((reason, _),) = reasons.most_common(1)

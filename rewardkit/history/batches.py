@@ -131,7 +131,7 @@ def as_scores(
     from rewardkit.rollouts.load import group_key
     from rewardkit.rollouts.table import Rollouts
     from rewardkit.rollouts.values import as_column, present
-    from rewardkit.scoring.score import result_columns
+    from rewardkit.scoring.scored import result_columns
     from rewardkit.scoring.scores import Scores
 
     columns = _joined_columns(batches)

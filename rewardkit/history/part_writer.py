@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import secrets
@@ -192,19 +191,11 @@ class PartWriter:
         Raises:
             OSError: The folder would outgrow `max_bytes`, or the disk is full.
         """
-        from rewardkit.rollouts.paths import write_whole
-        from rewardkit.scoring.stored import parquet, to_arrow
+        from rewardkit.scoring.stored import write_table
 
-        table = to_arrow(scores.table, scores.record)
-
-        def write(path: Path) -> None:
-            parquet().write_table(table, path)
-            if self._used + path.stat().st_size > self.max_bytes:
-                raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
-            with path.open("rb") as file:  # a machine that loses power has it, too
-                os.fsync(file.fileno())
-
-        write_whole(self.folder / part_name(session.name, session.parts + 1), write)
+        path = self.folder / part_name(session.name, session.parts + 1)
+        space = self.max_bytes - self._used
+        write_table(path, scores.table, scores.record, most_bytes=space)
 
     def _steps(self, batches: Sequence[Batch], session: RecordedSession) -> list[int]:
         """Return the step of each row; where none is told, the number of its call."""

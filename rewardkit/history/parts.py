@@ -20,7 +20,6 @@ from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
 from rewardkit.history.files import RECORDER, TOLD_STEPS, part_paths
 from rewardkit.history.kept import KEPT_RUNS, data_path, find_scored
-from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged
@@ -29,9 +28,9 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import UNFINISHED, Scores, is_result, is_unfinished
 from rewardkit.scoring.stored import (
     METADATA,
-    as_json,
-    from_arrow,
+    join_tables,
     parquet,
+    read_stored,
 )
 
 DATA_HASH = "data"
@@ -99,9 +98,8 @@ def is_scored(path: str | Path) -> bool:
 def read_record(path: Path) -> dict[str, Any]:
     """Return the record of a part, without its rows; RolloutsError: it has none."""
     try:
-        stored = json.loads(parquet().read_schema(path).metadata[METADATA])
-        record: dict[str, Any] = stored["record"]
-    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        record: dict[str, Any] = read_stored(path)["record"]
+    except ValueError:
         raise _no_table(path) from None
     return record
 
@@ -253,7 +251,10 @@ def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
     """Return the scores of parts as one table."""
     first = parts[0]
     masks, sentences = _without_repeated_steps(parts)
-    table = _table(parts, masks)
+    tables = []
+    for part, mask in zip(parts, masks, strict=True):
+        tables.append(part.table if mask.all() else part.table.filter(pa.array(mask)))
+    table = join_tables(tables, [part.json_columns for part in parts])
     if first.recorder and "step" in table:
         table = table.sort_values("step", kind="stable", ignore_index=True)
     results = list(filter(is_result, table.columns))
@@ -348,53 +349,6 @@ def _steps(part: Part) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
 
 
-def _table(
-    parts: Sequence[Part], masks: Sequence[np.ndarray[Any, np.dtype[np.bool_]]]
-) -> pd.DataFrame:
-    """Return the rows that count of all parts, a missing column as missing values."""
-    if len(parts) == 1 and masks[0].all():
-        return from_arrow(parts[0].table, parts[0].json_columns)
-    names: dict[str, None] = {}
-    for part in parts:
-        names |= dict.fromkeys(part.table.column_names)
-    json_columns = [name for name in names if _is_mixed(name, parts)]
-    tables = []
-    for part, mask in zip(parts, masks, strict=True):
-        rows = part.table.filter(pa.array(mask)).replace_schema_metadata(None)
-        for name in json_columns:
-            if name in rows.column_names and name not in part.json_columns:
-                place = rows.column_names.index(name)
-                values = rows.column(name).to_pylist()
-                texts = [None if value is None else as_json(value) for value in values]
-                rows = rows.set_column(place, name, pa.array(texts, type=pa.string()))
-        if "gate/reward" in names and "gate/reward" not in rows.column_names:
-            rows = rows.append_column("gate/reward", pa.array(np.ones(len(rows))))
-        tables.append(rows)
-    joined = pa.concat_tables(tables, promote_options="permissive")
-    return from_arrow(_in_order(joined, names), json_columns)
-
-
-def _in_order(table: pa.Table, names: Mapping[str, None]) -> pa.Table:
-    """Put the rewards last, as in any scored table."""
-    last = [name for name in ("reward_raw", "reward") if name in names]
-    return table.select([*(name for name in names if name not in last), *last])
-
-
-def _is_mixed(name: str, parts: Sequence[Part]) -> bool:
-    """Return whether a column is JSON text in a part, or of types that do not mix."""
-    schemas = []
-    for part in parts:
-        if name in part.json_columns:
-            return True
-        if name in part.table.column_names:
-            schemas.append(pa.schema([part.table.schema.field(name)]))
-    try:
-        pa.unify_schemas(schemas, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return True
-    return False
-
-
 def check_folder(folder: Path, reward: Reward) -> None:
     """Raise a RewardError where a recorder of this reward would not fit in.
 
@@ -429,29 +383,3 @@ def load_unfinished(folder: Path, reward: Reward, rollouts: Rollouts) -> Scores 
     except RolloutsError:  # broken, or its rollouts are gone: it is scored anew
         pass
     return None
-
-
-def check_same(folder: Path, reward: Reward, rollouts: Rollouts) -> None:
-    """Raise a RolloutsError where a folder holds another scoring than this one will be.
-
-    The same reward on the same rollouts may be scored again, or gone on with.
-    """
-    file = folder / SAVED_SCORES
-    if not file.is_file():
-        return
-    try:
-        record = read_record(file)
-        reward_there = definition_hash(record["reward"])
-        rollouts_there = record["rollouts"]["fingerprint"]
-        if UNFINISHED in record:
-            rollouts_there = record[UNFINISHED]["rollouts"]
-        name, source = record["reward"]["name"], record["rollouts"]["source"]
-    except (RolloutsError, KeyError, TypeError):
-        return  # of no version of rewardkit that can read it
-    same_reward = reward_there == definition_hash(reward.record())
-    if same_reward and rollouts_there == rollouts.fingerprint:
-        return
-    raise RolloutsError(
-        f"{str(folder)!r} holds another scoring, of {name!r} on {source}; give another "
-        "folder, keep versions side by side with --keep, or write over it with --force"
-    )

@@ -151,7 +151,8 @@ def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the columns of rows as lists; ``None`` where a row lacks one."""
     names: dict[str, None] = {}
     for row in rows:
-        names |= dict.fromkeys(row)
+        if row.keys() != names.keys():
+            names |= dict.fromkeys(row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 

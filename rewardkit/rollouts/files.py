@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+import pickle
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -45,11 +47,10 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
         columns = {name: source[name].tolist() for name in source.columns}
         parts = [SourceRows.of_columns(columns)]
     elif isinstance(source, str | Path):
-        path = resolve(source, "rollouts.jsonl")
-        if path.is_dir():
-            parts = _read_folder(path, wanted)
-        else:
-            parts = [_with_step(_read_file(path, wanted), step_in_name(path.name))]
+        pieces, notes = list_pieces(source)
+        parts = [read_piece(piece, wanted) for piece in pieces]
+        parts[0] = replace(parts[0], notes=tuple(notes))
+        return parts
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         parts = [_numbered(source)]
     else:
@@ -69,23 +70,80 @@ def _with_truth(part: SourceRows) -> SourceRows:
     return replace(part, columns={"ground_truth": truths, **part.columns})
 
 
-def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[SourceRows]:
-    """Read each file of a folder; its split and the step in its name become columns."""
+class Piece(NamedTuple):
+    """A file of a log, or a stretch of one.
+
+    `name`, `split` and `step` are what its folder and its name tell. `start` and `stop`
+    are bytes of JSONL and rows of Parquet; other files have one piece. `line` counts
+    the lines before it.
+    """
+
+    path: Path
+    name: str = ""
+    split: str = ""
+    step: int | None = None
+    start: int = 0
+    stop: int | None = None
+    line: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The end of the file's name."""
+        return self.path.suffix.lower()
+
+
+def list_pieces(source: str | Path) -> tuple[list[Piece], list[str]]:
+    """List the files of a source, each as one piece, and notes on what is left out.
+
+    RolloutsError: as `read_files` says.
+    """
+    path = resolve(source, "rollouts.jsonl")
+    if not path.is_dir():
+        return [Piece(path, step=step_in_name(path.name))], []
+    pieces = []
+    files, notes = log_files(path, READERS)
+    for file in files:
+        step = step_in_name(file.path.relative_to(path).as_posix())
+        pieces.append(Piece(*file, step))
+    return pieces, notes
+
+
+def read_piece(piece: Piece, wanted: Mapping[str, str]) -> SourceRows:
+    """Read the rows of a piece; its split and its step become columns."""
+    if piece.kind == BUCKET:
+        return read_bucket(piece.path)
+    part = SourceRows({}, [Place(0, "is empty")])
+    if not piece.name or piece.path.stat().st_size:
+        part = _read_file(piece, wanted)
+    columns = part.columns
+    if piece.split:
+        columns = {"split": [piece.split] * len(part.places), **columns}
+    part = _with_step(replace(part, columns=columns), piece.step)
+    if piece.name:
+        places = [place._replace(file=piece.name) for place in part.places]
+        part = replace(part, places=places)
+    return _with_truth(part)
+
+
+BUCKET = ".rows"
+"""End of the names of files with rows whose groups a log scatters."""
+
+
+def add_to_bucket(path: Path, rows: SourceRows) -> None:
+    """Write rows behind those that a bucket has."""
+    with path.open("ab") as file:
+        pickle.dump((rows.columns, list(map(tuple, rows.places))), file)
+
+
+def read_bucket(path: Path) -> SourceRows:
+    """Read the rows of a bucket, which this run has written."""
     parts = []
-    files, notes = log_files(folder, READERS)
-    for path, name, split in files:
-        part = SourceRows({}, [Place(0, "is empty")])
-        if path.stat().st_size:
-            part = _read_file(path, wanted)
-        columns = part.columns
-        if split:
-            columns = {"split": [split] * len(part.places), **columns}
-        step = step_in_name(path.relative_to(folder).as_posix())
-        part = _with_step(replace(part, columns=columns), step)
-        places = [replace(place, file=name) for place in part.places]
-        parts.append(replace(part, places=places, notes=tuple(notes)))
-        notes = []
-    return parts
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        while file.tell() < size:
+            columns, places = pickle.load(file)
+            parts.append(SourceRows(columns, [Place(*place) for place in places]))
+    return SourceRows.joined(parts)
 
 
 def _with_step(part: SourceRows, step: int | None) -> SourceRows:
@@ -104,8 +162,8 @@ def _check_unique(names: list[str], where: str) -> None:
         )
 
 
-def _read_file(path: Path, wanted: Mapping[str, str]) -> SourceRows:
-    kind = path.suffix.lower()
+def _read_file(piece: Piece, wanted: Mapping[str, str]) -> SourceRows:
+    path, kind = piece.path, piece.kind
     if not path.is_file():
         raise RolloutsError(
             f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of "
@@ -121,7 +179,10 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> SourceRows:
             f"{str(path)!r} is empty; a rollout file has one completion a row"
         )
     try:
-        part = READERS[kind](path)
+        if piece.stop is None:
+            part = READERS[kind](path)
+        else:
+            part = STRETCHES[kind](piece)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
         raise RolloutsError(
             f"{str(path)!r} is not a {kind} file that can be read: {error}"
@@ -132,22 +193,39 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> SourceRows:
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
     """Yield the value on each line that is not blank, or a ValueError."""
     with path.open("rb") as lines:
-        for line, text in enumerate(lines, start=1):
-            if not text.strip():
-                continue
-            try:
-                row = json.loads(text.decode("utf-8-sig"))
-            except UnicodeDecodeError as error:
-                place = f"{error.reason} at byte {error.start + 1}"
-                row = ValueError(f"is not UTF-8 ({place})")
-            except (ValueError, RecursionError) as error:
-                row = ValueError(f"broken JSON: {error}")
-            yield Place(line), row
+        yield from _rows_on(lines, 1)
+
+
+def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]:
+    """Yield the value on each line, the first one of this number, or a ValueError."""
+    for line, text in enumerate(lines, start=number):
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text.removeprefix(BOM_UTF8).decode())
+        except UnicodeDecodeError as error:
+            place = f"{error.reason} at byte {error.start + 1}"
+            row = ValueError(f"is not UTF-8 ({place})")
+        except (ValueError, RecursionError) as error:
+            row = ValueError(f"broken JSON: {error}")
+        yield Place(line), row
+
+
+def piece_bytes(piece: Piece) -> bytes:
+    """Return the bytes of a piece of JSONL."""
+    with piece.path.open("rb") as file:
+        file.seek(piece.start)
+        return file.read(-1 if piece.stop is None else piece.stop - piece.start)
+
+
+def _read_some_lines(piece: Piece) -> SourceRows:
+    lines = piece_bytes(piece).split(b"\n")
+    return SourceRows.of_rows(_rows_on(lines, piece.line + 1))
 
 
 def _read_lines(path: Path) -> SourceRows:
     placed = list(json_lines(path))
-    tables = [row for _, row in placed if _is_table(row)]
+    tables = [row for _, row in placed if is_table(row)]
     return _numbered(tables) if tables else SourceRows.of_rows(placed)
 
 
@@ -162,7 +240,7 @@ def _read_json(path: Path) -> SourceRows:
     return _numbered(content if isinstance(content, list) else [content])
 
 
-def _is_table(row: Any) -> bool:
+def is_table(row: Any) -> bool:
     """Whether a JSON value is a table as trackers export it: W&B, MLflow, SwanLab."""
     if not isinstance(row, Mapping):
         return False
@@ -176,7 +254,7 @@ def _numbered(rows: Iterable[Any]) -> SourceRows:
 
 def _rows_of(row: Any) -> Iterator[Any]:
     """Yield the rows of a table, or the row that this is."""
-    if not _is_table(row):
+    if not is_table(row):
         yield row
         return
     names = list(map(str, row["columns"]))
@@ -193,6 +271,62 @@ def _read_parquet(path: Path) -> SourceRows:
 
     # read_table would make columns out of names of folders
     return SourceRows.of_columns(pq.ParquetFile(path).read().to_pydict())
+
+
+_OPEN_PARQUET: dict[Path, ParquetRows] = {}
+"""The file that this process is reading, from the front to the end."""
+
+
+class ParquetRows:
+    """The rows of a Parquet file, which are read in their order.
+
+    Row groups are often as large as the file, so that rows are not read by these.
+    """
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq  # slow to import
+
+        self._batches = pq.ParquetFile(path).iter_batches(PARQUET_ROWS)
+        self._start = 0
+        self._waiting: list[pa.RecordBatch] = []
+
+    @classmethod
+    def at(cls, path: Path, start: int) -> ParquetRows:
+        """Return those of a file that can be read from this row on."""
+        rows = _OPEN_PARQUET.get(path)
+        if rows is None or rows._start > start:
+            _OPEN_PARQUET.clear()
+            rows = _OPEN_PARQUET[path] = cls(path)
+        return rows
+
+    def read(self, start: int, stop: int) -> pa.Table:
+        """Return rows; those before them are not held any more."""
+        count = sum(map(len, self._waiting))
+        for batch in self._batches if self._start + count < stop else ():
+            self._waiting.append(batch)
+            count += len(batch)
+            while self._start + len(self._waiting[0]) <= start:
+                first = self._waiting.pop(0)
+                self._start += len(first)
+                count -= len(first)
+                if not self._waiting:
+                    break
+            if self._start + count >= stop:
+                break
+        table = pa.Table.from_batches(self._waiting)
+        return table.slice(start - self._start, stop - start)
+
+
+PARQUET_ROWS = 4096
+"""Rows of Parquet that are read at a time. Our choice."""
+
+
+def _read_some_parquet(piece: Piece) -> SourceRows:
+    assert piece.stop is not None
+    table = ParquetRows.at(piece.path, piece.start).read(piece.start, piece.stop)
+    rows = SourceRows.of_columns(table.to_pydict())
+    places = [Place(row) for row in range(piece.start + 1, piece.stop + 1)]
+    return replace(rows, places=places)
 
 
 def _read_arrow(path: Path) -> SourceRows:
@@ -260,3 +394,10 @@ READERS: dict[str, Callable[[Path], SourceRows]] = {
     ".eval": read_inspect_log,
 }
 """What reads a file, by the end of its name."""
+
+STRETCHES: dict[str, Callable[[Piece], SourceRows]] = {
+    ".jsonl": _read_some_lines,
+    ".ndjson": _read_some_lines,
+    ".parquet": _read_some_parquet,
+}
+"""What reads a stretch of a file; others are read whole."""

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,22 +66,55 @@ _TURN = re.compile(
 """Where a turn begins; some logs glue it to the turn before."""
 
 
+@dataclass(frozen=True)
+class DataSet:
+    """A data set to join: its columns under canonical names, and rows not read."""
+
+    name: str
+    columns: Columns
+    rejected: int
+
+    @classmethod
+    def of(cls, source: Any) -> DataSet:
+        """Read a file, folder, table or list of dicts.
+
+        RolloutsError: it has no rows.
+        """
+        name = str(source) if isinstance(source, str | Path) else "the joined table"
+        rows = SourceRows.joined(read_files(source, {}))
+        rejected = len(rows.rejected)
+        if rejected == len(rows.places):
+            raise RolloutsError(
+                f"{name!r} has no rows to join ({rejected} cannot be read)"
+            )
+        canonical = {old: new for new, old in map_columns(rows.columns, {}).items()}
+        columns = {}
+        for old, cells in rows.columns.items():
+            columns[canonical.get(old, old)] = cells
+        return cls(name, columns, rejected)
+
+
 def join_columns(
-    columns: Columns, source: Any, *, on: str = "prompt", without: Collection[str] = ()
+    columns: Columns,
+    data: DataSet,
+    *,
+    on: str = "prompt",
+    without: Collection[str] = (),
 ) -> tuple[Columns, str, list[str]]:
     """Join what the columns lack from rows of a data set with the same `on`.
 
-    `source` is a file, folder, table or list of dicts, its columns under the names of
-    `ALIASES`. A value that the log has is kept. Nothing is taken for the columns
+    A value that the log has is kept. Nothing is taken for the columns
     `without`, nor where several rows match that differ. RolloutsError: no such key on
     one side, or nothing matches (see `match`).
 
     >>> log = {"prompt": ["2+2?", "5+5?"], "completion": ["4", "7"]}
-    >>> join_columns(log, [{"question": "2+2? ", "answer": "4"}])[0]["ground_truth"]
+    >>> data = DataSet.of([{"question": "2+2? ", "answer": "4"}])
+    >>> join_columns(log, data)[0]["ground_truth"]
     ['4', None]
     """
-    name = str(source) if isinstance(source, str | Path) else "the joined table"
-    joined, rejected = _read_joined(name, source, columns, on)
+    name = data.name
+    joined = data.columns
+    _check_key(on, columns, data)
     matches = match(columns[on], joined[on], prompts=on == "prompt")
     count = len(matches)
     matched = sum(bool(partners) for partners, _ in matches)
@@ -124,12 +158,21 @@ def join_columns(
     ]
     if left_out:
         clauses.append(f"left out {', '.join(left_out)}")
-    if rejected:
+    if data.rejected:
         differences.append(
-            f"{rejected} rows of {name!r} cannot be read and were not joined"
+            f"{data.rejected} rows of {name!r} cannot be read and were not joined"
         )
     warnings = _warn_of_matches(matches, name, on, ", ".join(brought) or "nothing")
     return filled, "; ".join(clauses), [*warnings, *differences]
+
+
+def _check_key(on: str, columns: Columns, data: DataSet) -> None:
+    """Raise a RolloutsError where one side has no column to join on."""
+    sides = {"the rollouts have": columns, f"{data.name!r} has": data.columns}
+    for side, table in sides.items():
+        if on not in table:
+            hint = did_you_mean(on, table)
+            raise RolloutsError(f"the join is on {on!r}; {side} {list(table)}{hint}")
 
 
 def _warn_of_matches(
@@ -151,25 +194,6 @@ def _warn_of_matches(
             "conversation"
         )
     return warnings
-
-
-def _read_joined(
-    name: str, source: Any, columns: Columns, on: str
-) -> tuple[Columns, int]:
-    """Read a data set under canonical names, and count the rows that are kept out."""
-    rows = SourceRows.joined(read_files(source, {}))
-    rejected = len(rows.rejected)
-    if rejected == len(rows.places):
-        raise RolloutsError(f"{name!r} has no rows to join ({rejected} cannot be read)")
-    canonical = {old: new for new, old in map_columns(rows.columns, {}).items()}
-    joined = {}
-    for old, cells in rows.columns.items():
-        joined[canonical.get(old, old)] = cells
-    for side, table in (("the rollouts have", columns), (f"{name!r} has", joined)):
-        if on not in table:
-            hint = did_you_mean(on, table)
-            raise RolloutsError(f"the join is on {on!r}; {side} {list(table)}{hint}")
-    return joined, rejected
 
 
 def _fill(

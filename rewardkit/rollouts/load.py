@@ -1,10 +1,14 @@
-"""load_rollouts(): read and validate rollouts, one row a completion."""
+"""load_rollouts(): read and validate rollouts, one row a completion.
+
+`Reading` reads a log at once, or batch by batch: its first rows decide then what the
+columns are, and the others are held to that.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +18,9 @@ from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
-from rewardkit.rollouts.join import fill_columns, join_columns
-from rewardkit.rollouts.logs import known_forms, read_log
-from rewardkit.rollouts.logs.log import first, numeric
+from rewardkit.rollouts.join import DataSet, fill_columns, join_columns
+from rewardkit.rollouts.logs import known_forms, read_log, read_more
+from rewardkit.rollouts.logs.log import Form, ParsedLog, first, numeric, take_scores
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import Place, SourceRows, as_column
 
@@ -57,58 +61,167 @@ def load_rollouts(
     >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
     """
-    name = str(source) if isinstance(source, str | Path) else "memory"
-    wanted = dict(columns or {})
-    kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
-    mapping = {}
-    if names := log.rows.columns:
+    reading = Reading.of(source, columns, group, join, on, fill)
+    rollouts = reading.read(read_files(source, reading.columns)).rollouts
+    for sentence in rollouts.warnings:
+        logger.warning("%s: %s", rollouts.source, sentence)
+    return rollouts
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the first rows of a log told of its columns.
+
+    `log` has the scores that were found in it and no rows; `mapping` says which source
+    column each canonical one is taken from, `names` are the columns of the rollouts.
+    """
+
+    form: Form
+    log: ParsedLog
+    mapping: dict[str, str]
+    names: tuple[str, ...]
+    group_key: tuple[str, ...]
+    are_ids_by_file: bool
+
+
+@dataclass(frozen=True)
+class LoadedRows:
+    """Some rows of a log as rollouts, with the place of each and the log's layout."""
+
+    rollouts: Rollouts
+    places: list[Place]
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a log is read: what a person said of it, as for `load_rollouts`.
+
+    `layout` is what its first rows told; without one the rows that are read decide.
+    """
+
+    name: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    group: str | Sequence[str] | None = None
+    join: DataSet | None = None
+    on: str = "prompt"
+    fill: Mapping[str, Any] | None = None
+    layout: Layout | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        columns: Mapping[str, str] | None = None,
+        group: str | Sequence[str] | None = None,
+        join: Any = None,
+        on: str = "prompt",
+        fill: Mapping[str, Any] | None = None,
+    ) -> Reading:
+        """Make one of the options of `load_rollouts`; the data set is read once."""
+        name = str(source) if isinstance(source, str | Path) else "memory"
+        data = None if join is None else DataSet.of(join)
+        return cls(name, dict(columns or {}), group, data, on, fill)
+
+    def read(self, parts: Sequence[SourceRows]) -> LoadedRows:
+        """Return rows of the log as rollouts; see `load_rollouts` for what is raised.
+
+        Where the layout is known, there may be no usable row.
+        """
+        keep = set(self.columns.values())
+        layout = self.layout
+        if layout is None:
+            form, log = read_log(parts, keep=keep)
+        else:
+            form = layout.form
+            log = read_more(SourceRows.joined(parts), form, layout.log, keep=keep)
+        decided = replace(log, rows=SourceRows({}, []), notes=(), warnings=())
+        log, logged = take_scores(log)
+        mapping = self._mapping(log)
+        are_by_file = layout.are_ids_by_file if layout else None
+        rows, are_by_file = _check_rows(log.rows, mapping, are_by_file)
+        rejected = tuple(rows.rejected)
+        if layout is None and len(rejected) == len(rows.places):
+            raise self._no_row(log, mapping, rejected)
+        usable = rows.keep([not place.reason for place in rows.places])
+        values = usable.columns
+        notes = [*log.notes]
+        cautions = [*log.warnings]
+        if self.fill:
+            values, sentences = fill_columns(values, self.fill)
+            notes += sentences
+        if self.join is not None and usable.places:
+            values, sentence, warnings = join_columns(
+                values, self.join, on=self.on, without=self.fill or ()
+            )
+            notes.append(sentence)
+            cautions += warnings
+        if layout is not None:
+            for name in layout.names:
+                values.setdefault(name, [None] * len(usable.places))
+        canonical = [name for name in ALIASES if name in values]
+        names = layout.names if layout else canonical
+        order = tuple(dict.fromkeys([*names, *values]))
+        if layout is None:
+            key = group_key(order, self.group)
+            layout = Layout(form, decided, mapping, order, key, are_by_file)
+        rollouts = Rollouts(
+            pd.DataFrame({name: as_column(values[name]) for name in order}),
+            mapping,
+            layout.group_key,
+            rejected,
+            self.name,
+            form.name,
+            logged,
+            tuple(notes),
+            tuple(cautions),
+        )
+        return LoadedRows(rollouts, usable.places, layout)
+
+    def _mapping(self, log: ParsedLog) -> dict[str, str]:
+        """Return which column of the log each canonical one is taken from.
+
+        RolloutsError: there are no completions, or rows have a column that is a
+        canonical one and that the first rows lack.
+        """
+        names = log.rows.columns
+        if not names:
+            return self.layout.mapping if self.layout else {}
         usual = {
             name: log.usual[name] for name in log.usual if log.usual[name] in names
         }
-        mapping = _map_columns(names, {**usual, **wanted})
-    rows = _check_rows(log.rows, mapping)
-    rejected = tuple(rows.rejected)
-    if len(rejected) == len(rows.places):
+        if self.layout is None:
+            return _map_columns(names, {**usual, **self.columns})
+        known = self.layout.mapping
+        wanted = {name: self.columns[name] for name in self.columns if name in known}
+        wanted = {name: at for name, at in wanted.items() if at in names}
+        for name, column in map_columns(names, {**usual, **wanted}).items():
+            is_new = name not in known and name not in self.layout.names
+            has_value = first(names[column]) is not None
+            if is_new and has_value:
+                raise RolloutsError(
+                    f"{log.rows.places[0].place} and those behind it have {column!r}, "
+                    f"which is their {name}, and the first rows of {self.name} have "
+                    "no such column; give a log of like rows, or give it more --memory"
+                )
+        return known
+
+    def _no_row(
+        self, log: ParsedLog, mapping: Mapping[str, str], rejected: Sequence[Place]
+    ) -> RolloutsError:
+        """Return the error of a log without a usable row."""
         if not rejected:
-            raise RolloutsError(
-                f"{name} has no rows; a rollout file has one completion a row"
+            return RolloutsError(
+                f"{self.name} has no rows; a rollout file has one completion a row"
             )
         column = log.rows.columns.get(mapping.get("completion", ""), ())
         unknown = ""
         if isinstance(first(column), list | dict):
             unknown = f"; {_describe_unknown(log.rows.columns)}"
-        raise RolloutsError(
-            f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} "
+        return RolloutsError(
+            f"{self.name} has no usable row; {rejected[0].place}: {rejected[0].reason} "
             f"({len(rejected)} rows kept out){unknown}"
         )
-    values = rows.keep([not place.reason for place in rows.places]).columns
-    notes = [*log.notes]
-    cautions = [*log.warnings]
-    if fill:
-        values, sentences = fill_columns(values, fill)
-        notes += sentences
-    if join is not None:
-        values, sentence, warnings = join_columns(
-            values, join, on=on, without=fill or ()
-        )
-        notes.append(sentence)
-        cautions += warnings
-    canonical = [name for name in ALIASES if name in values]
-    order = list(dict.fromkeys([*canonical, *values]))
-    rollouts = Rollouts(
-        pd.DataFrame({name: as_column(values[name]) for name in order}),
-        mapping,
-        group_key(order, group),
-        rejected,
-        name,
-        kind,
-        logged,
-        tuple(notes),
-        tuple(cautions),
-    )
-    for sentence in rollouts.warnings:
-        logger.warning("%s: %s", name, sentence)
-    return rollouts
 
 
 def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -144,32 +257,59 @@ def _describe_unknown(columns: Columns) -> str:
     )
 
 
-def _check_rows(rows: SourceRows, mapping: Mapping[str, str]) -> SourceRows:
-    """Return rows under canonical names, each with an id or a reason to keep it out."""
-    columns = {name: rows.columns[column] for name, column in mapping.items()}
+def _check_rows(
+    rows: SourceRows, mapping: Mapping[str, str], are_by_file: bool | None
+) -> tuple[SourceRows, bool]:
+    """Return rows under canonical names, each with an id or a reason to keep it out.
+
+    And whether logged ids are those of a file; None where the rows are to tell.
+    """
+    missing = [None] * len(rows.places)
+    columns = {}
+    for name, column in mapping.items():
+        columns[name] = rows.columns.get(column, missing)
     for name, cells in rows.columns.items():
         if name not in mapping and name not in mapping.values():
             columns[name] = cells
-    missing = [None] * len(rows.places)
-    answers = list(columns.get("completion", missing))
-    for row, messages in enumerate(columns.get("messages", missing)):
-        if answers[row] is None:
-            answers[row] = messages
-    columns["completion"] = list(map(assistant_text, answers))
-    columns["rollout_id"] = _ids(rows, columns.get("rollout_id", missing))
-    places = list(rows.places)
+    answers = columns.get("completion", missing)
+    if "messages" in columns:
+        answers = list(answers)
+        for row, messages in enumerate(columns["messages"]):
+            if answers[row] is None:
+                answers[row] = messages
+    columns["completion"] = answers
+    are_texts = set(map(type, answers)) == {str}
+    if not are_texts:
+        columns["completion"] = list(map(assistant_text, answers))
+    logged = columns.get("rollout_id", missing)
+    if are_by_file is None:
+        are_by_file = _are_by_file(rows, logged)
+    ids = columns["rollout_id"] = _ids(rows, logged, are_by_file)
+    are_ids = set(map(type, ids)) <= {str, int} and len(set(ids)) == len(ids)
+    places = rows.places
+    if not (are_texts and are_ids):
+        places = _judge_places(rows.places, answers, columns["completion"], ids)
+    return replace(rows, columns=columns, places=places), are_by_file
+
+
+def _judge_places(
+    places: Sequence[Place],
+    answers: Sequence[Any],
+    completions: Sequence[str | None],
+    ids: Sequence[Any],
+) -> list[Place]:
+    """Return the places of rows, with a reason where one is no rollout."""
+    judged = list(places)
     first_places: dict[Any, Place] = {}
-    for row, place in enumerate(rows.places):
-        reason = place.reason or _fault(
-            answers[row], columns["completion"][row], columns["rollout_id"][row]
-        )
+    for row, place in enumerate(places):
+        reason = place.reason or _fault(answers[row], completions[row], ids[row])
         if not reason:
-            rollout_id = columns["rollout_id"][row]
-            first = first_places.setdefault(rollout_id, place)
+            first = first_places.setdefault(ids[row], place)
             if first is not place:
-                reason = f"repeats rollout_id {rollout_id!r} of {first.place}"
-        places[row] = replace(place, reason=reason)
-    return replace(rows, columns=columns, places=places)
+                reason = f"repeats rollout_id {ids[row]!r} of {first.place}"
+        if reason:
+            judged[row] = place._replace(reason=reason)
+    return judged
 
 
 def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
@@ -185,24 +325,32 @@ def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
     return ""
 
 
-def _ids(rows: SourceRows, logged: Sequence[Any]) -> list[Any]:
+def _are_by_file(rows: SourceRows, logged: Sequence[Any]) -> bool:
+    """Whether a logged id comes in several files."""
+    placed = set()
+    for place, rollout_id in zip(rows.places, logged, strict=True):
+        if isinstance(rollout_id, int | str):
+            placed.add((place.file, rollout_id))
+    return len(placed) > len({rollout_id for _, rollout_id in placed})
+
+
+def _ids(rows: SourceRows, logged: Sequence[Any], are_by_file: bool) -> list[Any]:
     """Return the id of each row: the logged one, else its line if no other row has it.
 
     In a folder the file's name stands before the line, and before logged ids where one
     comes in several files.
     """
-    placed = set()
-    for place, rollout_id in zip(rows.places, logged, strict=True):
-        if isinstance(rollout_id, int | str):
-            placed.add((place.file, rollout_id))
-    used = {rollout_id for _, rollout_id in placed}
+    has_files = any(place.file for place in rows.places)
+    if logged.count(None) == len(logged) and not has_files:
+        return [place.line for place in rows.places]
+    used = {rollout_id for rollout_id in logged if isinstance(rollout_id, int | str)}
     ids: list[Any] = []
     for place, rollout_id in zip(rows.places, logged, strict=True):
         prefix = f"{place.file.rpartition('.')[0]}:" if place.file else ""
         if rollout_id is None:
             line = f"{prefix}{place.line}" if prefix else place.line
             ids.append(f"line-{line}" if line in used else line)
-        elif len(placed) > len(used) and isinstance(rollout_id, int | str):
+        elif are_by_file and isinstance(rollout_id, int | str):
             ids.append(f"{prefix}{rollout_id}")
         else:
             ids.append(rollout_id)

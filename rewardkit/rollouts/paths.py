@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,9 @@ SAVED_SCORES = "scores.parquet"
 
 RECORDED_SCORES = "scores-*.parquet"
 """Names of the files that a recorder writes into its folder."""
+
+PART_OF_SCORES = re.compile(r"scores-\d{6}-[0-9a-f]{16}\.parquet")
+"""Names of the parts in which a large log is scored: a number, and a hash."""
 
 
 def bundled(relative: str) -> Path:

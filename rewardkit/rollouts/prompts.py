@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def read_prompts(
             prompt_id = _prompt_id(ids[row], prompt)
             prompt = _with_system(prompt, system)
         except ValueError as error:
-            rejected.append(replace(place, reason=str(error)))
+            rejected.append(place._replace(reason=str(error)))
             continue
         record: dict[str, Any] = {"prompt_id": prompt_id, "prompt": prompt}
         record |= {column: cells[row] for column, cells in others.items()}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
 REJECTED_EXAMPLES = 3
+MOST_SENTENCES = 12
+"""Sentences that the parts of a log say of themselves and that are listed."""
+
 ROWS_ON_PAGE = 5
 NOT_LOGGED = Logged()
 
@@ -126,17 +129,62 @@ class Rollouts(HasPage):
         return self._codes(self.group_key)
 
     @cached_property
+    def group_hashes(self) -> NDArray[np.uint64]:
+        """Hash of each group's key, (groups,), the same wherever it is computed."""
+        return self._hashes(self.group_key, self.groups)
+
+    @cached_property
+    def prompt_hashes(self) -> NDArray[np.uint64]:
+        """Hash of each prompt, (prompts,), likewise."""
+        return self._hashes(self._prompt_key, self.prompts)
+
+    def _hashes(
+        self, names: Sequence[str], codes: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        """Return a hash of the columns' values for each code.
+
+        What is a group by itself, without a prompt, is hashed by its `rollout_id`.
+        """
+        rows = np.unique(codes, return_index=True)[1]
+        table = self.table.iloc[rows]
+        columns = {name: column_values(table[name]) for name in names}
+        hashes = np.empty(len(rows), dtype=np.uint64)
+        prompts = column_values(table["prompt"]) if "prompt" in table else ()
+        ids = column_values(table["rollout_id"])
+        for place, values in enumerate(zip(*columns.values(), strict=True)):
+            key = []
+            for name, value in zip(names, values, strict=True):
+                if value is None and name in ("prompt", "prompt_id"):
+                    value = prompts[place] if prompts else None
+                    value = ["row", ids[place]] if value is None else value
+                # 1 and 1.0 are one key
+                key.append(float(value) if isinstance(value, int | float) else value)
+            text = json.dumps(key, sort_keys=True, default=str)
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+            hashes[place] = int.from_bytes(digest, "big")
+        if not names:
+            for place, value in enumerate(ids):
+                digest = hashlib.blake2b(repr(value).encode(), digest_size=8).digest()
+                hashes[place] = int.from_bytes(digest, "big")
+        return hashes
+
+    @cached_property
     def prompts(self) -> NDArray[np.intp]:
         """Prompt code of each row, (rows,): what a bootstrap resamples.
 
         Groups of one prompt (say of two policies) share it.
         """
+        names = self._prompt_key
+        is_group = set(names) == set(self.group_key)
+        return self.groups if is_group else self._codes(names)
+
+    @property
+    def _prompt_key(self) -> Sequence[str]:
+        """The columns that make a prompt."""
         for name in ("prompt_id", "prompt"):
             if name in self.table:
-                names = [key for key in (name, "data_source") if key in self.table]
-                is_group = set(names) == set(self.group_key)
-                return self.groups if is_group else self._codes(names)
-        return self.groups
+                return [key for key in (name, "data_source") if key in self.table]
+        return self.group_key
 
     def _codes(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Return codes of the combinations of columns, (rows,), by first appearance.
@@ -175,39 +223,19 @@ class Rollouts(HasPage):
     @cached_property
     def group_sizes(self) -> dict[int, int]:
         """Histogram: group size -> number of groups of that size."""
-        return dict(sorted(Counter(Counter(self.groups.tolist()).values()).items()))
+        sizes, counts = np.unique(np.bincount(self.groups), return_counts=True)
+        return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a person should know before trusting figures on these rollouts."""
-        sentences = list(self.cautions)
-        if self.rejected:
-            count = len(self.rejected)
-            examples = [
-                f"{row.place}: {row.reason}"
-                for row in self.rejected[:REJECTED_EXAMPLES]
-            ]
-            if count > REJECTED_EXAMPLES:
-                examples.append(f"and {count - REJECTED_EXAMPLES} more")
-            sentences.insert(
-                0,
-                f"{count} of {len(self) + count} rows kept out ({'; '.join(examples)})",
-            )
-        sentences += self._describe_falls()
-        key = ", ".join(self.group_key) or "none"
-        if set(self.group_sizes) == {1}:
-            sentences.append(
-                f"every group has one completion (group key: {key}), so nothing can "
-                "be said of group signal"
-            )
-        elif len(self.group_sizes) > 1:
-            sizes = [
-                f"{count} of size {size}" for size, count in self.group_sizes.items()
-            ]
-            sentences.append(
-                f"group sizes are mixed (group key: {key}): {', '.join(sizes)}"
-            )
-        return tuple(sentences)
+        return warn_of_rows(
+            len(self),
+            self.rejected,
+            (*self.cautions, *self._describe_falls()),
+            self.group_key,
+            self.group_sizes,
+        )
 
     def _describe_falls(self) -> list[str]:
         """Say where steps go backwards, as where a restarted run wrote into its log."""
@@ -234,8 +262,13 @@ class Rollouts(HasPage):
     def fingerprint(self) -> str:
         """Hash of all values in all columns, the same on every machine."""
         digest = hashlib.sha256()
-        for column in self.columns().items():
-            digest.update(repr(column).encode("utf-8", "surrogatepass"))
+        for name, values in self.columns().items():
+            if set(map(type, values)) == {str}:  # joined, as repr is slow on texts
+                column = repr((name, "lengths", list(map(len, values))))
+                column += "".join(values)
+            else:
+                column = repr((name, values))
+            digest.update(column.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
 
     def summary(self) -> dict[str, Any]:
@@ -245,7 +278,7 @@ class Rollouts(HasPage):
             "source": self.source,
             "kind": self.kind,
             "rows": len(self),
-            "rejected": list(map(asdict, self.rejected)),
+            "rejected": [place._asdict() for place in self.rejected],
             "mapping": self.mapping,
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
@@ -253,6 +286,7 @@ class Rollouts(HasPage):
             "prompts": int(self.prompts.max(initial=-1)) + 1,
             "logged": asdict(self.logged),
             "notes": list(self.notes),
+            "cautions": [*self.cautions, *self._describe_falls()],
             "warnings": list(self.warnings),
         }
 
@@ -263,3 +297,73 @@ class Rollouts(HasPage):
         rows = [self[row] for row in range(min(ROWS_ON_PAGE, len(self)))]
         columns = list(map(str, self.table.columns))
         return cards.rollouts_page(self.summary(), columns, rows)
+
+
+def warn_of_rows(
+    rows: int,
+    rejected: Sequence[Place],
+    cautions: Sequence[str],
+    group_key: Sequence[str],
+    sizes: Mapping[int, int],
+) -> tuple[str, ...]:
+    """Return what a person should know of so many rows, as `Rollouts.warnings`."""
+    sentences = list(cautions)
+    if rejected:
+        count = len(rejected)
+        examples = []
+        for row in rejected[:REJECTED_EXAMPLES]:
+            examples.append(f"{row.place}: {row.reason}")
+        if count > REJECTED_EXAMPLES:
+            examples.append(f"and {count - REJECTED_EXAMPLES} more")
+        sentence = f"{count} of {rows + count} rows kept out ({'; '.join(examples)})"
+        sentences.insert(0, sentence)
+    key = ", ".join(group_key) or "none"
+    if set(sizes) == {1}:
+        sentences.append(
+            f"every group has one completion (group key: {key}), so nothing can "
+            "be said of group signal"
+        )
+    elif len(sizes) > 1:
+        counts = [f"{count} of size {size}" for size, count in sizes.items()]
+        sentences.append(
+            f"group sizes are mixed (group key: {key}): {', '.join(counts)}"
+        )
+    return tuple(sentences)
+
+
+def join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the summary of a log of those of its parts, see `Rollouts.summary`.
+
+    Prompts are added up, as if no two parts had one in common.
+    """
+    first = summaries[0]
+    sizes: Counter[int] = Counter()
+    joined: dict[str, Any] = {**first, "rejected": [], "notes": [], "cautions": []}
+    counted_names = ("rows", "groups", "prompts")
+    joined |= dict.fromkeys(counted_names, 0)
+    for summary in summaries:
+        for name in counted_names:
+            joined[name] += summary[name]
+        for size, count in summary["group_sizes"].items():
+            sizes[int(size)] += count
+        joined["rejected"] += summary["rejected"]
+        for name in ("notes", "cautions"):
+            for sentence in summary[name]:
+                if sentence not in joined[name]:
+                    joined[name].append(sentence)
+    for name in ("notes", "cautions"):
+        more = len(joined[name]) - MOST_SENTENCES
+        if more > 0:
+            joined[name][MOST_SENTENCES:] = [f"and {more} more of other parts"]
+    joined["group_sizes"] = {str(size): sizes[size] for size in sorted(sizes)}
+    rejected = [Place(**place) for place in joined["rejected"]]
+    joined["warnings"] = list(
+        warn_of_rows(
+            joined["rows"],
+            rejected,
+            joined["cautions"],
+            first["group_key"],
+            {size: sizes[size] for size in sorted(sizes)},
+        )
+    )
+    return joined

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,17 +33,18 @@ def as_column(values: list[Any]) -> pd.Series[Any]:
 
 
 def _are_below(limit: int, values: list[Any]) -> bool:
-    return all(value is None or abs(value) < limit for value in values)
+    numbers = values
+    if None in values:
+        numbers = [value for value in values if value is not None]
+    return bool(max(numbers) < limit and min(numbers) > -limit)
 
 
 def column_values(column: pd.Series[Any]) -> list[Any]:
     """Return the values of a column as Python objects, missing ones as None."""
-    values = column.tolist()
-    if column.dtype != object:
-        has_gaps = column.hasnans
-    else:
-        has_gaps = not set(map(type, values)) <= {str, int, bool}
-    return list(map(present, values)) if has_gaps else values
+    values: list[Any] = column.tolist()
+    if column.dtype != object and not column.hasnans:
+        return values
+    return all_present(values)
 
 
 MOST_EXTRA_VALUES = 12
@@ -84,8 +85,18 @@ def present(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class Place:
+SURELY_PRESENT = frozenset({str, int, bool, type(None), list, dict})
+"""Types of Python values that need no look to know what is missing."""
+
+
+def all_present(values: list[Any]) -> list[Any]:
+    """Return the values as `present` does; the list itself where nothing changes."""
+    if SURELY_PRESENT.issuperset(map(type, values)):
+        return values
+    return list(map(present, values))
+
+
+class Place(NamedTuple):
     """Where a row stands: its line, or its position from 1, and why it is kept out.
 
     `reason` is "" where it is not kept out, `file` the file's name where there are
@@ -119,7 +130,7 @@ class SourceRows:
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:
         """Make source rows of columns of one length."""
-        lists = {str(name): list(map(present, columns[name])) for name in columns}
+        lists = {str(name): all_present(list(columns[name])) for name in columns}
         count = len(next(iter(lists.values()), ()))
         return cls(lists, [Place(line) for line in range(1, count + 1)])
 
@@ -129,7 +140,7 @@ class SourceRows:
         rows: list[Mapping[Any, Any]] = []
         places = []
         for place, row in placed:
-            if isinstance(row, Mapping):
+            if type(row) is dict or isinstance(row, Mapping):
                 rows.append(row)
                 places.append(place)
                 continue
@@ -137,9 +148,9 @@ class SourceRows:
             if isinstance(row, ValueError):
                 reason = str(row)
             rows.append({})
-            places.append(replace(place, reason=reason))
+            places.append(place._replace(reason=reason))
         cells = lists_of_columns(rows)
-        columns = {str(name): list(map(present, cells[name])) for name in cells}
+        columns = {str(name): all_present(cells[name]) for name in cells}
         return cls(columns, places, form)
 
     @classmethod
@@ -165,6 +176,8 @@ class SourceRows:
 
     def keep(self, mask: Sequence[bool]) -> SourceRows:
         """Return the rows where the mask is true."""
+        if all(mask):
+            return self
         columns = {
             name: list(compress(cells, mask)) for name, cells in self.columns.items()
         }

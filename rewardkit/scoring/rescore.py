@@ -27,7 +27,7 @@ from rewardkit.scoring.reuse import (
     cannot_call,
     has_same_function,
 )
-from rewardkit.scoring.score import outcome_columns, read_columns
+from rewardkit.scoring.scored import outcome_columns, read_columns
 from rewardkit.scoring.scores import Scores
 
 

@@ -27,7 +27,12 @@ from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
 from rewardkit.rollouts.logs.log import numeric
-from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES, write_whole
+from rewardkit.rollouts.paths import (
+    PART_OF_SCORES,
+    RECORDED_SCORES,
+    SAVED_SCORES,
+    write_whole,
+)
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.outcomes import (
@@ -40,7 +45,7 @@ from rewardkit.scoring.outcomes import (
     summarize_verdicts,
     verdicts_text,
 )
-from rewardkit.scoring.stored import parquet, to_arrow
+from rewardkit.scoring.stored import write_table
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
@@ -49,6 +54,9 @@ OWN_COLUMNS = ("reward_raw", "reward")
 UNFINISHED = "unfinished"
 """Key of a run record under which an interrupted scoring says which rows it has done,
 of rollouts with which hash."""
+
+RUN_RECORD = "run.json"
+"""Name of the file with the run record of a folder of scores."""
 
 
 def is_result(column: str) -> bool:
@@ -81,6 +89,16 @@ class Scores(HasPage):
     def __len__(self) -> int:
         return len(self.table)
 
+    def column(self, name: str) -> pd.Series[Any] | None:
+        """Return a column of the table, None where there is none."""
+        return self.table.get(name)
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        column = self.column(name)
+        if column is None:
+            raise KeyError(name)
+        return column
+
     @property
     def groups(self) -> NDArray[np.intp]:
         """Return the group code of each row, (rows,)."""
@@ -89,28 +107,32 @@ class Scores(HasPage):
     @property
     def rewards(self) -> Floats:
         """Return the reward of each row, (rows,), NaN where not judged."""
-        return self.table["reward"].to_numpy(dtype=float)
+        return self._column("reward").to_numpy(dtype=float)
 
     def score(self, component: str) -> Floats:
         """Return the scores of a component, (rows,), NaN where not scored."""
-        return self.table[f"score/{component}"].to_numpy(dtype=float)
+        return self._column(f"score/{component}").to_numpy(dtype=float)
 
     def status(self, component: str) -> NDArray[np.int8]:
         """Return the statuses of a component, (rows,), as indices of `STATUSES`."""
-        return np.asarray(self.table[f"status/{component}"].cat.codes, dtype=np.int8)
+        column = self._column(f"status/{component}")
+        return np.asarray(column.cat.codes, dtype=np.int8)
 
     def errors(self, component: str) -> list[str]:
         """Return why the rows of a component are errors, of each such row in turn."""
-        return list(self.table[f"error/{component}"][self.status(component) == ERROR])
+        column = self._column(f"error/{component}")
+        return list(column[self.status(component) == ERROR])
 
     def reasons(self, name: str) -> list[Reason | None]:
         """Return why a component, or field, has no value, of each row in turn."""
-        column = self.table.get(f"reason/{name}")
+        column = self.column(f"reason/{name}")
         return [None] * len(self) if column is None else read_reasons(column)
 
     def _reasons_of(self, name: str, status: int) -> list[Reason]:
         """Return the reasons of the rows in which a component has this status."""
-        texts = self.table[f"reason/{name}"][self.status(name) == status]
+        if not self.counts[name][STATUSES[status]]:
+            return []
+        texts = self._column(f"reason/{name}")[self.status(name) == status]
         return [reason for reason in read_reasons(texts) if reason is not None]
 
     @property
@@ -164,8 +186,8 @@ class Scores(HasPage):
     ) -> dict[str, dict[str, Any]]:
         summaries = {}
         for name in self.reward.names:
-            if f"verdict/{name}" in self.table:
-                cells = self.table[f"verdict/{name}"]
+            cells = self.column(f"verdict/{name}")
+            if cells is not None:
                 verdicts = [cell for cell in cells if isinstance(cell, Mapping)]
                 reasons = self._reasons_of(name, ABSTAINED)
                 summaries[name] = {
@@ -260,23 +282,23 @@ class Scores(HasPage):
         Raises:
             RolloutsError: it cannot be made, or a recorder has written into it.
         """
-        table = to_arrow(self.table, self.record)
         text = json.dumps(self.record, indent=2) + "\n"
         with folder_for(folder) as place:
-            if any(place.glob(RECORDED_SCORES)):
+            parts = parts_in(place)
+            if len(parts) < len(list(place.glob(RECORDED_SCORES))):
                 raise RolloutsError(
                     f"{str(folder)!r} holds what a recorder wrote in training, and is "
                     "read as one table; give another folder"
                 )
 
-            def write(path: Path) -> None:
-                parquet().write_table(table, path)
-                write_whole(
-                    place / "run.json",
-                    lambda beside: beside.write_text(text, encoding="utf-8"),
-                )
-
-            write_whole(place / SAVED_SCORES, write)
+            write_table(
+                place / SAVED_SCORES,
+                self.table,
+                self.record,
+                then=lambda: write_record(place, text),
+            )
+            for path in parts:
+                path.unlink()
         return place
 
     def keep(self, **options: Any) -> Any:
@@ -312,6 +334,18 @@ def is_unfinished(
     if record.get(UNFINISHED, {}).get("rollouts") != rollouts.fingerprint:
         return False
     return definition_hash(record["reward"]) == definition_hash(reward.record())
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """List the parts of a scoring in a folder, in their order."""
+    paths = sorted(folder.glob(RECORDED_SCORES))
+    return [path for path in paths if PART_OF_SCORES.fullmatch(path.name)]
+
+
+def write_record(folder: Path, text: str) -> None:
+    """Write the run record of a folder of scores whole or not at all."""
+    path = folder / RUN_RECORD
+    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 @contextmanager

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Mapping, Sequence
+import math
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rewardkit.errors import preview
+from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.outcomes import STATUSES
 
@@ -38,9 +43,12 @@ def to_arrow(table: pd.DataFrame, record: Mapping[str, Any]) -> pa.Table:
                 column, from_pandas=not isinstance(column.dtype, np.dtype)
             )
             continue
-        values = [None if value is pd.NA else value for value in column.tolist()]
+        values = column.tolist()
+        kinds = set(map(type, values))
+        if type(pd.NA) in kinds:
+            values = [None if value is pd.NA else value for value in values]
         try:
-            if bytes in map(type, values):  # which Arrow would take for text
+            if bytes in kinds:  # which Arrow would take for text
                 raise TypeError
             arrays[name] = pa.array(values, type=pa.string())
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
@@ -54,6 +62,34 @@ def to_arrow(table: pd.DataFrame, record: Mapping[str, Any]) -> pa.Table:
     return arrow_table.replace_schema_metadata(metadata)
 
 
+def write_table(
+    path: Path,
+    table: pd.DataFrame,
+    record: Mapping[str, Any],
+    *,
+    most_bytes: float = math.inf,
+    then: Callable[[], None] = lambda: None,
+) -> None:
+    """Write a scored table whole or not at all, and to the disk itself.
+
+    A machine that loses power has it, too. `then` is done before it is put in place.
+
+    Raises:
+        OSError: it would have more bytes than it may, or the disk is full.
+    """
+    arrow_table = to_arrow(table, record)
+
+    def write(beside: Path) -> None:
+        parquet().write_table(arrow_table, beside)
+        if beside.stat().st_size > most_bytes:
+            raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        then()
+
+    write_whole(path, write)
+
+
 def as_json(value: Any) -> str:
     """Write a value as JSON text; what JSON cannot hold as how it prints."""
     try:
@@ -62,12 +98,77 @@ def as_json(value: Any) -> str:
         return json.dumps(preview(value))
 
 
-def from_arrow(table: pa.Table, json_columns: Sequence[str]) -> pd.DataFrame:
+def from_arrow(table: pa.Table, json_columns: Collection[str]) -> pd.DataFrame:
     """Return the table that `to_arrow` was given."""
     columns = {}
     for name in table.column_names:
         columns[name] = _column(name, table.column(name), name in json_columns)
     return pd.DataFrame(columns)
+
+
+def join_tables(
+    tables: Sequence[pa.Table], json_columns: Sequence[Collection[str]]
+) -> pd.DataFrame:
+    """Return the rows of parts of a scored table, missing columns as missing values.
+
+    `json_columns` are those that are JSON text, by part.
+    """
+    if len(tables) == 1:
+        return from_arrow(tables[0], json_columns[0])
+    names: dict[str, None] = {}
+    for table in tables:
+        names |= dict.fromkeys(table.column_names)
+    as_text = [name for name in names if _is_mixed(name, tables, json_columns)]
+    parts = []
+    for table, of_part in zip(tables, json_columns, strict=True):
+        part = table.replace_schema_metadata(None)
+        for name in as_text:
+            if name in part.column_names and name not in of_part:
+                place = part.column_names.index(name)
+                values = part.column(name).to_pylist()
+                texts = [None if value is None else as_json(value) for value in values]
+                part = part.set_column(place, name, pa.array(texts, type=pa.string()))
+        if "gate/reward" in names and "gate/reward" not in part.column_names:
+            part = part.append_column("gate/reward", pa.array(np.ones(len(part))))
+        parts.append(part)
+    joined = pa.concat_tables(parts, promote_options="permissive")
+    # the rewards last, as in any scored table
+    last = [name for name in ("reward_raw", "reward") if name in names]
+    joined = joined.select([*(name for name in names if name not in last), *last])
+    return from_arrow(joined, as_text)
+
+
+def _is_mixed(
+    name: str, tables: Sequence[pa.Table], json_columns: Sequence[Collection[str]]
+) -> bool:
+    """Return whether a column is JSON text in a part, or of types that do not mix."""
+    schemas = []
+    for table, of_part in zip(tables, json_columns, strict=True):
+        if name in of_part:
+            return True
+        if name in table.column_names:
+            schemas.append(pa.schema([table.schema.field(name)]))
+    try:
+        pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return True
+    return False
+
+
+def read_stored(path: Path) -> dict[str, Any]:
+    """Return the record of a file and its JSON columns, without its rows.
+
+    Raises:
+        ValueError: it is no scored table that can be read.
+    """
+    try:
+        stored: dict[str, Any] = json.loads(
+            parquet().read_schema(path).metadata[METADATA]
+        )
+        stored["record"], stored["json_columns"]
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        raise ValueError(f"{str(path)!r} is no scored table") from None
+    return stored
 
 
 def _column(name: str, column: pa.ChunkedArray, is_json: bool) -> Any:

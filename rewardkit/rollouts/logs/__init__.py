@@ -13,12 +13,10 @@ from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
 from rewardkit.rollouts.logs.evaluations import INSPECT_LOG, RESULTS, TRACES
 from rewardkit.rollouts.logs.log import (
     Form,
-    Logged,
     ParsedLog,
     first,
     listed,
     numeric,
-    take_scores,
 )
 from rewardkit.rollouts.logs.trainers import (
     AREAL_LOG,
@@ -136,15 +134,44 @@ def known_forms() -> str:
 
 def read_log(
     parts: Sequence[SourceRows], *, keep: Collection[str] = ()
-) -> tuple[str, ParsedLog, Logged]:
-    """Recognise the form of a log by its columns, and read it and its scores.
+) -> tuple[Form, ParsedLog]:
+    """Recognise the form of a log by its columns, and read it.
 
     `keep` are columns that a person gave a meaning: they are no scores. Files without
     completions beside those that have some are left out, and a note says so.
     RolloutsError: files of several forms or of different things, a data set without
     completions.
     """
-    parts, notes = _with_completions(parts, keep)
+    parts, notes = with_completions(parts, keep)
+    form = form_of_all(parts)
+    log = form.parse(SourceRows.joined(parts), keep)
+    return form, replace(log, notes=(*notes, *log.notes))
+
+
+def read_more(
+    rows: SourceRows, form: Form, first: ParsedLog, *, keep: Collection[str] = ()
+) -> ParsedLog:
+    """Read more rows of a log, of which the first rows told the form and the scores.
+
+    RolloutsError: these rows are of another form.
+    """
+    is_filled = len(rows.rejected) < len(rows.places)
+    if is_filled and form.fits is not None and not form.fits(rows.columns):
+        raise RolloutsError(
+            f"{rows.places[0].place} and those behind it are no rows of a {form.name}, "
+            "as the first rows of the log are; give each log alone"
+        )
+    if not is_filled:
+        return replace(first, rows=rows, notes=(), warnings=())
+    log = form.parse(rows, keep)
+    return replace(first, rows=log.rows, notes=log.notes, warnings=log.warnings)
+
+
+def form_of_all(parts: Sequence[SourceRows]) -> Form:
+    """Return the form of the files of a log.
+
+    RolloutsError: they are of several forms or hold different things.
+    """
     filled = [part for part in parts if len(part.rejected) < len(part.places)]
     forms = list(dict.fromkeys(map(_form_of, filled))) or [PLAIN_TABLE]
     if len(forms) > 1:
@@ -155,11 +182,10 @@ def read_log(
     form = forms[0]
     if form is PLAIN_TABLE:
         _check_alike(filled)
-    log, logged = take_scores(form.parse(SourceRows.joined(parts), keep))
-    return form.name, replace(log, notes=(*notes, *log.notes)), logged
+    return form
 
 
-def _with_completions(
+def with_completions(
     parts: Sequence[SourceRows], keep: Collection[str]
 ) -> tuple[list[SourceRows], list[str]]:
     """Leave out files without completions where others of the folder have some."""

@@ -93,13 +93,14 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
     warnings = list(log.warnings)
     for name, weight in log.weights.items():
         column = LOGGED + names[name]
-        cells = columns[column]
-        scores = [cell if isinstance(cell, int | float) else None for cell in cells]
-        columns[column] = scores
-        if wrong := scores.count(None) - cells.count(None):
-            warnings.append(
-                f"{wrong} values of {column} are no numbers: taken as missing"
-            )
+        cells = columns.setdefault(column, [None] * len(log.rows.places))
+        if not numeric(cells):
+            scores = [cell if isinstance(cell, int | float) else None for cell in cells]
+            columns[column] = scores
+            if wrong := scores.count(None) - cells.count(None):
+                warnings.append(
+                    f"{wrong} values of {column} are no numbers: taken as missing"
+                )
         component = free_name(identifier(names[name]), components)
         components[component] = column
         weights[component] = weight

@@ -1,0 +1,385 @@
+"""A log too large for memory, in parts of whole groups.
+
+Where the siblings of a group stand together, a part is a stretch of the log. It ends
+where a group does: a few rows are read there, and nothing else. Where they do not, the
+rows are first put into buckets on the disk, those of a group into one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from rewardkit.errors import RolloutsError, preview
+from rewardkit.rollouts.files import (
+    BUCKET,
+    STRETCHES,
+    Piece,
+    add_to_bucket,
+    is_table,
+    list_pieces,
+    read_piece,
+)
+from rewardkit.rollouts.load import LoadedRows, Reading
+from rewardkit.rollouts.logs import with_completions
+from rewardkit.rollouts.table import Rollouts
+
+HEAD_BYTES = 2_000_000
+"""Bytes of a log whose rows say what its columns are. Our choice."""
+
+ROWS_OF_OTHERS = 4
+"""Rows of each further file that help to decide it. Our choice."""
+
+FIRST_WINDOW = 16
+"""Rows in which the end of a group is looked for first. Our choice."""
+
+BLOCK = 65_536
+"""Bytes that are read at a time where ends of lines are looked for."""
+
+Part = tuple[Piece, ...]
+
+
+class LargeFile(NamedTuple):
+    """A file of a large log.
+
+    `size` is its last byte or row, as pieces count; a row has `row_bytes` bytes, 1
+    where bytes are counted.
+    """
+
+    piece: Piece
+    size: int
+    row_bytes: float
+    can_be_cut: bool
+
+    def bytes_from(self, start: int) -> float:
+        """Return how many bytes the rest of the file has."""
+        return (self.size - start) * self.row_bytes
+
+
+@dataclass(frozen=True)
+class LargeLog:
+    """A log that is read part by part.
+
+    `first` are rows that decided on the `layout` of the reading: the first ones, and
+    some of each file. A part has about `part_bytes`, a group at most `most_bytes`.
+    """
+
+    reading: Reading
+    first: Rollouts
+    files: tuple[LargeFile, ...]
+    part_bytes: int
+    most_bytes: int
+
+    @property
+    def size(self) -> float:
+        """The bytes of the log."""
+        return sum(file.bytes_from(0) for file in self.files)
+
+    def load(self, part: Sequence[Piece]) -> LoadedRows:
+        """Read the rows of some pieces."""
+        columns = self.reading.columns
+        return self.reading.read([read_piece(piece, columns) for piece in part])
+
+
+def open_large(
+    source: Any, *, part_bytes: int, most_bytes: int, **options: Any
+) -> LargeLog | None:
+    """Open a log that has more than one part; None where it is read at once.
+
+    Args:
+        source: what `load_rollouts` takes.
+        part_bytes: bytes of the source that a part has, about.
+        most_bytes: bytes that a group may have.
+        **options: those of `load_rollouts`.
+
+    Raises:
+        RolloutsError: as `load_rollouts`, of the first rows and those of each file.
+    """
+    if not isinstance(source, str | Path):
+        return None
+    pieces, notes = list_pieces(source)
+    if not all(piece.path.is_file() for piece in pieces):
+        return None  # which load_rollouts says
+    if sum(piece.path.stat().st_size for piece in pieces) <= part_bytes:
+        return None
+    reading = Reading.of(source, **options)
+    files = []
+    heads = []
+    left: float = min(HEAD_BYTES, part_bytes)
+    for piece in pieces:
+        file = _describe(piece)
+        stop = _row_places(file, 0, ROWS_OF_OTHERS)[-1]
+        if left > 0:
+            stop = max(stop, _row_end(file, int(left / file.row_bytes)))
+        head = read_piece(_stretch(file, 0, stop), reading.columns)
+        if file.can_be_cut and piece.kind != ".parquet":
+            file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
+        if left <= 0 and not file.can_be_cut:
+            head = head.keep([row < ROWS_OF_OTHERS for row in range(len(head.places))])
+        left -= file.bytes_from(0)
+        files.append(file)
+        heads.append(head)
+    logs, _ = with_completions(heads, set(reading.columns.values()))
+    kept = []
+    for file, head in zip(files, heads, strict=True):
+        if any(head is log for log in logs):
+            kept.append(file)
+    heads[0] = replace(heads[0], notes=tuple(notes))
+    loaded = reading.read(heads)
+    reading = replace(reading, layout=loaded.layout)
+    return LargeLog(reading, loaded.rollouts, tuple(kept), part_bytes, most_bytes)
+
+
+def _describe(piece: Piece) -> LargeFile:
+    """Return a file with its size."""
+    size = piece.path.stat().st_size
+    can_be_cut = piece.kind in STRETCHES
+    if piece.kind == ".parquet":
+        rows = pq.read_metadata(piece.path)
+        uncompressed = 0
+        for place in range(rows.num_row_groups):
+            uncompressed += rows.row_group(place).total_byte_size
+        return LargeFile(
+            piece, rows.num_rows, max(1.0, uncompressed / max(1, rows.num_rows)), True
+        )
+    return LargeFile(piece, size, 1.0, can_be_cut)
+
+
+def _stretch(file: LargeFile, start: int, stop: int, line: int = 0) -> Piece:
+    """Return a piece of a file, `line` lines from its beginning."""
+    if not file.can_be_cut:
+        return file.piece
+    return file.piece._replace(start=start, stop=stop, line=line)
+
+
+def _row_end(file: LargeFile, place: int) -> int:
+    """Return the first place from this one on at which a row begins, or the file ends.
+
+    >>> parquet = LargeFile(Piece(Path("a.parquet")), 10, 100.0, True)
+    >>> _row_end(parquet, 7), _row_end(parquet, 12)
+    (7, 10)
+    """
+    if place >= file.size or not file.can_be_cut:
+        return file.size
+    if file.piece.kind == ".parquet" or not place:
+        return place
+    with file.piece.path.open("rb") as lines:
+        lines.seek(place - 1)
+        lines.readline()
+        return lines.tell()
+
+
+def _row_before(file: LargeFile, place: int) -> int:
+    """Return where the row begins that ends at this place."""
+    if file.piece.kind == ".parquet":
+        return place - 1
+    start = place
+    text = b""
+    with file.piece.path.open("rb") as lines:
+        while start and b"\n" not in text[:-1].rstrip():
+            start = max(0, start - BLOCK)
+            lines.seek(start)
+            text = lines.read(place - start)
+    return start + text.rstrip().rfind(b"\n") + 1
+
+
+def _row_places(file: LargeFile, start: int, rows: int) -> list[int]:
+    """Return where so many rows begin from a place on, and where the last one ends."""
+    if not file.can_be_cut:
+        return [start, file.size]
+    if file.piece.kind == ".parquet":
+        return list(range(start, min(start + rows, file.size) + 1))
+    places = [start]
+    with file.piece.path.open("rb") as lines:
+        lines.seek(start)
+        while len(places) <= rows and lines.readline():
+            places.append(lines.tell())
+    return places
+
+
+def cut_parts(log: LargeLog) -> Iterator[Part]:
+    """Yield the parts of a log: each ends where a group does.
+
+    Raises:
+        RolloutsError: a group has more than `most_bytes`.
+    """
+    part: list[Piece] = []
+    room = float(log.part_bytes)
+    for file in log.files:
+        start = line = 0
+        if not file.size:
+            part.append(file.piece)
+        while start < file.size:
+            stop = _row_end(file, start + max(0, int(room / file.row_bytes)))
+            if stop < file.size or (part and room <= 0):
+                before = _last_row(file, start, stop, part)
+                stop = _group_end(log, file, stop, before)
+            if stop > start:
+                piece = _stretch(file, start, stop, line)
+                line += _count_lines(piece)
+                part.append(piece)
+                room -= (stop - start) * file.row_bytes
+                start = stop
+            if start < file.size:
+                yield tuple(part)
+                part = []
+                room = float(log.part_bytes)
+    if part:
+        yield tuple(part)
+
+
+def _count_lines(piece: Piece) -> int:
+    """Return how many lines a piece has; 0 where rows are counted."""
+    if piece.stop is None or piece.kind == ".parquet":
+        return 0
+    count = 0
+    with piece.path.open("rb") as file:
+        file.seek(piece.start)
+        left = piece.stop - piece.start
+        while left:
+            block = file.read(min(left, 16 * BLOCK))
+            count += block.count(b"\n")
+            left -= len(block)
+    return count
+
+
+def _last_row(file: LargeFile, start: int, stop: int, part: Sequence[Piece]) -> Piece:
+    """Return the row before a place: of this file, or of the last piece before it."""
+    if stop > start or not part:
+        return _stretch(file, _row_before(file, stop), stop, -1)
+    last = part[-1]
+    if last.stop is None:
+        return last
+    whole = _describe(last)
+    return last._replace(start=_row_before(whole, last.stop), line=-1)
+
+
+def _group_end(log: LargeLog, file: LargeFile, place: int, before: Piece) -> int:
+    """Return the first place from one on at which a group ends, or the file's end."""
+    rows = FIRST_WINDOW
+    while True:
+        places = _row_places(file, place, rows)
+        window = _stretch(file, place, places[-1])
+        loaded = log.load([before, window])
+        order = np.zeros(len(loaded.places), dtype=np.intp)  # 0 is the row before
+        for row, at in enumerate(loaded.places):
+            if at.file == file.piece.name:
+                order[row] = _order(file, at.line, place)
+        end = _first_end(order, loaded.rollouts.groups)
+        if end is not None:
+            return places[end - 1]
+        if places[-1] >= file.size:
+            return file.size
+        window_bytes = (places[-1] - place) * file.row_bytes
+        if window_bytes > log.most_bytes:
+            raise _too_large(
+                log,
+                loaded.rollouts[len(loaded.rollouts) - 1],
+                len(places) - 1,
+                window_bytes,
+            )
+        rows *= 4
+
+
+def _order(file: LargeFile, line: int, place: int) -> int:
+    """Return where a row stands in the window from a place on, from 1."""
+    if not file.can_be_cut:
+        return 1
+    return line - place if file.piece.kind == ".parquet" else line
+
+
+def _too_large(
+    log: LargeLog, row: Mapping[str, Any], rows: int, size: float
+) -> RolloutsError:
+    """Return the error of a group, of which this is a row, that is too large."""
+    names = log.first.group_key
+    key = ", ".join(f"{name} {preview(row[name])}" for name in names)
+    return RolloutsError(
+        f"the group of {key} has {rows:,} rows or more, {size / 1e6:,.2f} MB, and the "
+        f"memory allows {log.most_bytes / 1e6:,.2f} MB for one: give more memory "
+        "(memory=), or other columns that make groups (group=)"
+    )
+
+
+def _first_end(order: Any, groups: Any) -> int | None:
+    """Return the first place in an order before which all groups end, or None.
+
+    >>> _first_end(np.array([0, 1, 2, 3]), np.array([5, 5, 6, 6]))
+    2
+    """
+    if not len(order):
+        return None
+    last = int(order.max())
+    is_open = np.zeros(last + 2, dtype=np.intp)
+    for group in np.unique(groups):
+        places = order[groups == group]
+        is_open[places.min() + 1] += 1
+        is_open[places.max() + 1] -= 1
+    ends = np.flatnonzero(np.cumsum(is_open)[1 : last + 1] == 0)
+    return int(ends[0]) + 1 if len(ends) else None
+
+
+def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
+    """Put the rows of a log into buckets in a folder, whole groups into each.
+
+    Returns:
+        A part for each bucket.
+
+    Raises:
+        RolloutsError: a bucket has more than a group may have.
+    """
+    count = math.ceil(log.size / log.part_bytes)
+    paths = [folder / f"{number:06}{BUCKET}" for number in range(count)]
+    for piece in _stretches(log):
+        rows = read_piece(piece, log.reading.columns)
+        loaded = log.reading.read([rows])
+        hashes = loaded.rollouts.group_hashes
+        bucket_of: dict[tuple[str, int], int] = {}
+        for place, group in zip(loaded.places, loaded.rollouts.groups, strict=True):
+            at = (place.file, place.line)
+            bucket_of.setdefault(at, int(hashes[group]) % count)
+        buckets = [
+            bucket_of.get((place.file, place.line), place.line % count)
+            for place in rows.places
+        ]
+        for number in sorted(set(buckets)):
+            add_to_bucket(paths[number], rows.keep([at == number for at in buckets]))
+    parts: list[Part] = []
+    for path in paths:
+        if not path.exists():
+            continue
+        size = path.stat().st_size
+        if size > max(log.most_bytes, 4 * log.part_bytes):
+            _refuse_bucket(log, Piece(path), size)
+        parts.append((Piece(path),))
+    return parts
+
+
+def _refuse_bucket(log: LargeLog, bucket: Piece, size: int) -> None:
+    """Raise a RolloutsError where one group of a bucket is too large."""
+    rollouts = log.load([bucket]).rollouts
+    counts = np.bincount(rollouts.groups)
+    share = counts.max() / len(rollouts)
+    if share * size <= log.most_bytes:
+        return
+    row = rollouts[int(np.argmax(rollouts.groups == counts.argmax()))]
+    raise _too_large(log, row, int(counts.max()), share * size)
+
+
+def _stretches(log: LargeLog) -> Iterator[Piece]:
+    """Yield the pieces of a log, cut wherever a row ends."""
+    for file in log.files:
+        start = line = 0
+        while start < file.size:
+            step = max(1, int(log.part_bytes / file.row_bytes))
+            stop = _row_end(file, start + step)
+            piece = _stretch(file, start, stop, line)
+            line += _count_lines(piece)
+            start = stop
+            yield piece

@@ -1,0 +1,196 @@
+"""Rollouts in memory, scored: from a plan's shards to the scored table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
+from rewardkit.primitives.primitive import VERDICT
+from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows
+from rewardkit.rewards.route import bind
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.callers import RowColumns
+from rewardkit.scoring.calls import CALLED
+from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.scores import (
+    UNFINISHED,
+    Scores,
+    is_result,
+    is_unfinished,
+    reason_columns,
+    status_column,
+    versions,
+)
+from rewardkit.scoring.shards import NO_ROWS, Settings, run_shards
+
+
+def score_rollouts(
+    reward: Reward,
+    rollouts: Rollouts,
+    settings: Settings,
+    limit: TimeLimit | None = None,
+    *,
+    progress: bool = False,
+    unfinished: Scores | None = None,
+) -> Scores:
+    """Score rollouts in memory; for arguments and errors see `score`.
+
+    `limit` is that of the settings, where several calls share one.
+    """
+    clashes = list(filter(is_result, map(str, rollouts.table.columns)))
+    if clashes:
+        raise RolloutsError(
+            f"the rollouts have columns of a scored table: {clashes}; rename them, or "
+            "read a scored table with load_scores"
+        )
+    columns = read_columns(reward, rollouts)
+    plan = bind(reward, columns, len(rollouts))
+    scored: list[tuple[Rows, Outcomes]] = []
+    if unfinished is not None:
+        scored.append((_rows_done(unfinished, reward, rollouts), unfinished.outcomes))
+    done = scored[0][0] if scored else NO_ROWS
+    shards = run_shards(plan, columns, rollouts.groups, settings, limit, done)
+    bar: Any = nullcontext()
+    if progress:
+        from tqdm.auto import tqdm  # slow to import
+
+        count = len(rollouts) - len(done)
+        bar = tqdm(total=count, desc="scoring", unit=" rollouts", leave=False)
+    token = CALLED.set(_count_calls(bar) if progress else None)
+    is_interrupted = False
+    try:
+        with closing(shards), bar:
+            for rows, outcomes in shards:
+                scored.append((rows, outcomes))
+                if progress:
+                    bar.update(len(rows))
+    except KeyboardInterrupt:
+        if not any(len(rows) for rows, _ in scored):
+            raise
+        is_interrupted = True
+    finally:
+        CALLED.reset(token)
+    run = {
+        "versions": versions(),
+        "ignore_gates": settings.ignore_gates,
+        "timeout": settings.timeout,
+    }
+    if not is_interrupted:
+        return _make_scores(Outcomes.join(plan, scored), rollouts, run)
+    rows = np.sort(np.concatenate([shard for shard, _ in scored]))
+    parts = [(np.searchsorted(rows, shard), outcomes) for shard, outcomes in scored]
+    outcomes = Outcomes.join(plan.take(rows), parts)
+    run[UNFINISHED] = {"rollouts": rollouts.fingerprint, "rows": rows.tolist()}
+    scores = _make_scores(outcomes, rollouts.select(rows.tolist()), run)
+    raise Interrupted(scores, len(rollouts))
+
+
+def _rows_done(unfinished: Scores, reward: Reward, rollouts: Rollouts) -> Rows:
+    """Return the rows that an interrupted scoring has done; RewardError: of others."""
+    if not is_unfinished(unfinished.record, reward, rollouts):
+        raise RewardError(
+            f"unfinished={preview(unfinished.reward.name)} is no interrupted scoring "
+            "of this reward on these rollouts; score them without it"
+        )
+    return np.array(unfinished.run[UNFINISHED]["rows"], dtype=np.intp)
+
+
+def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
+    """Return the columns that a reward may ask for, by name.
+
+    Raises:
+        RewardError: no such column, or one with the name of a field or component.
+    """
+    names = [str(name) for name in rollouts.table.columns]
+    reward.check_columns(names)
+    sources = dict.fromkeys(reward.needs, "")
+    if reward.is_scheduled and "step" in names:
+        sources["step"] = ""
+    if ROLLOUT in sources and ROLLOUT not in names:
+        sources = {}
+        for name, source in rollouts.mapping.items():
+            if name in names:
+                sources[source] = name
+        sources |= dict.fromkeys(names, "")
+
+    def read(name: str) -> Sequence[Any]:
+        if sources[name]:
+            return columns[sources[name]]
+        return column_values(rollouts.table.iloc[:, names.index(name)])
+
+    columns = RowColumns(sources, len(rollouts), read)
+    return columns
+
+
+def _count_calls(bar: Any) -> Callable[[Mapping[str, Any]], None]:
+    """Return what shows calls beside a bar: how many, their rate, their cost."""
+    began, calls, cost = time.perf_counter(), 0, 0.0
+
+    def count(notes: Mapping[str, Any]) -> None:
+        nonlocal calls, cost
+        calls += 1
+        cost += notes.get(VERDICT, {}).get("cost") or 0.0
+        rate = calls / max(time.perf_counter() - began, 1e-9)
+        text = f"{calls:,} calls, {rate:.1f}/s"
+        bar.set_postfix_str(f"{text}, cost {cost:.4g}" if cost else text)
+
+    return count
+
+
+def _make_scores(
+    outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]
+) -> Scores:
+    """Add up weights, apply the transform, and make the scored table."""
+    if outcomes.printed:
+        run = {**run, "printed": outcomes.printed.record()}
+    raw = outcomes.rewards
+    final = outcomes.plan.transform(raw, rollouts.groups)
+    logged = rollouts.table.reset_index(drop=True)
+    table = pd.concat([logged, result_columns(outcomes, raw, final)], axis=1)
+    return Scores(table, outcomes.plan.reward, replace(rollouts, table=logged), run)
+
+
+def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> dict[str, Any]:
+    """Return the columns of these fields and components, see `Scores`."""
+    rows = len(outcomes.gate)
+    columns: dict[str, Any] = {}
+    for name, values in outcomes.fields.items():
+        if name not in names:
+            continue
+        columns[f"field/{name}"] = as_column(values)
+        if outcomes.failed.get(name):
+            texts, records = reason_columns(outcomes.failed[name], rows)
+            columns[f"failed/{name}"], columns[f"reason/{name}"] = texts, records
+    for name, outcome in outcomes.components.items():
+        if name not in names:
+            continue
+        columns[f"score/{name}"] = outcome.scores
+        columns[f"status/{name}"] = status_column(outcome.status)
+        texts, records = reason_columns(outcome.reasons, rows)
+        columns[f"error/{name}"], columns[f"reason/{name}"] = texts, records
+        if outcome.verdicts:
+            verdicts = [outcome.verdicts.get(row) for row in range(rows)]
+            costs = [outcome.verdicts.get(row, {}).get("cost") for row in range(rows)]
+            columns[f"verdict/{name}"] = as_column(verdicts)
+            columns[f"cost/{name}"] = np.array(costs, dtype=float)
+    return columns
+
+
+def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
+    """Return what a scored table has beside the rollouts, see `Scores`."""
+    columns = outcome_columns(outcomes, {*outcomes.fields, *outcomes.components})
+    notes = outcomes.notes or []
+    for name in dict.fromkeys(name for noted in notes for name in noted):
+        columns[f"note/{name}"] = as_column([noted.get(name) for noted in notes])
+    if not (outcomes.gate == 1).all():
+        columns["gate/reward"] = outcomes.gate
+    return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})

@@ -1,0 +1,213 @@
+"""Shards: stretches of the rows, evaluated one after the other or in workers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, chdir, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from rewardkit.errors import RewardError
+from rewardkit.rewards.reward import Columns, Rows
+from rewardkit.rewards.route import Plan
+from rewardkit.scoring.callers import RowColumns, at_rows
+from rewardkit.scoring.calls import prepare
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.prints import caught_prints
+from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
+
+FIRST_SHARD: Final = 4
+"""Rows of the first shard that is scored in this process."""
+
+FIRST_ASYNC_SHARD: Final = 256
+"""The same with async components, whose calls wait together. Our choice."""
+
+FIRST_PATIENT_SHARD: Final = 256
+"""The same with patience: late calls are counted by shard."""
+
+SHARD_SECONDS: Final = 0.25
+"""Target seconds per shard. Our choice: an interrupt loses about this much work."""
+
+FASTEST_GROWTH: Final = 8
+"""How many times as large as the last one a shard may be."""
+
+WORKER_SHARD: Final = 512
+"""Rows of a shard in a worker. Our choice: milliseconds that a lost worker repeats."""
+
+SHARDS_PER_WORKER: Final = 8
+"""Shards at least, so that workers end at about the same time. Our choice."""
+
+NO_LIMIT: Final = 1e6
+"""Seconds of a call without a time limit."""
+
+NO_ROWS: Final[Rows] = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a reward is run over rollouts, see `score`."""
+
+    ignore_gates: bool = False
+    notes: bool = False
+    timeout: float | None = None
+    patience: int | None = None
+    workers: int | None = None
+
+    @property
+    def of_evaluation(self) -> dict[str, Any]:
+        """The options of `evaluate`."""
+        return {"ignore_gates": self.ignore_gates, "notes": self.notes}
+
+    def check(self) -> None:
+        """Raise a RewardError for workers that are no number of processes."""
+        workers = self.workers
+        if workers is not None and (type(workers) is not int or workers < 1):
+            raise RewardError(
+                f"workers={workers!r} is not a number of processes; give 1 or more, or "
+                "None"
+            )
+
+    def time_limit(self) -> AbstractContextManager[TimeLimit | None]:
+        """Return the limit of calls; RewardError: the seconds are not above 0."""
+        return time_limit(self.timeout, patience=self.patience, processes=self.workers)
+
+
+def run_shards(
+    plan: Plan,
+    columns: Columns,
+    groups: Rows,
+    settings: Settings,
+    limit: TimeLimit | None = None,
+    done: Rows = NO_ROWS,
+) -> Generator[tuple[Rows, Outcomes]]:
+    """Evaluate a plan shard by shard; groups are kept together.
+
+    Async components are always awaited together, in this process unless there is a
+    time limit.
+
+    Args:
+        plan: the reward, bound to all rows.
+        columns: column -> one value a row.
+        groups: group code of each row, (rows,).
+        settings: how it is run.
+        limit: the time limit of the settings, where several plans share one.
+        done: rows, of whole groups, that are left out.
+
+    Yields:
+        The rows of a shard and their outcomes, as they are done.
+
+    Raises:
+        RewardError: an invalid workers or timeout, what cannot be sent to a worker,
+            workers that do not start.
+        InputError: a model that cannot be asked.
+    """
+    reward = plan.reward
+    workers = settings.workers
+    settings.check()
+    prepare(reward.functions)
+    # a part of the rows would be another call, where a component has all rows in one
+    is_whole = not len(groups)
+    is_whole |= any(item.batch is True for item in reward.all_components)
+    order = np.arange(len(groups)) if is_whole else np.argsort(groups, kind="stable")
+    order = order[~np.isin(order, done)]
+    codes = groups[order]
+    count = len(order)
+
+    def cut_shard(start: int, size: int) -> Rows:
+        """Return so many rows from a place of the order on, and the rest of a group."""
+        if is_whole:
+            return order[start:]
+        last = codes[min(start + size, count) - 1]
+        return order[start : np.searchsorted(codes, last, side="right")]
+
+    def arguments_of(rows: Rows) -> tuple[Rows, Columns, Rows]:
+        def read(name: str) -> Sequence[Any]:
+            return at_rows(columns[name], rows)
+
+        return rows, RowColumns(columns, len(rows), read), groups[rows]
+
+    evaluate_shard = partial(_evaluate_shard, plan, settings.of_evaluation)
+    if workers is not None and settings.timeout is None and not reward.is_async:
+        size = min(WORKER_SHARD, count // (SHARDS_PER_WORKER * workers) + 1)
+        shards: list[Rows] = []
+        start = 0
+        while start < count or not shards:
+            shards.append(cut_shard(start, size))
+            start += len(shards[-1])
+        arguments = []
+        for rows, some, codes_of_rows in map(arguments_of, shards):
+            arguments.append((rows, dict(some), codes_of_rows))
+        for place, outcomes in _in_workers(evaluate_shard, arguments, workers):
+            yield shards[place], outcomes
+        return
+    size = FIRST_SHARD if settings.patience is None else FIRST_PATIENT_SHARD
+    least = FIRST_ASYNC_SHARD if reward.is_async else 1
+    with nullcontext(limit) if limit else settings.time_limit() as limit:
+        start = 0
+        while start < count or not start:  # small ones first, for an early interrupt
+            began = time.perf_counter()
+            rows = cut_shard(start, max(size, least))
+            outcomes = evaluate_shard(*arguments_of(rows), limit)
+            yield rows, outcomes
+            growth = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
+            size = max(1, int(size * min(growth, FASTEST_GROWTH)))
+            start += len(rows) or 1
+
+
+def _evaluate_shard(
+    plan: Plan,
+    options: Mapping[str, Any],
+    rows: Rows,
+    columns: Columns,
+    groups: Rows,
+    limit: TimeLimit | None = None,
+) -> Outcomes:
+    """Evaluate these rows here, and keep what users' functions print.
+
+    The working folder stays. Outcomes leave without their plan, as a worker cannot send
+    functions back.
+    """
+    with caught_prints() as printed, chdir(os.getcwd()):
+        outcomes = evaluate(
+            plan.take(rows), columns, groups=groups, limit=limit, **options
+        )
+    return replace(outcomes, plan=None, printed=printed)  # type: ignore[arg-type]
+
+
+def _in_workers(
+    evaluate_shard: partial[Outcomes],
+    shards: Sequence[tuple[Rows, Columns, Rows]],
+    workers: int,
+) -> Iterator[tuple[int, Outcomes]]:
+    """Evaluate each shard in a worker, and yield its place with the outcomes.
+
+    A shard whose worker dies is evaluated again call by call, so that one row is an
+    error.
+    """
+    name = evaluate_shard.args[0].reward.name
+    with (
+        Workers(seconds=NO_LIMIT, count=workers) as pool,
+        TimeLimit(NO_LIMIT, processes=workers) as limit,
+    ):
+        try:
+            for place, outcomes in pool.map(evaluate_shard, shards, chunk=2):
+                if isinstance(outcomes, Lost):
+                    outcomes = evaluate_shard(*shards[place], limit)
+                yield place, outcomes
+        except WorkerEnded as error:
+            raise RewardError(
+                f"reward {name!r} cannot be scored in worker processes: {error}"
+            ) from error
+        except CannotSend as error:
+            raise RewardError(
+                f"reward {name!r} cannot be scored in worker processes: {error}; make "
+                "what its functions hold open (a client, a lock, a file) inside the "
+                "call, or score without workers"
+            ) from error

@@ -1,0 +1,506 @@
+"""Large logs, scored part by part into a folder: the same scores, bounded memory, and no work lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rewardkit as rk
+from rewardkit.rollouts.whole_groups import cut_parts, open_large
+from rewardkit.scoring.parted import PartedScores
+
+MEMORY = 16 * 6_000
+"""Bytes that hold 6 kB of a log: parts of some forty rows."""
+
+GROUPS = 60
+
+
+def length(completion):
+    return min(len(completion), 20) / 20
+
+
+def stated(completion):
+    if completion.endswith("3"):
+        raise ValueError("no threes")
+    return None if completion.endswith("7") else completion[-1] == "4"
+
+
+def rank(completion):
+    order = sorted(completion)
+    return [order.index(text) / len(order) for text in completion]
+
+
+def rewards():
+    """What a reward may have that looks at more than one row, by name."""
+    parts = [
+        rk.Component("length", length),
+        rk.Component("stated", stated, gate=rk.gate("length", at_least=0.3)),
+        rk.Component("rank", rank, group=True, weight=0.3),
+    ]
+    plain = rk.Reward(
+        "plain", components=parts, fields={"last": rk.extract.pattern("(.)$")}
+    )
+    skips = rk.Reward(
+        "skips", components=parts, on_missing="skip", transform=rk.weigh.standardise()
+    )
+    steps = rk.Reward(
+        "steps",
+        components=[
+            rk.Component(
+                "length", length, weight=rk.schedule({0: 1.0, 8: 0.2}, between="linear")
+            )
+        ],
+    )
+    return {
+        "plain": plain,
+        "skips": skips,
+        "route": rk.Route("data_source", {"even": plain}, skips),
+        "steps": steps,
+    }
+
+
+def log_rows(sizes=(4,), groups=GROUPS, **columns):
+    """Rows of groups of these sizes in turn, siblings together, one step for six groups."""
+    draw = random.Random(5)
+    rows = []
+    for group in range(groups):
+        for _ in range(sizes[group % len(sizes)]):
+            text = " ".join(
+                draw.choices(["so", "we", "add", "both"], k=draw.randint(1, 30))
+            )
+            row = {
+                "prompt": f"Question {group}?",
+                "completion": f"{text} {draw.randint(0, 9)}",
+                "step": group // 6,
+            }
+            row |= {"data_source": "even" if group % 2 else "odd", **columns}
+            rows.append(row)
+    return rows
+
+
+def write(path, rows):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    if path.suffix == ".parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        path.write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+        )
+    return path
+
+
+def same(streamed, whole, *, ordered=True):
+    """Hold streamed scores to those of the log at once, bit for bit."""
+    assert isinstance(streamed, PartedScores) and len(streamed.paths) > 2
+    here, there = streamed.table, whole.table
+    if not ordered:
+        here, there = (
+            table.sort_values("rollout_id", ignore_index=True)
+            for table in (here, there)
+        )
+    pd.testing.assert_frame_equal(here, there, check_exact=True, check_like=True)
+    assert streamed.counts == whole.counts
+    assert streamed.rollouts.group_key == whole.rollouts.group_key
+    about, whole_about = streamed.record["rollouts"], whole.record["rollouts"]
+    for name in (
+        "rows",
+        "groups",
+        "group_sizes",
+        "mapping",
+        "logged",
+        "warnings",
+        "rejected",
+        "kind",
+    ):
+        assert about[name] == whole_about[name], name
+
+
+@pytest.mark.parametrize("name", rewards())
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_log_in_parts_is_scored_to_the_same_bits_as_at_once(name, workers, tmp_path):
+    reward = rewards()[name]
+    path = write(tmp_path / "log.jsonl", log_rows())
+    streamed = rk.score(
+        reward, path, to=tmp_path / "out", memory=MEMORY, workers=workers
+    )
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["log.jsonl", "out"]
+    same(streamed, rk.score(reward, path))
+
+
+@pytest.mark.parametrize("end", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("sizes", [(4,), (1, 7, 40, 2)])
+def test_every_format_and_folders_of_files_are_cut_where_groups_end(
+    end, sizes, tmp_path
+):
+    rows = log_rows(sizes)
+    one = write(tmp_path / f"log{end}", rows)
+    for number, start in enumerate(range(0, len(rows), 30)):  # within groups, too
+        write(tmp_path / "folder" / f"{number}{end}", rows[start : start + 30])
+    for source in (one, tmp_path / "folder"):
+        reward = rewards()["plain"]
+        streamed = rk.score(
+            reward, source, to=tmp_path / f"to-{source.name}", memory=MEMORY
+        )
+        same(streamed, rk.score(reward, source))
+
+
+def test_a_broken_line_in_the_middle_and_a_last_line_cut_off_are_kept_out_with_their_places(
+    tmp_path,
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    lines = path.read_text().splitlines(keepends=True)
+    lines[100] = "{broken\n"
+    path.write_text("".join(lines)[:-20])
+    streamed = rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+    same(streamed, rk.score(rewards()["plain"], path))
+    assert [place["line"] for place in streamed.record["rollouts"]["rejected"]] == [
+        101,
+        240,
+    ]
+
+
+def test_scattered_groups_are_put_into_order_on_the_disk_and_nothing_is_left_there(
+    tmp_path, caplog
+):
+    rows = log_rows()
+    random.Random(1).shuffle(rows)
+    for end in (".jsonl", ".parquet"):
+        path = write(tmp_path / f"log{end}", rows)
+        caplog.clear()
+        streamed = rk.score(
+            rewards()["skips"], path, to=tmp_path / f"to{end}", memory=MEMORY
+        )
+        assert "do not stand together" in caplog.text and "0.00 GB" in caplog.text
+        same(streamed, rk.score(rewards()["skips"], path), ordered=False)
+    assert sorted(item.name for item in tmp_path.iterdir()) == [
+        "log.jsonl",
+        "log.parquet",
+        "to.jsonl",
+        "to.parquet",
+    ]
+
+
+@pytest.mark.parametrize("is_scattered", [False, True])
+def test_a_group_that_memory_does_not_hold_is_refused_with_its_id_and_size(
+    is_scattered, tmp_path
+):
+    rows = log_rows((4,) * 30 + (400,))
+    if is_scattered:
+        random.Random(1).shuffle(rows)
+    path = write(tmp_path / "log.jsonl", rows)
+    with pytest.raises(
+        rk.RolloutsError,
+        match=r"group of prompt 'Question 30\?'.* rows or more, 0\.0\d MB.*memory=",
+    ):
+        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_what_needs_all_rows_at_once_is_refused_in_parts_and_scored_at_once(tmp_path):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    everywhere = rk.Component(
+        "all", lambda completion: [0.5] * len(completion), batch=True
+    )
+    part = rk.Component("length", length)
+    refused = {
+        "component 'all'": rk.Reward("r", components=[everywhere]),
+        "the transform": rk.Reward(
+            "r", components=[part], transform=rk.weigh.standardise(within="batch")
+        ),
+    }
+    for said, reward in refused.items():
+        with pytest.raises(
+            rk.RewardError, match=f"{said} .*in parts; give it more memory"
+        ):
+            rk.score(reward, path, to=tmp_path / "out", memory=MEMORY)
+        assert not (tmp_path / "out").exists()
+        assert len(rk.score(reward, path, to=tmp_path / "out")) == 4 * GROUPS
+        shutil.rmtree(tmp_path / "out")
+
+
+def test_a_small_log_is_one_file_as_it_is_saved(tmp_path):
+    path = write(tmp_path / "log.jsonl", log_rows(groups=3))
+    scores = rk.score(rewards()["plain"], path, to=tmp_path / "out")
+    assert sorted(item.name for item in (tmp_path / "out").iterdir()) == [
+        "run.json",
+        "scores.parquet",
+    ]
+    other = rk.score(rewards()["plain"], path).save(tmp_path / "other")
+    for name in ("run.json", "scores.parquet"):
+        assert (tmp_path / "out" / name).read_bytes() == (other / name).read_bytes()
+    assert type(scores) is rk.Scores
+
+
+def test_a_folder_of_another_scoring_is_refused_and_its_parts_are_never_taken(tmp_path):
+    path, other = (
+        write(tmp_path / f"{name}.jsonl", log_rows(note=name)) for name in "ab"
+    )
+    out = tmp_path / "out"
+    first = rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    before = {item.name: item.stat().st_mtime_ns for item in out.iterdir()}
+    again = rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    after = {item.name: item.stat().st_mtime_ns for item in out.iterdir()}
+    assert {name for name in before if before[name] != after[name]} == {"run.json"}
+    assert again.record == first.record
+    for reward, source in (
+        (rewards()["plain"].reweigh({"length": 2.0}), path),
+        (rewards()["plain"], other),
+    ):
+        with pytest.raises(
+            rk.RolloutsError, match=r"holds another scoring, of 'plain' on .*--force"
+        ):
+            rk.score(reward, source, to=out, memory=MEMORY)
+        forced = rk.score(reward, source, to=out, memory=MEMORY, force=True)
+        same(forced, rk.score(reward, source))
+        assert not {item.name for item in out.glob("scores-*")} & before.keys()
+        rk.score(rewards()["plain"], path, to=out, memory=MEMORY, force=True)
+    whole = rk.score(rewards()["steps"], path, to=out, force=True)
+    assert len(rk.load_scores(out)) == len(whole) == 4 * GROUPS
+
+
+def test_files_of_different_things_and_rows_that_change_on_the_way_are_refused(
+    tmp_path,
+):
+    half = log_rows()[:120]
+    write(tmp_path / "mixed" / "1.jsonl", half)
+    write(
+        tmp_path / "mixed" / "2.jsonl",
+        [{"prompt": row["prompt"], "response": "x", "answer": "4"} for row in half],
+    )
+    late = write(tmp_path / "late.jsonl", [*half, *log_rows(answer="4")[120:]])
+    for source, said in (
+        (tmp_path / "mixed", "hold different things"),
+        (late, "'answer'.*ground_truth.*first rows"),
+    ):
+        with pytest.raises(rk.RolloutsError, match=said):
+            rk.score(rewards()["plain"], source, to=tmp_path / "out", memory=MEMORY)
+
+
+def test_a_folder_with_nothing_to_score_is_refused(tmp_path):
+    (tmp_path / "none").mkdir()
+    write(tmp_path / "broken.jsonl", ["no row"] * 2000)
+    for source, said in (
+        ("none", "no file of rollouts"),
+        ("broken.jsonl", "no usable row"),
+        ("missing.jsonl", "no file"),
+    ):
+        with pytest.raises(rk.RolloutsError, match=said):
+            rk.score(
+                rewards()["plain"],
+                tmp_path / source,
+                to=tmp_path / "out",
+                memory=MEMORY,
+            )
+        assert not (tmp_path / "out").exists()
+
+
+def test_columns_of_parts_are_read_when_they_are_asked_for_and_scores_are_looked_at_alike(
+    tmp_path,
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    streamed, whole = (
+        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY),
+        rk.score(rewards()["plain"], path),
+    )
+    np.testing.assert_array_equal(streamed.rewards, whole.rewards)
+    np.testing.assert_array_equal(streamed.status("stated"), whole.status("stated"))
+    assert str(streamed) == str(whole) and "table" not in vars(streamed)
+    assert (
+        rk.diagnose(streamed).record()
+        == rk.diagnose(rk.load_scores(tmp_path / "out")).record()
+        == rk.diagnose(whole).record()
+    )
+
+
+MINE = """
+    import rewardkit as rk
+
+    def length(completion):
+        return min(len(completion), 20) / 20
+
+    def slow(completion):
+        total = sum(map(ord, completion * 60))
+        return total % 7 / 7
+
+    reward = rk.Reward("mine", components=[rk.Component("length", length), rk.Component("slow", slow)])
+"""
+
+
+def command(folder, *options):
+    """The command that scores the log of a folder in parts."""
+    words = "-m rewardkit score mine.py log.jsonl --memory 96KB -o".split()
+    environment = {**os.environ, "PYTHONPATH": str(Path(rk.__file__).parent.parent)}
+    return {"args": [sys.executable, *words, folder, *options], "env": environment}
+
+
+def prepared(folder, rows):
+    (folder / "mine.py").write_text(textwrap.dedent(MINE))
+    write(folder / "log.jsonl", rows)
+
+
+def files_of(folder):
+    return {item.name: item.read_bytes() for item in folder.iterdir()}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("end", "is_scattered"),
+    [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGINT, False)],
+)
+def test_a_run_that_is_ended_goes_on_where_it_stopped_and_writes_the_same_bytes(
+    end, is_scattered, tmp_path
+):
+    rows = log_rows(groups=600)
+    if is_scattered:
+        random.Random(1).shuffle(rows)
+    prepared(tmp_path, rows)
+    options = {
+        "cwd": tmp_path,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
+    done = subprocess.run(**command("whole", "--timeout", "0"), **options)
+    assert done.returncode == 0, done.stderr
+    draw = random.Random(7)
+    seen: list[int] = []
+    for _ in range(3):
+        running = subprocess.Popen(**command("cut", "--timeout", "0"), **options)
+        wanted = len(seen) and seen[-1]
+        deadline = time.monotonic() + 60
+        while len(list((tmp_path / "cut").glob("scores-*"))) <= wanted + draw.randint(
+            0, 3
+        ):
+            if running.poll() is not None or time.monotonic() > deadline:
+                break
+            time.sleep(0.002)
+        running.send_signal(end)
+        said = running.communicate(timeout=60)[1]
+        assert running.returncode in (0, -signal.SIGKILL, 130), said
+        if running.returncode == 130:
+            assert "the same command goes on" in said
+        seen.append(len(list((tmp_path / "cut").glob("scores-*"))))
+    assert seen[0] > 0 and seen == sorted(seen)
+    for half in (tmp_path / "cut").glob(".*"):
+        os.utime(half, (0, 0))  # as if it had been a minute ago
+    done = subprocess.run(**command("cut", "--timeout", "0"), **options)
+    assert done.returncode == 0, done.stderr
+    assert files_of(tmp_path / "cut") == files_of(tmp_path / "whole")
+    assert sorted(
+        item.name for item in tmp_path.iterdir() if item.name != "__pycache__"
+    ) == ["cut", "log.jsonl", "mine.py", "whole"]
+
+
+@pytest.mark.integration
+def test_a_full_disk_is_said_and_the_same_command_goes_on(tmp_path):
+    prepared(
+        tmp_path, [*log_rows(groups=40), *log_rows((3, 3, 3, 50), groups=40)[120:]]
+    )
+    options = {"cwd": tmp_path, "capture_output": True, "text": True}
+    full = subprocess.run(
+        **command("out", "--timeout", "0"),
+        **options,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (13_000, 13_000)),
+    )
+    assert (
+        full.returncode == 2
+        and "File too large" in full.stderr
+        and "Traceback" not in full.stderr
+    )
+    assert [
+        item.name[:7] for item in (tmp_path / "out").iterdir()
+    ]  # what was done stays, and no half a file
+    assert not list((tmp_path / "out").glob(".*"))
+    for folder in ("out", "whole"):
+        assert (
+            subprocess.run(**command(folder, "--timeout", "0"), **options).returncode
+            == 0
+        )
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "whole")
+
+
+@pytest.mark.integration
+def test_a_log_in_parts_takes_little_memory(tmp_path):
+    prepared(tmp_path, log_rows(groups=5_000, thoughts="and so on " * 600))  # 120 MB
+    code = "from rewardkit.scoring.streamed import peak_memory; from rewardkit.__main__ import main\ntry: main()\nfinally: print(peak_memory())"
+    words = [sys.executable, "-c", code, *"score mine.py log.jsonl --timeout 0".split()]
+    options = {
+        "cwd": tmp_path,
+        "env": command("")["env"],
+        "capture_output": True,
+        "text": True,
+    }
+    peaks = []
+    for more in (["--memory", "2MB", "-o", "out"], []):
+        done = subprocess.run([*words, *more], **options)
+        assert done.returncode == 0 and ("memory at most" in done.stdout) == bool(
+            more
+        ), done.stderr
+        peaks.append(int(done.stdout.split()[-1]) / 1e6)
+    assert peaks[0] < peaks[1] - 100, peaks  # MB
+
+
+@pytest.mark.parametrize("has_uid", [False, True])
+def test_parts_of_a_trainer_s_log_are_read_as_its_first_rows_decide(has_uid, tmp_path):
+    rows = []
+    for number, row in enumerate(log_rows()):
+        made = {
+            "input": row["prompt"],
+            "output": row["completion"],
+            "gts": "4",
+            "score": length(row["completion"]),
+            "step": row["step"],
+        }
+        rows.append(
+            made
+            | {"acc": 1.0 if number < 200 else None}
+            | ({"uid": f"p{number // 4}_0_{number % 4}"} if has_uid else {})
+        )
+    path = write(tmp_path / "log.jsonl", rows)
+    same(
+        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY),
+        rk.score(rewards()["plain"], path),
+    )
+    rows[230]["acc"] = "unknown"
+    write(path, rows)
+    streamed = rk.score(rewards()["plain"], path, to=tmp_path / "late", memory=MEMORY)
+    assert (
+        "1 values of logged/acc are no numbers: taken as missing"
+        in streamed.record["rollouts"]["warnings"]
+    )
+    assert streamed.record["rollouts"]["kind"] == "verl rollout dump"
+
+
+def test_the_hashes_of_groups_do_not_depend_on_the_part_that_they_are_in(
+    tmp_path, caplog
+):
+    caplog.set_level(logging.ERROR)
+    path = write(
+        tmp_path / "log.jsonl",
+        [
+            {**row, "step": row["step"] + (0.5 if row["step"] > 5 else 0)}
+            for row in log_rows()
+        ],
+    )
+    log = open_large(path, part_bytes=6_000, most_bytes=6_000)
+    hashes = np.concatenate(
+        [log.load(part).rollouts.group_hashes for part in cut_parts(log)]
+    )
+    assert (
+        sorted(hashes) == sorted(rk.load_rollouts(path).group_hashes)
+        and len({*hashes}) == GROUPS
+    )
