@@ -47,6 +47,9 @@ TURNS = [
         ({"completion": "", "n": float("nan")}, None, {"completion": "", "n": None}, "missing is None"),
         ({"completion": TURNS}, None, {"completion": "last"}, "chat becomes the last turn of the assistant"),
         ({"messages": TURNS}, None, {"completion": "last", "messages": TURNS}, "and messages, which stay"),
+        ({"completion": "c", "source": "web"}, None, {"data_source": "web"}, "where a prompt comes from"),
+        ({"completion": "c", "source": "Es regnet seit heute."}, None,
+         {"data_source": None, "source": "Es regnet seit heute."}, "a sentence to translate is no data source"),
     ],
 )  # fmt: skip
 def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(

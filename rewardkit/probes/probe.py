@@ -260,6 +260,8 @@ def try_strategies(
             probe is kills_process and not observed.tries.limit
         ):
             continue
+        if observed.tries.unwritable and probe.expects != "wrong":
+            continue  # a right answer is unpaid beside the worst values of a column
         strategies.append(own.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded(trials, observed, is_graded=is_graded)
@@ -329,15 +331,22 @@ def explain_unwritable(
 ) -> Iterator[Inconclusive]:
     """Say that no completion could be written, if a column stands against it."""
     names = observed.tries.unwritable
-    if names:
-        columns = " and ".join(map(repr, names))
-        yield Inconclusive(
-            "probes",
-            f"{len(probes)} probes are left out: the reward reads the values of "
-            f"{columns}, which the log made from each completion in a way that is not "
-            "known, so no other completion can be given; probe a version of the reward "
-            "that makes them itself",
+    if not names:
+        return
+    columns = " and ".join(map(repr, names))
+    verb = "differs" if len(names) == 1 else "differ"
+    tried = "no other completion could be tried"
+    if observed.tries.worst_values:
+        tried = (
+            "wrong completions were tried beside its worst values alone, right ones "
+            "not at all"
         )
+    yield Inconclusive(
+        "probes",
+        f"the reward reads {columns}, which {verb} from completion to completion and "
+        f"cannot be written for another one: {tried}; probe a version of the reward "
+        "that makes it itself",
+    )
 
 
 def explain_noise(observed: Observed) -> Iterator[Inconclusive]:

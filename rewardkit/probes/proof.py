@@ -33,6 +33,7 @@ def find_doubts(
     A text of a list, or a copy, may be right on its own prompt if no other prompt pays
     it. A number near the right one may be within a tolerance if larger numbers may be
     off by the same share. What the truth lists beside the right answer is another one.
+    Where it holds a test of answers, what is nearly right may pass as well.
     """
     doubts: dict[ProbeTrial, Doubt] = {}
     proven: set[tuple[str, Any]] = set()
@@ -79,6 +80,8 @@ def _find_doubt(
     answer = own.format.read(text) or text
     if _is_listed(answer, own, is_copy=trial.probe.source == "prompt"):
         return Doubt.LISTED
+    if trial.probe.knows == "near" and not _is_stated(own):
+        return Doubt.UNSTATED
     beside = [item for item in observed.subjects if item.part == own.part]
     doubt, elsewhere = Doubt.OWN_PROMPT, [(subject, text) for subject in beside]
     if trial.probe.source == "list":
@@ -125,6 +128,14 @@ def _enlarge_error(
 def _number(text: str) -> Decimal | None:
     number = read_number(text)
     return None if number is None else as_decimal(number)
+
+
+def _is_stated(subject: Subject) -> bool:
+    """Return whether the truth holds the right answer, and no test of answers alone."""
+    truth = subject.columns.get("ground_truth")
+    if not isinstance(truth, dict | list) or subject.kind in ("json", "list"):
+        return True
+    return normal_text(subject.right) in normal_text(str(truth))
 
 
 def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:

@@ -19,6 +19,7 @@ from rewardkit.html.pages import HasPage, More, Page, accepted_findings
 from rewardkit.plain import PlainRecord
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.subjects.scales import Calibration, Scale
+from rewardkit.probes.trials import Doubt
 from rewardkit.rewards.reward import Reward
 from rewardkit.strategies import STRATEGIES
 
@@ -44,8 +45,8 @@ ATTACKS = frozenset(
 )
 """Names of the probes by which a hole is found."""
 
-OPEN_DOUBTS = ("own_prompt", "one_answer", "one_prompt", "tolerance", "listed")
-"""Doubts of findings that say "Not decided"; see `probes.trials.Doubt`."""
+OPEN_DOUBTS = frozenset(Doubt) - {Doubt.RARE, Doubt.NOISE}
+"""Doubts of findings that say "Not decided"."""
 
 LOSSES = ("right_unpaid", "prompt_left_out", "truth_unread", "other_scale")
 """Findings of right answers that are lost, beside those of the equivalents."""

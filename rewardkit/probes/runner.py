@@ -30,6 +30,10 @@ HOPELESS_CALLS = 4  # late calls, none of which came back, that end it: our choi
 ROWS_WITH_OTHER_VALUES = 5
 """Best paid rows that are tried with other values of a column. Our choice."""
 
+UNPAID_BESIDE = 0.25
+"""Share of the span of all rewards under which the best completion is unpaid beside
+other values of a column. Our choice."""
+
 MEASURED_TIMES = 4
 """How often the same completions are scored to see whether they earn the same. Our
 choice."""
@@ -136,7 +140,9 @@ class Tries:
     is called with the `share` of the work that is done; where it returns False, no time
     is left. The budget of seconds starts after the first rows, which start processes.
     `text_columns` says what changes with a completion. Of what is in `unwritable` the
-    reward reads what cannot be written, so that no completion but the log's is tried.
+    reward reads what cannot be written, such as a judge's reply: beside the values in
+    `worst_values`, with which the best completion of the log is unpaid, only a hole can
+    be shown. Where there are none, no completion but the log's is tried.
     """
 
     reward: Reward
@@ -153,6 +159,7 @@ class Tries:
     is_cancelled: bool = False
     text_columns: TextColumns = field(default_factory=TextColumns)
     unwritable: tuple[str, ...] = ()
+    worst_values: Mapping[str, Any] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
     _first_calls: int = 0
     _first_seconds: float = 0.0
@@ -219,6 +226,25 @@ class Tries:
             if np.allclose(first, again) and not np.allclose(first, other):
                 unwritable.append(name)
         self.unwritable = tuple(unwritable)
+        if unwritable:
+            self.worst_values = self._find_worst_values(judged)
+
+    def _find_worst_values(
+        self, judged: Sequence[tuple[Row, RowOutcome]]
+    ) -> dict[str, Any]:
+        """Return values of badly paid rows beside which the best completion is unpaid.
+
+        Empty where the completion is paid beside all that are tried.
+        """
+        ranked = sorted(judged, key=lambda pair: pair[1].reward)
+        best, worst = ranked[-1], ranked[:ROWS_WITH_OTHER_VALUES]
+        low, high = worst[0][1].reward, best[1].reward
+        values = [{name: row.get(name) for name in self.unwritable} for row, _ in worst]
+        outcomes = self.outcomes([self.varied(best[0], **item) for item in values])
+        rewards = np.nan_to_num(rewards_in(outcomes), nan=math.inf)
+        least = int(rewards.argmin())
+        is_unpaid = rewards[least] - low < UNPAID_BESIDE * (high - low)
+        return values[least] if is_unpaid else {}
 
     def varied(
         self, row: Row, completion: str | None = None, **columns: Any

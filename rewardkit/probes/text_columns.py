@@ -31,8 +31,12 @@ FEWEST_TEXTS = 6  # rows from which a column may follow the text: our choice
 FOLLOWS = 0.95
 """Correlation with the length of the text that makes a column one of its length, and
 share of the rows that a reader of answers must agree with. Our choice."""
-FOLLOWS_IDS = 0.8
-"""The same for lists of numbers, of which short texts have few. Our choice."""
+FOLLOWS_BY_NAME = 0.8
+"""The same for lists of numbers, of which short texts have few, and where the name of
+the column says that it is a length. Our choice."""
+CUT = 3
+"""Factor by which a length is off that is of a text which the log has cut."""
+LENGTH_NAME = re.compile(r"(?i)len(gth)?(_|\b)|tokens|n_tok|characters|words")
 
 NO_TEXT_COLUMNS = {"completion", "messages", "prompt", "ground_truth"}
 """Columns that are not made from the completion, or that `Tries.varied` writes."""
@@ -46,8 +50,9 @@ class TextColumns:
     """How the columns that follow the completion are written for another one.
 
     `writers` are by name of a column. What stands in `doubtful` is written by them as
-    well, or not at all, and may be wrong: the values of token ids, and answers that no
-    known reader takes from the text.
+    well, or not at all, and may be wrong: the values of token ids, answers that no
+    known reader takes from the text, and what something else made of each completion,
+    such as a judge's reply or the result of its tests.
     """
 
     writers: Mapping[str, Write] = field(default_factory=dict)
@@ -100,7 +105,7 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
         if name in NO_TEXT_COLUMNS:
             continue
         sample = [(row["completion"], row.get(name), group) for row, group in read]
-        write = _learn_writer(sample)
+        write = _learn_writer(sample, name)
         if write is not None:
             writers[name] = write
         if _is_doubtful(sample, write):
@@ -112,12 +117,12 @@ Sample = Sequence[tuple[str, Any, int]]
 """Completions, the column's values beside them, and codes of their prompts."""
 
 
-def _learn_writer(sample: Sample) -> Write | None:
+def _learn_writer(sample: Sample, name: str) -> Write | None:
     """Learn how a column is written, None where it does not follow the text."""
     if any(isinstance(value, dict) for _, value, _ in sample):
         return _learn_object(sample)
     filled = [item for item in sample if item[1] is not None and item[1] != ""]
-    write = _learn_length(filled)
+    write = _learn_length(filled, name)
     if write is None and _differs(sample):
         write = _learn_copy(filled) or _learn_answer(filled)
     return write
@@ -126,7 +131,7 @@ def _learn_writer(sample: Sample) -> Write | None:
 def _is_doubtful(sample: Sample, write: Write | None) -> bool:
     """Whether what would be written may be wrong, see `TextColumns`."""
     if write is None:
-        return _differs(sample) and _is_part(sample)
+        return _differs(sample)
     is_length = write is not _write_copy
     return is_length and any(isinstance(value, list) for _, value, _ in sample)
 
@@ -148,7 +153,7 @@ def _learn_object(sample: Sample) -> Write | None:
     writers: dict[str, Write] = {}
     for key in dict.fromkeys(chain.from_iterable(value for _, value, _ in objects)):
         write = _learn_writer(
-            [(text, value.get(key), prompt) for text, value, prompt in objects]
+            [(text, value.get(key), prompt) for text, value, prompt in objects], key
         )
         if write is not None:
             writers[key] = write
@@ -176,7 +181,7 @@ COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
 """What is counted exactly: characters and words."""
 
 
-def _learn_length(sample: Sample) -> Write | None:
+def _learn_length(sample: Sample, name: str) -> Write | None:
     """Learn a count of characters, words or tokens, or a list with a value for each."""
     sizes = [_size_of(value) for _, value, _ in sample]
     if len(sizes) < FEWEST_TEXTS or None in sizes or len(set(sizes)) < 3:
@@ -186,11 +191,21 @@ def _learn_length(sample: Sample) -> Write | None:
         if not is_list and all(count(text) == value for text, value, _ in sample):
             return partial(_write_count, count)
     prompts = np.array([prompt for _, _, prompt in sample])
-    lengths = _around_mean([len(text) for text, _, _ in sample], prompts)
-    sizes_around = _around_mean(sizes, prompts)
+    characters = np.array([len(text) for text, _, _ in sample], dtype=float)
+    counts = np.array(sizes, dtype=float)
+    if LENGTH_NAME.search(name):
+        ratios = counts / characters
+        usual = np.median(ratios)
+        is_whole = (ratios < CUT * usual) & (ratios > usual / CUT)
+        prompts, characters, counts = (
+            values[is_whole] for values in (prompts, characters, counts)
+        )
+    lengths = _around_mean(characters, prompts)
+    sizes_around = _around_mean(counts, prompts)
     norms = np.linalg.norm(lengths), np.linalg.norm(sizes_around)
     product = float(lengths @ sizes_around)
-    limit = FOLLOWS_IDS if is_list else FOLLOWS
+    is_length = is_list or LENGTH_NAME.search(name)
+    limit = FOLLOWS_BY_NAME if is_length else FOLLOWS
     if min(norms) == 0 or product < limit * norms[0] * norms[1]:
         return None
     return partial(_write_length, product / float(norms[0]) ** 2)
@@ -289,10 +304,3 @@ def _write_answer(
         return answer or ""
     number = None if answer is None else read_number(answer)
     return None if number is None else type(value)(as_decimal(number))
-
-
-def _is_part(sample: Sample) -> bool:
-    """Whether a column holds parts of the completions, each with a word in it."""
-    texts = [(text, value) for text, value, _ in sample if isinstance(value, str)]
-    parts = [value in text and re.search(r"\w", value) for text, value in texts]
-    return len(parts) > 1 and sum(map(bool, parts)) >= FOLLOWS * len(sample)

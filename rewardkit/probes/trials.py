@@ -222,6 +222,10 @@ RARE = 0.25
 """Share of the prompts on which a hole may be chance: a guess is sometimes right. Our
 choice."""
 
+OFTEN = 0.5
+"""Share of the prompts on which answers that are nearly right pass a test by a fault of
+the test: on fewer they may well be right. Our choice."""
+
 RewardRange = tuple[float, float]
 """The lowest and the highest of the rewards that a completion should earn."""
 
@@ -236,6 +240,7 @@ class Doubt(StrEnum):
     OWN_PROMPT = "own_prompt"  # on no other prompt: its answer may be right on its own
     TOLERANCE = "tolerance"  # other numbers may be off by the same share
     LISTED = "listed"  # the truth lists it beside the right answer
+    UNSTATED = "unstated"  # the truth is a test, which other answers may pass, too
 
 
 @dataclass(frozen=True)
@@ -385,7 +390,8 @@ class Tally:
         """Why its falls may be right answers or luck; None where they are a fault.
 
         A copy that is paid on its own prompt alone states the right answer by chance;
-        where copies are paid on nearly all prompts, that is a fault.
+        where copies are paid on nearly all prompts, that is a fault. So is a test of
+        answers that passes wrong ones `OFTEN`.
         """
         is_usual = self.rate >= 1 - RARE
         if self.rate < RARE:
@@ -401,6 +407,8 @@ class Tally:
         is_open = len(self.falls) - len(doubts) < RARE * self.n
         if is_usual and self.probe.source == "prompt":
             is_open &= Doubt.OWN_PROMPT not in doubts
+        if self.rate >= OFTEN:
+            is_open &= Doubt.UNSTATED not in doubts
         return doubts[0] if is_open else None
 
 

@@ -26,6 +26,8 @@ from rewardkit.rollouts.values import Place, SourceRows, as_column
 
 logger = logging.getLogger(__name__)
 
+LONGEST_SOURCE_NAME = 3
+"""Words of the name of a data source. Our choice."""
 GROUP_WITH = ("policy", "step", "data_source")
 
 
@@ -227,6 +229,9 @@ class Reading:
 def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
     """Map canonical columns to the source's names; completions are required."""
     mapping = map_columns(columns, wanted)
+    source = mapping.get("data_source")
+    if source == "source" and source not in wanted.values() and _is_prose(columns):
+        del mapping["data_source"]
     if "completion" in mapping or "messages" in mapping:
         return mapping
     if "reward_model" in columns:
@@ -246,6 +251,13 @@ def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
         "with a completion a row, name the column with columns={'completion': ...} "
         f"(known names: {aliases})"
     )
+
+
+def _is_prose(columns: Columns) -> bool:
+    """Return whether most of "source" is sentences, such as those to be translated."""
+    texts = [text for text in columns["source"] if isinstance(text, str)]
+    long = sum(len(text.split()) > LONGEST_SOURCE_NAME for text in texts)
+    return 2 * long > len(texts)
 
 
 def _describe_unknown(columns: Columns) -> str:

@@ -22,9 +22,8 @@ from rewardkit.strategies.strategy import Attempt, Subject, strategy
 SINGLE_KINDS = ("number", "choice", "text", "mathematics")
 MOST_SAMPLED = 6  # sampled answers in a list: our choice
 MOVE_KINDS = ("text", "list", "json")
-MOST_DIFFERENT_ITEMS = (
-    8  # different items of sequences: our choice, 255 steps go through all
-)
+MOST_DIFFERENT_ITEMS = 8
+"""Different items of sequences: 255 steps go through all. Our choice."""
 LONGEST_SEQUENCE = 700  # items of a list of all sequences: our choice
 
 

@@ -15,11 +15,12 @@ from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Attempt, Subject, strategy
 
 FEW_CHARACTERS = 10
-BEHIND_LENGTHS = (100, 300, 1000)
+BEHIND_LENGTHS = (100, 300)
 BEFORE_LENGTHS = (300, 3000)
 """Characters of the text that is added. Our choice: windows of published rewards are
 100 to 2,000 characters wide."""
-FAR_BEHIND = 3000  # seldom written, so that it is for information
+FAR_BEHIND_LENGTHS = (1000, 3000)
+"""The same, seldom written behind an answer, so that it is for information."""
 
 ASKS_FOR_THE_END = re.compile(
     r"(?i)\b(?:last|final|new|single|own) line\b|\bends? (?:with|by|your)\b|"
@@ -57,12 +58,14 @@ def _lengthened(
 
 @strategy("equivalents", "text behind it", expects="place", knows="text")
 def text_behind(subject: Subject) -> Iterator[Attempt]:
-    return _lengthened(subject, _behind, _before, BEHIND_LENGTHS)
+    """Leave out prompts that want the answer last: there text behind breaks a rule."""
+    if not ASKS_FOR_THE_END.search(subject.prompt):
+        yield from _lengthened(subject, _behind, _before, BEHIND_LENGTHS)
 
 
 @strategy("equivalents", "long text behind it", expects="place", knows="known")
 def text_far_behind(subject: Subject) -> Iterator[Attempt]:
-    return _lengthened(subject, _behind, _before, (FAR_BEHIND,))
+    return _lengthened(subject, _behind, _before, FAR_BEHIND_LENGTHS)
 
 
 @strategy("equivalents", "text before it", expects="place", knows="text")

@@ -11,7 +11,7 @@ from rewardkit.primitives.verify.math.comparison import is_known
 from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION, normal_latex
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
-SIZE, SLOW = 20_000, 0.05  # characters, seconds
+SIZE, SLOW = 10_000, 0.05  # characters, seconds
 
 
 # beside those of the bench; many of them once took the square of their length

@@ -293,6 +293,16 @@ PLACES = {
         DATA["numbers"],
         ["text_behind"],
     ),
+    "the last characters, where the prompt wants the answer last": (
+        lambda text, truth: strict(text[-200:], truth),
+        asked("End with the answer in its tags.", DATA["numbers"]),
+        ["text_far_behind"],
+    ),
+    "the last six hundred characters": (
+        lambda text, truth: strict(text[-600:], truth),
+        DATA["numbers"],
+        ["text_far_behind"],
+    ),
     "the last two thousand characters": (
         lambda text, truth: strict(text[-2000:], truth),
         DATA["numbers"],

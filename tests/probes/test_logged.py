@@ -499,7 +499,31 @@ def same_in_any_case(completion, ground_truth):
     return (inside(completion) or "").strip().lower() == ground_truth.lower()
 
 
+def boxed_or_last(completion, ground_truth):
+    """Read a box, or where there is none what the last line says behind "Answer:"."""
+    lines = completion.strip().splitlines() or [""]
+    said = re.search(r"\\boxed\{([^}]*)\}", completion)
+    said = said or re.search(r"Answer: ([^*]*)", lines[-1])
+    return said is not None and said[1].strip() == ground_truth["shown"][::-1]
+
+
+def marked_variously():
+    """Rows whose answers stand in a box on half of the prompts, behind a word on the others."""
+    rows = []
+    for place, word in enumerate(RIVER):
+        mark = r"So it is \boxed{%s}." if place % 2 else "**Answer: %s**"
+        for answer in (word, RIVER[place - 1]) * 2:
+            text = f"We look step by step.\n{mark % answer}"
+            row = {
+                "prompt": f"What shows picture {place}? End with it.",
+                "completion": text,
+            }
+            rows.append(row | {"ground_truth": {"shown": word[::-1]}})
+    return rows
+
+
 ASKED_FOR = {
+    "answers in a box or behind a word": (boxed_or_last, marked_variously()),
     "whole answers in any case": (same_in_any_case, rows_of(breed, BREEDS)),
     "words that the prompt asks for": (uses_all, sentences()),
     "a box, whatever the confidence beside it": (same_box, tags(*BOXES)),

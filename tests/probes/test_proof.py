@@ -184,16 +184,61 @@ PAIRS = rows_of(
     )
 )
 
-CASES = {  # reward, its log, a probe, whether it is a fault, or why that is open
+
+def sorts(completion, ground_truth):
+    """Whether a pattern matches what it should, and nothing else."""
+    written = inside(completion) or ""
+    if not re.fullmatch(r"[\[\]\d{,}-]{1,20}", written):
+        return False
+    try:
+        matches = [re.fullmatch(written, text) for text in ground_truth["texts"]]
+    except re.error:
+        return False
+    return list(map(bool, matches)) == ground_truth["verdicts"]
+
+
+def sorts_first(completion, ground_truth):
+    """Look at the first text alone, which nearly any pattern sorts."""
+    first = {name: values[:1] for name, values in ground_truth.items()}
+    return sorts(completion, first)
+
+
+PATTERNS = rows_of(
+    *(
+        (
+            f"Write a pattern for {what}.",
+            tagged(right),
+            tagged("[0-1]"),
+            {"texts": texts, "verdicts": [True, True, False]},
+        )
+        for what, right, texts in (
+            ("two digits from 1 to 6", "[1-6]{2}", ["16", "61", "7"]),
+            ("three digits from 2 to 5", "[2-5]{3}", ["222", "555", "611"]),
+            ("four digits up to 7", "[0-7]{4}", ["0177", "7070", "888"]),
+            ("one digit from 3", "[3-9]{1}", ["3", "9", "2"]),
+            ("five digits from 4", "[4-8]{5}", ["48484", "44444", "33333"]),
+            ("six digits from 5", "[5-7]{6}", ["555555", "575757", "55"]),
+        )
+    )
+)
+
+CASES = {  # reward, its log, a probe, how grave that is, or why it is open
     "a verdict that is the answer": (chosen, CHOICES, "fake_verdict", "own_prompt"),
     "an error of a tenth": (within_a_tenth, ESTIMATES, "one_off", "tolerance"),
-    "decimals that are cut off": (cut_off, ESTIMATES, "and_nine_tenths", "fault"),
+    "decimals that are cut off": (cut_off, ESTIMATES, "and_nine_tenths", "high"),
     "words behind an order": (ordered, ORDERS, "other_item", ""),
     "what the truth lists": (any_listed, HEIGHTS, "copied_from_prompt", "listed"),
     "an entry that may be right": (equals, ENTRIES, "prompt_echo", "own_prompt"),
     "another word for the same": (same_verdict, VERDICTS, "wrong_paid", ""),
     "a truth in another form": (same_pairs, PAIRS, "right_unpaid", ""),
-    "the sum that a prompt names": (comes_to, SUMS, "copied_from_prompt", "fault"),
+    "another answer that passes the test": (
+        sorts,
+        PATTERNS,
+        "other_number",
+        "unstated",
+    ),
+    "a test that passes nearly all": (sorts_first, PATTERNS, "other_number", "warn"),
+    "the sum that a prompt names": (comes_to, SUMS, "copied_from_prompt", "high"),
 }
 
 
@@ -202,8 +247,8 @@ def test_what_is_paid_is_a_fault_unless_it_may_be_right(score, rows, code, doubt
     result = probed(score, rows, search=0)
     assert result.calibration.mode == "truth"
     findings = [item for item in result.findings if item.code == code]
-    if doubt == "fault":
-        assert [item.severity for item in findings] == ["high"]
+    if doubt in ("high", "warn"):
+        assert [item.severity for item in findings] == [doubt]
     else:
         assert all(item.severity == "info" for item in findings)
         assert [item.evidence["doubt"] for item in findings] == [doubt] * bool(doubt)

@@ -1,6 +1,7 @@
 """Columns that a log made from each completion follow the completions that probes write."""
 
 import random
+import re
 
 import pytest
 
@@ -153,8 +154,7 @@ def test_a_healthy_reward_of_such_a_column_raises_no_alarm(reward):
 def test_a_reward_that_reads_the_values_of_ids_is_not_probed_and_the_page_says_why():
     result = probe(no_repeated_ids)
     assert result.alarms == () and not result.calibration.subjects
-    assert "the reward reads the values of 'completion_ids'" in str(result)
-    assert f"{len(result.probes)} probes are left out" in str(result)
+    assert "the reward reads 'completion_ids'" in str(result)
 
 
 def test_an_answer_that_no_reader_takes_from_the_text_is_not_replaced_by_an_old_one():
@@ -165,4 +165,41 @@ def test_an_answer_that_no_reader_takes_from_the_text_is_not_replaced_by_an_old_
 
     result = probe(reads_end, rows)
     assert result.alarms == ()
-    assert "the reward reads the values of 'end'" in str(result)
+    assert "the reward reads 'end'" in " ".join(str(result).split())
+
+
+JUDGED = [
+    {
+        **row,
+        "reply": f"I looked at it.\nScore: {5 if row['prediction'] == row['ground_truth'] else 1}",
+    }
+    for row in ROWS
+]
+
+
+def graded_by_reply(completion, reply):
+    """Read the score that a judge gave this completion, and logged beside it."""
+    return (int(reply.rpartition("Score: ")[2]) - 1) / 4
+
+
+def graded_by_all(completion, reply):
+    """Read the first score of the completion and the reply: who writes one is paid."""
+    first = re.search(r"Score: ([1-5])", f"{completion}\n{reply}")
+    return (int(first[1]) - 1) / 4 if first else 0.0
+
+
+def test_beside_a_judges_logged_reply_only_what_its_worst_words_pay_is_a_hole():
+    healthy, faulty = probe(graded_by_reply, JUDGED), probe(graded_by_all, JUDGED)
+    assert healthy.alarms == () and "fake_verdict" in healthy.tried_probes
+    assert [alarm.code for alarm in faulty.alarms][:1] == ["fake_verdict"]
+    for result in (healthy, faulty):
+        assert "beside its worst values alone" in " ".join(str(result).split())
+
+
+def test_lengths_are_learnt_from_texts_that_the_log_did_not_cut():
+    rows = [dict(row) for row in ROWS]
+    for row in rows[::9]:
+        row["completion"] = row["completion"][:40]
+    columns = learn_text_columns(rows, CODES)
+    written = columns.write(rows[1], LONG)["num_tokens"]
+    assert written == pytest.approx(len(LONG) / 4, rel=0.1)

@@ -150,8 +150,10 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
     """Choose the subjects of a part, by right completions or by its truths."""
     if not any(place in part.outcomes for place in part.places):
         return PartCalibration("slow", _explain_slow(part.tries))
-    if part.tries.unwritable:  # no completion can be written
-        return PartCalibration("unknown")
+    if part.tries.unwritable:
+        holes_can_be_shown = bool(part.tries.worst_values)
+        subjects = _choose_without_truth(part, count) if holes_can_be_shown else []
+        return PartCalibration("unknown", subjects=subjects)
     if _is_slow(part.tries):
         count = FEW_SUBJECTS
     drafted = list(islice(drafts(part), count))
@@ -365,7 +367,9 @@ def _choose_without_truth(
     for place, *_ in list(part.by_prompt(ranked).values())[:count]:
         subject = part.plain(place)
         worst = part.text(ranked[-1])
-        subject = replace(subject, baseline=worst or subject.reference)
+        columns = {**subject.columns, **part.tries.worst_values}
+        baseline = worst or subject.reference
+        subject = replace(subject, columns=columns, baseline=baseline)
         scale = Scale(part.high, part.low, part.low, part.low)
         if is_flat:
             form = find_likely_mark(subject.reference).format

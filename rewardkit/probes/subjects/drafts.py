@@ -275,7 +275,9 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
     name = _find_mark(part, dict(islice(marks.items(), MARK_TRIALS)))
     if name is None:
         return []
-    stated = {place: named[name] for place, named in marks.items() if name in named}
+    stated = {
+        place: _sharpen(named, name) for place, named in marks.items() if name in named
+    }
     if name in LOOSE_MARKS:
         stated = _tighten(stated)
     kind = kind_of_stated([mark.answer for mark in stated.values()], name)
@@ -290,6 +292,19 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
             for form in dict.fromkeys((mark.format.neutralized(), mark.format)):
                 subjects.append((place, replace(with_format(draft, form), worse=worse)))
     return subjects
+
+
+def _sharpen(named: Mapping[str, MarkedAnswer], name: str) -> MarkedAnswer:
+    """Return the mark within a line where completions mark their answers variously."""
+    mark = named[name]
+    if name not in ("line", "whole"):
+        return mark
+    for inner in (named.get("box"), named.get("colon")):
+        if inner is None or inner.answer not in mark.answer:
+            continue
+        if inner.format.name == "box" or inner.format.opening.endswith(": "):
+            return inner  # the colon of "=SUM(B2:B7)" is no mark
+    return mark
 
 
 def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
