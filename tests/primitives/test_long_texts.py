@@ -10,6 +10,7 @@ import rewardkit as rk
 from rewardkit.primitives.verify.math.comparison import is_known
 from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION, normal_latex
 
+pytestmark = pytest.mark.integration  # it takes minutes
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 SIZE, SLOW = 10_000, 0.05  # characters, seconds
 
