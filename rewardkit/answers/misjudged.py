@@ -31,7 +31,7 @@ class Misjudged:
     rows: Sequence[LoggedAnswer]
     trait: Trait | None = None
     is_certain: bool = True
-    more: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Misjudged:
             "logged": True,
             "trait": self.trait.kind if self.trait else "",
             "common": self.trait.says if self.trait else "",
-            **self.more,
+            **self.details,
         }
 
 
@@ -73,11 +73,11 @@ def find_misjudged(
         right = [answer for answer in right if answer.mark in paid_marks]
     lost = [answer for answer in right if answer.is_unpaid]
     paid_right = [answer for answer in right if not answer.is_unpaid]
-    more: dict[str, Any] = {"by_label": by_label}
+    details: dict[str, Any] = {"by_label": by_label}
     if paid_right and _are_many(lost, paid_right):
         trait = find_trait(lost, paid_right, "are paid")
         is_certain = by_label or (trait is not None and trait.kind != FORM_TRAIT)
-        yield Misjudged("right_unpaid", lost, right, trait, is_certain, more)
+        yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
     wrong = [answer for answer in answers if answer.is_right is False]
     paid_wrong = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
@@ -88,13 +88,13 @@ def find_misjudged(
         trait = None
         if unpaid and not truths:
             trait = find_trait(paid_wrong, unpaid, "earn less")
-        more = {
-            **more,
+        details = {
+            **details,
             "silent": sum(answer.states_nothing for answer in paid_wrong),
             "open": len(truths),
             "truths": most(list(map(preview, truths.values()))),
         }
-        yield Misjudged("wrong_paid", paid_wrong, wrong, trait, more=more)
+        yield Misjudged("wrong_paid", paid_wrong, wrong, trait, details=details)
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

@@ -115,9 +115,9 @@ class CommandGroup(click.Group):
         for job, names in JOBS.items():
             rows = []
             for name in names:
-                found = self.get_command(ctx, name)
-                assert found is not None
-                rows.append((name.ljust(10), found.get_short_help_str(90)))
+                command = self.get_command(ctx, name)
+                assert command is not None
+                rows.append((name.ljust(10), command.get_short_help_str(90)))
             with formatter.section(job):
                 formatter.write_dl(rows)
 

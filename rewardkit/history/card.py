@@ -228,15 +228,15 @@ def card(
     run: Run | None
     if isinstance(source, Run):
         about = source.version.about["record"]
-        kept, run = runs(source.folder.parents[1]), source
+        kept_runs, run = runs(source.folder.parents[1]), source
         purpose = _purpose(source.version.about["entry"], source.version.source)
         task = _task(reward_from_record(about))
     elif isinstance(source, Reward):
         about = source.record()
-        kept = runs(folder)
+        kept_runs = runs(folder)
         definition = definition_hash(about)
         run = next(
-            (item for item in kept if item.version.definition == definition), None
+            (item for item in kept_runs if item.version.definition == definition), None
         )
         read_from = source.read_from
         purpose = _purpose(read_from.entry, read_from.files) if read_from else ""
@@ -254,18 +254,18 @@ def card(
         purpose,
         task,
         run,
-        _versions(kept, about["name"]),
+        _versions(kept_runs, about["name"]),
         accepted,
         tuple(monitor.record() for monitor in training),
     )
 
 
-def _versions(kept: Runs, name: str) -> Runs:
+def _versions(kept_runs: Runs, name: str) -> Runs:
     """Return the newest run of each version of the rewards of a name."""
     newest: dict[str, Run] = {}
-    for run in kept.select(reward=name):
+    for run in kept_runs.select(reward=name):
         newest.setdefault(run.version.name, run)
-    return replace(kept, items=tuple(newest.values()))
+    return replace(kept_runs, items=tuple(newest.values()))
 
 
 def _task(reward: Reward) -> tuple[str, ...]:

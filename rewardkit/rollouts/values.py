@@ -67,9 +67,13 @@ def extra_names(extras: Iterable[Any]) -> list[str]:
                     value if isinstance(value, str | bool) else None
                 )
     names = []
-    for name, found in values.items():
-        is_short = all(len(str(value)) <= LONGEST_EXTRA_VALUE for value in found)
-        if None not in found and is_short and 1 < len(found) <= MOST_EXTRA_VALUES:
+    for name, different in values.items():
+        is_short = all(len(str(value)) <= LONGEST_EXTRA_VALUE for value in different)
+        if (
+            None not in different
+            and is_short
+            and 1 < len(different) <= MOST_EXTRA_VALUES
+        ):
             names.append(name)
     return names
 

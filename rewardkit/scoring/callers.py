@@ -109,13 +109,16 @@ def copy_column(values: Sequence[Any]) -> Sequence[Any]:
 class RowColumns(Mapping[str, Sequence[Any]]):
     """Some rows as columns, each read when it is first asked for.
 
-    `count` is the number of rows; `read` gives a column whose values may be changed.
+    `count` is the number of rows; `read_column` gives one whose values may be changed.
     """
 
     def __init__(
-        self, names: Iterable[str], count: int, read: Callable[[str], Sequence[Any]]
+        self,
+        names: Iterable[str],
+        count: int,
+        read_column: Callable[[str], Sequence[Any]],
     ) -> None:
-        self.count, self._read = count, read
+        self.count, self._read = count, read_column
         self._columns: dict[str, Any] = dict.fromkeys(names)
 
     @classmethod
@@ -151,10 +154,10 @@ class RowColumns(Mapping[str, Sequence[Any]]):
     def beside(self, columns: Mapping[str, Sequence[Any]]) -> RowColumns:
         """Return the same rows with these columns, in place of their own."""
 
-        def read(name: str) -> Sequence[Any]:
+        def read_column(name: str) -> Sequence[Any]:
             return columns[name] if name in columns else self[name]
 
-        return RowColumns([*self, *columns], self.count, read)
+        return RowColumns([*self, *columns], self.count, read_column)
 
     def rows(self, kind: type[dict[str, Any]] = dict) -> Sequence[dict[str, Any]]:
         """Return each row as a dict of its own."""
@@ -308,11 +311,11 @@ class Caller:
         """Return the calls for each of these rows, or for so many of them as lists."""
         calls = self._bind(call, rows, sizes)
         if calls is None:
-            read: Any = partial(self._arguments, call, rows)
+            read_column: Any = partial(self._arguments, call, rows)
             if sizes is not None:
-                read = partial(self._lists, call, rows, sizes)
+                read_column = partial(self._lists, call, rows, sizes)
             count = len(rows if sizes is None else sizes)
-            calls = Calls.of(call, read, count)
+            calls = Calls.of(call, read_column, count)
         return replace(calls, settle=settle, notes=notes)
 
     def _bind(self, call: Call, rows: Rows, sizes: list[int] | None) -> Calls | None:
@@ -324,8 +327,8 @@ class Caller:
         bind = getattr(call.function, "bind_columns", None)
         if bind is None or self.limit or ROLLOUT in self.columns:
             return None
-        read = partial(self._arguments, call, rows)
-        columns = RowColumns(self.columns, len(rows), read)
+        read_column = partial(self._arguments, call, rows)
+        columns = RowColumns(self.columns, len(rows), read_column)
         try:
             calls: Calls = bind(columns, sizes or [])
         except CAUGHT:

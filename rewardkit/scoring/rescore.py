@@ -74,8 +74,8 @@ def moved_by(
         if cause is not None:
             moved.run.add(name)
             reasons.append(f"{name!r} asks for the score of {cause!r}")
-        asked = asked_by(item.gate, item.gate_call, reward.names[:place])
-        cause = moved.first_of(asked)
+        names = asked_by(item.gate, item.gate_call, reward.names[:place])
+        cause = moved.first_of(names)
         if item.gate and cause is not None:
             moved.gated.add(name)
             if callable(item.gate.on):
@@ -90,8 +90,8 @@ def moved_by(
             )
     cause = None
     if reward.gate and "" not in moved.gated:
-        asked = asked_by(reward.gate, reward.gate_call, reward.names)
-        cause = moved.first_of(asked)
+        names = asked_by(reward.gate, reward.gate_call, reward.names)
+        cause = moved.first_of(names)
     if reward.gate and cause is not None:
         verb = f"asks for {cause!r}"
         if isinstance(reward.gate.on, Recorded):

@@ -25,14 +25,14 @@ from rewardkit.targets.target import Target, TrainerReading
 class Function(Adapter):
     """A function that asks for columns by parameter name.
 
-    `left` are parameters left at their defaults.
+    `defaulted` are parameters left at their defaults.
     """
 
-    left: tuple[str, ...] = field(default=(), kw_only=True)
+    defaulted: tuple[str, ...] = field(default=(), kw_only=True)
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns by the names that it asks for, or by position."""
-        columns = filled_columns(self.function, rows, self.left)
+        columns = filled_columns(self.function, rows, self.defaulted)
         positional = []
         for name, parameter in parameters(self.function).items():
             if parameter.kind is parameter.POSITIONAL_ONLY and name in columns:
@@ -52,16 +52,16 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     if not needs:
         return []
     row = dict.fromkeys(OF_DATA)
-    filled, left = [], []
+    filled, defaulted = [], []
     for name, parameter in parameters(value).items():
         if parameter.default is parameter.empty:
             continue
         source = source_of(parameter, row)
         if source is None or source in needs:
-            left.append(name)
+            defaulted.append(name)
         else:
             filled.append(name)
-    adapter = Function(value, needs=needs, left=tuple(left))
+    adapter = Function(value, needs=needs, defaulted=tuple(defaulted))
     mapping = {}
     for name in [*required_parameters(value), *filled]:
         mapping[name] = column_of(name, rows)

@@ -194,23 +194,23 @@ def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
 
     A template sets `usage`, the configuration lines to paste, `functions`, if the
     trainer is not pointed at one that is called as the reward, and `private`, where it
-    takes each public function for a reward. It gets the reward and its options as
-    arguments for one of the target's callables (`held`), how a function of the file
-    begins (`start`) and how it calls ours (`call`): both wait where the reward has
-    async components.
+    takes each public function for a reward. It gets the reward and its options as the
+    `arguments` of one of the target's callables, how a function of the file begins
+    (`start`) and how it calls ours (`call`): both wait where the reward has async
+    components.
     """
     reward = export.reward
     name, is_async = identifier(reward.name), reward.is_async
     start_of_call = "await asyncio.to_thread({}, " if is_async else "{}("
-    held = "_reward"
+    arguments = "_reward"
     if export.columns:
-        held += f", columns={dict(export.columns)!r}"
+        arguments += f", columns={dict(export.columns)!r}"
     if export.missing:
-        held += f", missing={export.missing!r}"
+        arguments += f", missing={export.missing!r}"
     if export.record is not None:
-        held += f", record={export.record!r}"
+        arguments += f", record={export.record!r}"
     if export.timeout is not None:
-        held += f", timeout={export.timeout!r}"
+        arguments += f", timeout={export.timeout!r}"
     values: dict[str, Any] = {
         "trainer": sys.modules[target.readings.__module__],
         "name": name,
@@ -223,7 +223,7 @@ def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
         "awaited": is_async,
         "start": "async def" if is_async else "def",
         "call": start_of_call.format,
-        "held": held,
+        "arguments": arguments,
         "path": path,
         "module": path.stem,
     }

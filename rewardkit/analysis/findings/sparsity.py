@@ -83,8 +83,8 @@ def _penalises_all(view: View, name: str) -> bool:
     """Return whether a component beside the task takes something from every row."""
     if name in view.task or not view.components[name].weight:
         return False
-    paid = view.components[name].weight * view.scores[name]
-    return bool(np.fmax.reduce(paid) < 0)
+    payment = view.components[name].weight * view.scores[name]
+    return bool(np.fmax.reduce(payment) < 0)
 
 
 def _always_penalised(view: View, name: str, limit: float) -> Finding:
@@ -93,8 +93,8 @@ def _always_penalised(view: View, name: str, limit: float) -> Finding:
     A cost of each token is so by design; a limit that most rows are far beyond is not.
     """
     scores = view.scores[name]
-    paid = view.components[name].weight * scores
-    at_most = paid <= np.fmin.reduce(paid) + ZERO_STD
+    payment = view.components[name].weight * scores
+    at_most = payment <= np.fmin.reduce(payment) + ZERO_STD
     scored = ~np.isnan(scores)
     measured = share(view, at_most, scored, by_rows=True)
     return finding(
@@ -106,8 +106,8 @@ def _always_penalised(view: View, name: str, limit: float) -> Finding:
         severity="warn" if measured["value"] >= limit else "info",
         reading=at_most,
         cost=view.declared_weights[name],
-        least=float(np.fmax.reduce(paid)),
-        largest=float(np.fmin.reduce(paid)),
+        least=float(np.fmax.reduce(payment)),
+        largest=float(np.fmin.reduce(payment)),
     )
 
 

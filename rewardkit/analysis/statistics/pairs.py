@@ -112,8 +112,8 @@ def first_siblings(
     stats = group_stats(values, groups, total)
     is_several = (stats.count > 1)[groups]
     is_first = is_several & (values >= stats.high[groups] - SAME_REWARD)
-    found = group_stats(np.where(is_first, task, np.nan), groups, total)
-    return np.nan_to_num(found.mean), (found.count > 0).astype(float)
+    firsts = group_stats(np.where(is_first, task, np.nan), groups, total)
+    return np.nan_to_num(firsts.mean), (firsts.count > 0).astype(float)
 
 
 def _whole_groups(owner: Codes) -> Iterator[slice]:
