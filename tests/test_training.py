@@ -23,7 +23,7 @@ VERL = {
             "loss_agg_mode": "token-mean",
         },
     },
-    "data": {"train_batch_size": 256},
+    "data": {"train_batch_size": 256, "max_response_length": 1024},
 }
 
 
@@ -47,7 +47,7 @@ class Config:
 
 
 OF_VERL = {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "beta": 0.002,
-           "loss_type": "token-mean"}  # fmt: skip
+           "loss_type": "token-mean", "max_completion_length": 1024}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,10 @@ BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"
             "scale_rewards='grup' is not one of .*did you mean 'group'",
         ),
         ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
+        (
+            {"max_completion_length": 0},
+            "max_completion_length=0 is not a whole number of at least 1",
+        ),
         ({"beta": -1}, "beta=-1 is not a number of at least 0"),
         ({"trainer": 3}, "trainer=3 is not a name"),
         (BOTH, "takes the sum"),

@@ -14,7 +14,11 @@ from rewardkit.plain import PlainRecord
 
 MISSPELT = 0.9
 """The difflib ratio from which a name counts as a misspelt setting. Our choice."""
-LEAST_COUNTS = {"num_generations": 2, "prompts_per_batch": 1}
+LEAST_COUNTS = {
+    "num_generations": 2,
+    "prompts_per_batch": 1,
+    "max_completion_length": 1,
+}
 """Settings that are whole numbers -> the least each can be."""
 NUMERIC_SETTINGS = (*LEAST_COUNTS, "beta")
 Scaling = Literal["group", "batch", "none"]
@@ -59,6 +63,8 @@ class Training(PlainRecord):
     (DAPO); ``None``: none are. `reward_weights` are those of the reward functions in
     their order; ``None`` where the reward says them. `beta` is the weight of the KL
     penalty, `loss_type` how tokens are weighed, which no figure here depends on.
+    `max_completion_length` is where a completion is cut off, in tokens; ``None`` where
+    the longest of the log is.
     InputError: a value that is none of these.
 
     >>> Training(scale_rewards="none").name
@@ -75,6 +81,7 @@ class Training(PlainRecord):
     reward_weights: tuple[float, ...] | None = None
     loss_type: str | None = None
     beta: float = 0.0
+    max_completion_length: int | None = None
 
     def __post_init__(self) -> None:
         self._check_names()
@@ -163,6 +170,8 @@ class Training(PlainRecord):
             parts.append(f"groups without spread in {self.filter_metric!r} dropped")
         if self.beta:
             parts.append(f"KL penalty {self.beta:g}")
+        if self.max_completion_length:
+            parts.append(f"at most {self.max_completion_length:,} tokens")
         return ", ".join(parts)
 
     @classmethod
@@ -241,6 +250,7 @@ class Training(PlainRecord):
             "estimator": VERL_SUMS[estimator],
             "prompts_per_batch": _value_at(settings, "data.train_batch_size"),
             "loss_type": _value_at(settings, "actor_rollout_ref.actor.loss_agg_mode"),
+            "max_completion_length": _value_at(settings, "data.max_response_length"),
         }
         count = _value_at(settings, "actor_rollout_ref.rollout.n")
         if count != 1:  # verl's default: the rollouts say it

@@ -411,6 +411,17 @@ def test_longer_completions_keep_their_end_until_they_are_cut():
     assert len(last) == 150 and "</answer>" not in last
 
 
+@pytest.mark.parametrize(("tokens", "longest"), [(None, 63), (10, 63), (60, 240)])
+def test_longer_completions_are_cut_where_the_training_cuts_them(sums, tokens, longest):
+    logged = sums[sums["completion"].str.len() < 64]
+    scores = rk.score(paid(), rk.load_rollouts(logged))
+    training = rk.Training(max_completion_length=tokens)
+    (view,) = make_views(scores, training=training, label="right", seed=0)
+    rows, *_ = collect(view)
+    assert logged["completion"].str.len().max() == 63
+    assert max(map(len, rows.completions)) == longest
+
+
 @pytest.mark.parametrize(
     ("start", "end", "outlook"),
     [(0.1, 0.2, "rises"), (0.1, 0.19, "stalls"), (0.4, 0.2, "falls"), (0, 0, "stalls")],

@@ -30,6 +30,8 @@ MODELS = 8
 """Completions of a kind that are made longer, right and wrong ones."""
 HALF = 0.5
 """What must be done of the task for a completion to be right."""
+CHARACTERS_A_TOKEN = 4
+"""Of English text under common tokenizers. Our choice."""
 TIMEOUT = 2.0
 """Seconds that a reward may take for a longer completion. Our choice."""
 END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning|thought|scratchpad)>", re.I)
@@ -138,8 +140,8 @@ def reach(
 ) -> Reached:
     """Write and score completions that the log lacks: longer and shorter ones.
 
-    The kinds that matter are made longer; the longest completion of the log is taken
-    for the limit of the training, where longer ones are cut off. The most frequent kind
+    The kinds that matter are made longer, up to where the training cuts completions
+    off: as its settings say, or else the longest of the log. The most frequent kind
     is made shorter, in the ways of `SHORTER` whose form no completion of the log has.
 
     Args:
@@ -155,6 +157,9 @@ def reach(
     reached = Reached()
     completions = [str(text) for text in view.completions]
     longest = max(map(len, completions))
+    if view.training.max_completion_length is not None:
+        limit_of_training = view.training.max_completion_length * CHARACTERS_A_TOKEN
+        longest = max(longest, limit_of_training)
     for kind in _ladders(view, codes, len(kinds)):
         models = _models(np.flatnonzero(codes == kind), task)
         ladders = [[*rungs_of(completions[place], longest)] for place in models]
