@@ -7,7 +7,9 @@ part is put in place whole, by renaming, so that a reader never sees half of one
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,18 +25,31 @@ from rewardkit.history.kept import KEPT_RUNS, data_path, find_scored
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged
-from rewardkit.rollouts.paths import SAVED_SCORES
+from rewardkit.rollouts.paths import PART_OF_SCORES, SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.scores import UNFINISHED, Scores, is_result, is_unfinished
+from rewardkit.scoring.part_figures import FIGURES, PartFigures
+from rewardkit.scoring.scores import (
+    RUN_RECORD,
+    UNFINISHED,
+    Scores,
+    is_result,
+    is_unfinished,
+)
 from rewardkit.scoring.stored import (
     METADATA,
+    from_arrow,
     join_tables,
     parquet,
     read_stored,
 )
 
+logger = logging.getLogger(__name__)
+
 DATA_HASH = "data"
 """Key of a record under which the hash of rollouts stands that are kept beside it."""
+
+LARGEST_TABLE = 250_000
+"""Rows of a large log that are read. Our choice: figures to three digits, in 2 GB."""
 
 BROKEN_EXAMPLES = 3
 """Files that a note on broken parts names."""
@@ -138,7 +153,9 @@ def load_scores(path: str | Path) -> Scores:
     A run of the folder ``runs`` is named by its version or a tag ("v2"). The folder is
     one that `Scores.save` wrote, or a recorder (`Recorder`), whose rows
     come in the order of their steps. A run that was resumed records some steps twice:
-    the later rows count. What was left out, and which files cannot be read, is told in
+    the later rows count. Of a large log that was scored in parts, a sample of about
+    `LARGEST_TABLE` rows is taken: all groups of prompts that their hashes choose, the
+    same ones each time. What was left out, and which files cannot be read, is told in
     ``.rollouts.notes``; what recorders did stands in ``.record["recorder"]``. The
     reward is the one of the run record: it can be weighed and diagnosed, not run.
 
@@ -158,9 +175,12 @@ def load_scores(path: str | Path) -> Scores:
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
     parts, broken = [], []
+    records = _records_of_parts(paths)
+    rows = sum(record[FIGURES]["rows"] for record in records)
+    share = min(1.0, LARGEST_TABLE / max(1, rows))
     for file in paths:
         try:
-            parts.append(_read_part(file))
+            parts.append(_read_part(file, share))
         except RolloutsError as error:
             if len(paths) == 1:
                 raise
@@ -177,7 +197,35 @@ def load_scores(path: str | Path) -> Scores:
             f"{'is' if len(broken) == 1 else 'are'} left out: "
             f"{', '.join(names)}{more}"
         )
+    if share < 1:
+        notes.append(_describe_sample(place, parts, records))
+    if records and not (place / RUN_RECORD).is_file():
+        notes.append("the scoring is not finished; the same command goes on with it")
     return _join(parts, notes)
+
+
+def _records_of_parts(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the records of the parts of a large log, [] where it is none."""
+    records = []
+    for path in paths:
+        if PART_OF_SCORES.fullmatch(path.name):
+            with suppress(RolloutsError):  # which reading it says
+                records.append(read_record(path))
+    return records
+
+
+def _describe_sample(
+    folder: Path, parts: Sequence[Part], records: Sequence[Mapping[str, Any]]
+) -> str:
+    """Say of how many rows a sample is, and what is known of all; log it, too."""
+    figures = PartFigures.join(record[FIGURES] for record in records)
+    rows = sum(part.table.num_rows for part in parts)
+    note = (
+        f"a sample of {rows:,} of {figures.rows:,} rows, whole groups drawn by the "
+        f"hash of their prompt; {figures}"
+    )
+    logger.warning("%s: %s", folder, note)
+    return note
 
 
 def _nothing_there(file: Path) -> RolloutsError:
@@ -195,7 +243,8 @@ def _no_table(file: Path) -> RolloutsError:
     )
 
 
-def _read_part(file: Path) -> Part:
+def _read_part(file: Path, share: float = 1.0) -> Part:
+    """Read a file, or of a part of a large log the groups of a share of its prompts."""
     try:
         table = parquet().read_table(file)
         stored = json.loads(table.schema.metadata[METADATA])
@@ -209,10 +258,17 @@ def _read_part(file: Path) -> Part:
     if not {f"reason/{name}" for name in reward.names} <= {*table.column_names}:
         raise _no_table(file)
     if DATA_HASH in record:
-        rollouts, more = _read_rollouts(file, record[DATA_HASH])
+        data, more = _read_rollouts(file, record[DATA_HASH])
         for name in table.column_names:
-            rollouts = rollouts.append_column(name, table.column(name))
-        table, json_columns = rollouts, (*json_columns, *more)
+            data = data.append_column(name, table.column(name))
+        table, json_columns = data, (*json_columns, *more)
+    if share < 1 and PART_OF_SCORES.fullmatch(file.name):
+        names = {*about["group_key"], "prompt", "prompt_id", "data_source"}
+        names = {*names, "rollout_id"}.intersection(table.column_names)
+        keys = from_arrow(table.select(sorted(names)), json_columns)
+        rollouts = Rollouts(keys, {}, tuple(about["group_key"]))
+        hashes = rollouts.prompt_hashes[rollouts.prompts]
+        table = table.filter(pa.array(hashes < share * 2.0**64))
     return Part(file, table, record, json_columns, reward)
 
 

@@ -6,6 +6,7 @@ Imported by rewards that a trainer loads: without pandas.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean
@@ -149,10 +150,11 @@ def map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, 
 
 def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the columns of rows as lists; ``None`` where a row lacks one."""
-    names: dict[str, None] = {}
+    names: dict[str, None] = dict.fromkeys(rows[0] if rows else ())
+    if all(row.keys() == names.keys() for row in rows):
+        return {name: list(map(itemgetter(name), rows)) for name in names}
     for row in rows:
-        if row.keys() != names.keys():
-            names |= dict.fromkeys(row)
+        names |= dict.fromkeys(row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 

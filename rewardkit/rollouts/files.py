@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import math
 import pickle
 import re
+import secrets
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -219,8 +222,57 @@ def piece_bytes(piece: Piece) -> bytes:
 
 
 def _read_some_lines(piece: Piece) -> SourceRows:
+    with _no_collection():
+        return _parse_lines(piece)
+
+
+def _parse_lines(piece: Piece) -> SourceRows:
     lines = piece_bytes(piece).split(b"\n")
-    return SourceRows.of_rows(_rows_on(lines, piece.line + 1))
+    if not lines[-1]:
+        lines.pop()
+    rows = _objects_on(lines)
+    if rows is None:
+        return SourceRows.of_rows(_rows_on(lines, piece.line + 1))
+    places = list(map(Place, range(piece.line + 1, piece.line + len(lines) + 1)))
+    if set(map(type, rows)) == {dict}:
+        return SourceRows.of_objects(rows, places)
+    return SourceRows.of_rows(zip(places, rows, strict=True))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the search for cycles, which parsed JSON has not.
+
+    It goes through all objects each time that there are a quarter more.
+    """
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
+BETWEEN_LINES = secrets.token_hex(16)
+"""What no line has: lines that are parsed together are told apart by it."""
+
+
+def _objects_on(lines: Sequence[bytes]) -> list[Any] | None:
+    """Return the values on lines, parsed together: in half the time of line by line.
+
+    None where a line is not one value, which has to be found.
+    """
+    try:
+        text = f',"{BETWEEN_LINES}",'.encode().join(lines).decode()
+        values = json.loads(f"[{text}]")
+    except (ValueError, RecursionError):
+        return None
+    if len(values) != 2 * len(lines) - 1:
+        return None
+    if values[1::2].count(BETWEEN_LINES) != len(lines) - 1:
+        return None
+    return list(values[::2])
 
 
 def _read_lines(path: Path) -> SourceRows:

@@ -25,6 +25,12 @@ from rewardkit.rollouts.values import Place, as_column, column_values, present
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
+PLAIN_NUMBERS = (np.dtype("<i8"), np.dtype("<f8"))
+"""Types of columns whose bytes are the same on every machine."""
+
+ARE_PLAIN = frozenset({str, float, type(None)})
+"""Types of the parts of a key that are the same wherever they print."""
+
 REJECTED_EXAMPLES = 3
 MOST_SENTENCES = 12
 """Sentences that the parts of a log say of themselves and that are listed."""
@@ -159,8 +165,12 @@ class Rollouts(HasPage):
                     value = ["row", ids[place]] if value is None else value
                 # 1 and 1.0 are one key
                 key.append(float(value) if isinstance(value, int | float) else value)
-            text = json.dumps(key, sort_keys=True, default=str)
-            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+            if ARE_PLAIN.issuperset(map(type, key)):
+                text = repr(key)
+            else:
+                text = json.dumps(key, sort_keys=True, default=str)
+            data = text.encode("utf-8", "surrogatepass")
+            digest = hashlib.blake2b(data, digest_size=8).digest()
             hashes[place] = int.from_bytes(digest, "big")
         if not names:
             for place, value in enumerate(ids):
@@ -262,13 +272,21 @@ class Rollouts(HasPage):
     def fingerprint(self) -> str:
         """Hash of all values in all columns, the same on every machine."""
         digest = hashlib.sha256()
-        for name, values in self.columns().items():
+        for name in self.table.columns:
+            column = self.table[name]
+            if column.dtype in PLAIN_NUMBERS:
+                numbers = column.to_numpy()
+                digest.update(repr((str(name), numbers.dtype.str)).encode())
+                digest.update(np.ascontiguousarray(numbers).data)
+                continue
+            values = column_values(column)
+            name = str(name)
             if set(map(type, values)) == {str}:  # joined, as repr is slow on texts
-                column = repr((name, "lengths", list(map(len, values))))
-                column += "".join(values)
+                text = repr((name, "lengths", list(map(len, values))))
+                text += "".join(values)
             else:
-                column = repr((name, values))
-            digest.update(column.encode("utf-8", "surrogatepass"))
+                text = repr((name, values))
+            digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
 
     def summary(self) -> dict[str, Any]:

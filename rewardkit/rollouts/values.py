@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -92,10 +93,16 @@ def present(value: Any) -> Any:
 SURELY_PRESENT = frozenset({str, int, bool, type(None), list, dict})
 """Types of Python values that need no look to know what is missing."""
 
+NUMBERS = frozenset({float, int, bool, type(None)})
+
 
 def all_present(values: list[Any]) -> list[Any]:
     """Return the values as `present` does; the list itself where nothing changes."""
-    if SURELY_PRESENT.issuperset(map(type, values)):
+    kinds = set(map(type, values))
+    if kinds <= SURELY_PRESENT:
+        return values
+    # NaN is the number that is not itself
+    if kinds <= NUMBERS and not any(map(operator.ne, values, values)):
         return values
     return list(map(present, values))
 
@@ -153,6 +160,13 @@ class SourceRows:
                 reason = str(row)
             rows.append({})
             places.append(place._replace(reason=reason))
+        return cls.of_objects(rows, places, form)
+
+    @classmethod
+    def of_objects(
+        cls, rows: Sequence[Mapping[Any, Any]], places: list[Place], form: str = ""
+    ) -> SourceRows:
+        """Make source rows of objects, each with its place."""
         cells = lists_of_columns(rows)
         columns = {str(name): all_present(cells[name]) for name in cells}
         return cls(columns, places, form)

@@ -87,11 +87,14 @@ class Calls:
         self, rows: Sequence[int]
     ) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
         """Return the arguments of some of the calls, and how many these are."""
-        positional = [[column[row] for row in rows] for column in self.positional]
-        keywords = {
-            name: [column[row] for row in rows]
-            for name, column in self.keywords.items()
-        }
+
+        def some(column: Sequence[Any]) -> list[Any]:
+            if type(column) is list and type(rows) is range:
+                return column[rows.start : rows.stop]
+            return [column[row] for row in rows]
+
+        positional = list(map(some, self.positional))
+        keywords = {name: some(column) for name, column in self.keywords.items()}
         return positional, keywords, len(rows)
 
 

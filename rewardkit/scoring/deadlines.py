@@ -26,11 +26,11 @@ from rewardkit.workers.pool import (
     pickled,
 )
 
-SECONDS_TOGETHER = 0.002
-"""Seconds of calls that are sent together. Our choice: 20 times what sending costs."""
+SECONDS_TOGETHER = 0.01
+"""Seconds of calls that are sent together. Our choice: 100 times what sending costs."""
 
-MOST_TOGETHER = 64
-"""Calls that are sent together. Our choice."""
+MOST_TOGETHER = 1024
+"""Calls that are sent together. Our choice: of a hang, each is made again alone."""
 
 MOST_PROCESSES = 4
 """Our choice: each process holds the libraries that the functions import."""

@@ -17,7 +17,7 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import RUN_RECORD, Scores, is_result
 from rewardkit.scoring.stored import join_tables, parquet, read_stored
 
-OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", "parts")
+OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", "figures", "parts")
 """Keys of a run record that are no figures of its scores."""
 
 

@@ -154,9 +154,11 @@ def _make_scores(
         run = {**run, "printed": outcomes.printed.record()}
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)
-    logged = rollouts.table.reset_index(drop=True)
-    table = pd.concat([logged, result_columns(outcomes, raw, final)], axis=1)
-    return Scores(table, outcomes.plan.reward, replace(rollouts, table=logged), run)
+    if not isinstance(rollouts.table.index, pd.RangeIndex):
+        rollouts = replace(rollouts, table=rollouts.table.reset_index(drop=True))
+    results = result_columns(outcomes, raw, final)
+    table = pd.concat([rollouts.table, results], axis=1)
+    return Scores(table, outcomes.plan.reward, rollouts, run)
 
 
 def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> dict[str, Any]:

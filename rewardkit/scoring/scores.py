@@ -202,7 +202,10 @@ class Scores(HasPage):
 
         Scoring draws no random numbers, so its seed is None.
         """
-        fingerprint = self.rollouts.fingerprint
+        return self.record_with(self.rollouts.fingerprint)
+
+    def record_with(self, fingerprint: str) -> dict[str, Any]:
+        """Return the run record, with a hash of the rollouts that is known already."""
         asked = {"asked": self.asked} if self.asked else {}
         return {
             "reward": self.reward.record(),

@@ -41,6 +41,7 @@ from rewardkit.rollouts.whole_groups import (
     write_buckets,
 )
 from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.part_figures import FIGURES, PartFigures
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.prints import Printed
 from rewardkit.scoring.scored import score_rollouts
@@ -247,7 +248,7 @@ class _Job:
 
     def path(self, number: int, part: Part) -> Path:
         """Return the file of a part, by its number and the hash of its content."""
-        digest = hashlib.blake2b(self.base.encode(), digest_size=8)
+        digest = hashlib.sha256(self.base.encode())
         for piece in part:
             about = [piece.name, piece.split, piece.step, piece.start, piece.line]
             digest.update(repr(about).encode())
@@ -256,14 +257,14 @@ class _Job:
                 digest.update(_content_hash(piece.path, piece.path.stat().st_mtime_ns))
             else:
                 digest.update(piece_bytes(piece))
-        return self.folder / f"scores-{number:06}-{digest.hexdigest()}.parquet"
+        return self.folder / f"scores-{number:06}-{digest.hexdigest()[:16]}.parquet"
 
 
 @cache
 def _content_hash(path: Path, changed: int) -> bytes:
     """Return the hash of a file; `changed` is when that was."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").digest()
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 class _Written(NamedTuple):
@@ -474,15 +475,18 @@ def _write_part(
     ).rollouts
     settings = replace(job.settings, workers=None)
     scores = score_rollouts(job.reward, rollouts, settings, limit)
-    write_table(path, scores.table, scores.record)
-    record = _short(scores.record)
-    groups = rollouts.group_hashes
+    figures = asdict(PartFigures.of(scores))
+    content = path.stem.rpartition("-")[2]
+    record = {**scores.record_with(content), FIGURES: figures}
+    write_table(path, scores.table, record)
+    record = _short(record)
+    groups = scores.rollouts.group_hashes
     return _Written(path.name, record, groups, os.getpid(), peak_memory())
 
 
 def _short(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return of a part's record what differs between parts."""
-    names = ("rollouts", "counts", "asked", "rewards_missing", "printed")
+    names = ("rollouts", "counts", "asked", "rewards_missing", "printed", FIGURES)
     return {name: record[name] for name in names if name in record}
 
 
@@ -518,6 +522,7 @@ def _write_run(
         "counts": {name: dict(counts[name]) for name in counts},
         "rewards_missing": sum(record["rewards_missing"] for record in records),
         "seed": None,
+        FIGURES: asdict(PartFigures.join(record[FIGURES] for record in records)),
         "parts": [part.name for part in written],
     }
     stored = read_stored(folder / written[0].name)["record"]
@@ -530,5 +535,5 @@ def _write_run(
             if path.name not in run["parts"]:
                 path.unlink(missing_ok=True)
     else:
-        run["is_unfinished"] = True
+        run[UNFINISHED] = {}
     write_record(folder, json.dumps(run, indent=2) + "\n")

@@ -326,6 +326,54 @@ def test_columns_of_parts_are_read_when_they_are_asked_for_and_scores_are_looked
     )
 
 
+def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_its_figures_are_exact(
+    tmp_path, monkeypatch, caplog
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+    whole = rk.load_scores(tmp_path / "out")
+    monkeypatch.setattr("rewardkit.history.parts.LARGEST_TABLE", 100)
+    caplog.clear()
+    sample = rk.load_scores(tmp_path / "out")
+    assert 40 < len(sample) < 160 and set(sample.rollouts.group_sizes) == {4}
+    pd.testing.assert_frame_equal(sample.table, rk.load_scores(tmp_path / "out").table)
+    chosen = whole.table[whole.table["prompt"].isin(sample.table["prompt"])]
+    pd.testing.assert_frame_equal(sample.table, chosen.reset_index(drop=True))
+    groups = whole.table.groupby("prompt")["reward"]
+    several = groups.count() > 1
+    signal = (groups.max() > groups.min())[several].mean()
+    said = f"a sample of {len(sample)} of 240 rows, whole groups drawn by the hash of their prompt; of all 240 rows the "
+    said += f"mean reward is {whole.table['reward'].mean():.3g}, and {signal:.1%} of {several.sum()} groups have a signal"
+    assert said in caplog.text and any(said in note for note in sample.rollouts.notes)
+    figures = json.loads((tmp_path / "out" / "run.json").read_text())["figures"]
+    steps = whole.table.groupby("step")["reward"].agg(["count", "sum"])
+    for step, (count, total) in figures["steps"].items():
+        assert (count, pytest.approx(total, abs=1e-12)) == (
+            steps["count"][int(step)],
+            steps["sum"][int(step)],
+        )
+    assert len(figures["steps"]) == len(steps) == 10
+
+
+def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_left_out_and_mended(
+    tmp_path,
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    out = tmp_path / "out"
+    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    before = files_of(out)
+    part = sorted(out.glob("scores-*"))[1]
+    part.write_bytes(before[part.name][:500])
+    (out / "run.json").unlink()
+    notes = " ".join(rk.load_scores(out).rollouts.notes)
+    assert (
+        f"cannot be read and is left out: {part.name}" in notes
+        and "the scoring is not finished" in notes
+    )
+    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    assert files_of(out) == before
+
+
 MINE = """
     import rewardkit as rk
 

@@ -1,0 +1,110 @@
+"""Figures of the scores of a log, exact for all its parts: sums that add up.
+
+A part holds whole groups, so that what is said of groups adds up, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+
+from rewardkit.scoring.scores import Scores
+
+FIGURES = "figures"
+"""Key of a run record, and of that of a part, under which they stand."""
+
+
+COUNTS = ("rows", "judged", "total", "siblings", "signals")
+"""Figures that are one number, and add up."""
+
+
+@dataclass(frozen=True)
+class PartFigures:
+    """Counts and sums of the scores of some rows.
+
+    `scores` has the number of scored rows and the sum of their scores by component,
+    `steps` the number of judged rows and the sum of their rewards by step. `siblings`
+    are the groups with two judged completions or more, `signals` those of them whose
+    rewards differ.
+    """
+
+    rows: int = 0
+    judged: int = 0
+    total: float = 0.0
+    siblings: int = 0
+    signals: int = 0
+    scores: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    steps: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scores: Scores) -> PartFigures:
+        """Return those of scores in memory."""
+        rewards = scores.rewards
+        is_judged = ~np.isnan(rewards)
+        judged = rewards[is_judged]
+        siblings, signals = _count_signals(judged, scores.groups[is_judged])
+        by_component = {}
+        for name in scores.reward.names:
+            values = scores.score(name)
+            values = values[~np.isnan(values)]
+            by_component[name] = (len(values), float(values.sum()))
+        by_step = {}
+        if "step" in scores.table and is_numeric_dtype(scores.table["step"]):
+            rewards_by_step = scores.table.groupby("step")["reward"]
+            sums = rewards_by_step.agg(["count", "sum"])
+            for step, count, total in sums.itertuples():
+                by_step[str(step)] = (int(count), float(total))
+        return cls(
+            len(rewards),
+            len(judged),
+            float(judged.sum()),
+            siblings,
+            signals,
+            by_component,
+            by_step,
+        )
+
+    @classmethod
+    def join(cls, parts: Iterable[Mapping[str, Any]]) -> PartFigures:
+        """Add up the figures of parts, as their records have them."""
+        counts: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+        sums: dict[str, dict[str, tuple[int, float]]] = {"scores": {}, "steps": {}}
+        for part in parts:
+            for name in counts:
+                counts[name] += part[name]
+            for kind, by_name in sums.items():
+                for name, (count, total) in part[kind].items():
+                    before = by_name.get(name, (0, 0.0))
+                    by_name[name] = (before[0] + count, before[1] + total)
+        return cls(**counts, scores=sums["scores"], steps=sums["steps"])
+
+    def __str__(self) -> str:
+        if not self.judged:
+            return f"none of {self.rows:,} rows has a reward"
+        sentence = f"of all {self.rows:,} rows the mean reward is "
+        sentence += f"{self.total / self.judged:.3g}"
+        if self.siblings:
+            share = self.signals / self.siblings
+            sentence += f", and {share:.1%} of {self.siblings:,} groups have a signal"
+        if self.judged < self.rows:
+            sentence += f"; {self.rows - self.judged:,} rows are not judged"
+        return sentence
+
+
+def _count_signals(
+    rewards: NDArray[np.float64], groups: NDArray[np.intp]
+) -> tuple[int, int]:
+    """Count the groups with two rewards or more, and those whose rewards differ."""
+    if not len(rewards):
+        return 0, 0
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    ranges = np.maximum.reduceat(rewards[order], starts)
+    ranges = ranges - np.minimum.reduceat(rewards[order], starts)
+    return int((sizes > 1).sum()), int((ranges > 0).sum())
