@@ -78,7 +78,8 @@ class Piece(NamedTuple):
 
     `name`, `split` and `step` are what its folder and its name tell. `start` and `stop`
     are bytes of JSONL and rows of Parquet; other files have one piece. `line` counts
-    the lines before it.
+    the lines before it. Rows that are `only_compared` stand before a part, whose rows
+    are held to them.
     """
 
     path: Path
@@ -88,6 +89,7 @@ class Piece(NamedTuple):
     start: int = 0
     stop: int | None = None
     line: int = 0
+    only_compared: bool = False
 
     @property
     def kind(self) -> str:
@@ -187,10 +189,16 @@ def _read_file(piece: Piece, wanted: Mapping[str, str]) -> SourceRows:
         else:
             part = STRETCHES[kind](piece)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
-        raise RolloutsError(
-            f"{str(path)!r} is not a {kind} file that can be read: {error}"
-        ) from None
+        raise cannot_read(path, error) from None
     return _with_numbers(part, wanted) if kind == ".csv" else part
+
+
+def cannot_read(path: Path, error: Exception) -> RolloutsError:
+    """Return the error of a file that is not what its name says."""
+    kind = path.suffix.lower()
+    return RolloutsError(
+        f"{str(path)!r} is not a {kind} file that can be read: {error}"
+    )
 
 
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:

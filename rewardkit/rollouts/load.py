@@ -84,6 +84,7 @@ class Layout:
     names: tuple[str, ...]
     group_key: tuple[str, ...]
     are_ids_by_file: bool
+    has_ids: bool
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,9 @@ class Reading:
         order = tuple(dict.fromkeys([*names, *values]))
         if layout is None:
             key = group_key(order, self.group)
-            layout = Layout(form, decided, mapping, order, key, are_by_file)
+            ids = log.rows.columns.get(mapping.get("rollout_id", ""), ())
+            has_ids = first(ids) is not None
+            layout = Layout(form, decided, mapping, order, key, are_by_file, has_ids)
         rollouts = Rollouts(
             pd.DataFrame({name: as_column(values[name]) for name in order}),
             mapping,

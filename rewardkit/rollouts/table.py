@@ -132,7 +132,7 @@ class Rollouts(HasPage):
     @cached_property
     def groups(self) -> NDArray[np.intp]:
         """Group code of each row, (rows,), from 0 in order of first appearance."""
-        return self._codes(self.group_key)
+        return self.codes(self.group_key)
 
     @cached_property
     def group_hashes(self) -> NDArray[np.uint64]:
@@ -186,7 +186,7 @@ class Rollouts(HasPage):
         """
         names = self._prompt_key
         is_group = set(names) == set(self.group_key)
-        return self.groups if is_group else self._codes(names)
+        return self.groups if is_group else self.codes(names)
 
     @property
     def _prompt_key(self) -> Sequence[str]:
@@ -196,7 +196,7 @@ class Rollouts(HasPage):
                 return [key for key in (name, "data_source") if key in self.table]
         return self.group_key
 
-    def _codes(self, names: Sequence[str]) -> NDArray[np.intp]:
+    def codes(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Return codes of the combinations of columns, (rows,), by first appearance.
 
         A missing prompt_id falls back on the prompt, then on the row alone, as does a

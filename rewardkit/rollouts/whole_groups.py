@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError, preview
@@ -22,6 +24,7 @@ from rewardkit.rollouts.files import (
     STRETCHES,
     Piece,
     add_to_bucket,
+    cannot_read,
     is_table,
     list_pieces,
     read_piece,
@@ -81,10 +84,38 @@ class LargeLog:
         """The bytes of the log."""
         return sum(file.bytes_from(0) for file in self.files)
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether parts end where steps do, each held to the step before."""
+        layout = self.reading.layout
+        return layout is not None and layout.form.looks_back
+
     def load(self, part: Sequence[Piece]) -> LoadedRows:
         """Read the rows of some pieces."""
-        columns = self.reading.columns
-        return self.reading.read([read_piece(piece, columns) for piece in part])
+        return load_part(self.reading, part)
+
+
+def load_part(reading: Reading, part: Sequence[Piece]) -> LoadedRows:
+    """Read the rows of a part, without those that they are only compared with."""
+    rows = [read_piece(piece, reading.columns) for piece in part]
+    loaded = reading.read(rows)
+    others = set()
+    for piece, rows_of_piece in zip(part, rows, strict=True):
+        if piece.only_compared:
+            others |= {(place.file, place.line) for place in rows_of_piece.places}
+    if not others:
+        return loaded
+    rollouts = loaded.rollouts
+    is_own = [(place.file, place.line) not in others for place in loaded.places]
+    table = rollouts.table[is_own].reset_index(drop=True)
+    rejected = []
+    for place in rollouts.rejected:
+        if (place.file, place.line) not in others:
+            rejected.append(place)
+    rollouts = replace(rollouts, table=table, rejected=tuple(rejected))
+    return replace(
+        loaded, rollouts=rollouts, places=list(compress(loaded.places, is_own))
+    )
 
 
 def open_large(
@@ -106,14 +137,15 @@ def open_large(
     pieces, notes = list_pieces(source)
     if not all(piece.path.is_file() for piece in pieces):
         return None  # which load_rollouts says
-    if sum(piece.path.stat().st_size for piece in pieces) <= part_bytes:
+    described = list(map(_describe, pieces))
+    if sum(file.bytes_from(0) for file in described) <= part_bytes:
         return None
     reading = Reading.of(source, **options)
     files = []
     heads = []
     left: float = min(HEAD_BYTES, part_bytes)
-    for piece in pieces:
-        file = _describe(piece)
+    for file in described:
+        piece = file.piece
         stop = _row_places(file, 0, ROWS_OF_OTHERS)[-1]
         if left > 0:
             stop = max(stop, _row_end(file, int(left / file.row_bytes)))
@@ -137,11 +169,14 @@ def open_large(
 
 
 def _describe(piece: Piece) -> LargeFile:
-    """Return a file with its size."""
+    """Return a file with its size; RolloutsError: it cannot be read."""
     size = piece.path.stat().st_size
     can_be_cut = piece.kind in STRETCHES
     if piece.kind == ".parquet":
-        rows = pq.read_metadata(piece.path)
+        try:
+            rows = pq.read_metadata(piece.path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise cannot_read(piece.path, error) from None
         uncompressed = 0
         for place in range(rows.num_row_groups):
             uncompressed += rows.row_group(place).total_byte_size
@@ -228,7 +263,7 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
                 start = stop
             if start < file.size:
                 yield tuple(part)
-                part = []
+                part = [_steps_before(log, part)] if log.looks_back else []
                 room = float(log.part_bytes)
     if part:
         yield tuple(part)
@@ -260,6 +295,28 @@ def _last_row(file: LargeFile, start: int, stop: int, part: Sequence[Piece]) -> 
     return last._replace(start=_row_before(whole, last.stop), line=-1)
 
 
+def _steps_before(log: LargeLog, part: Sequence[Piece]) -> Piece:
+    """Return the end of a part, with at least its last step, to be compared with."""
+    last = part[-1]
+    file = _describe(last)
+    start = last.start
+    stop = file.size if last.stop is None else last.stop
+    rows = FIRST_WINDOW
+    while file.can_be_cut:
+        place = stop
+        for _ in range(rows):
+            if place <= start:
+                break
+            place = max(start, _row_before(file, place))
+        # lines below 0, which no row of a part has
+        piece = last._replace(start=place, stop=stop, line=-rows - 2)
+        steps = load_part(log.reading, [piece]).rollouts.codes(["step"])
+        if place <= start or steps.max(initial=0) > 0:
+            return piece._replace(only_compared=True)
+        rows *= 4
+    return last._replace(only_compared=True)
+
+
 def _group_end(log: LargeLog, file: LargeFile, place: int, before: Piece) -> int:
     """Return the first place from one on at which a group ends, or the file's end."""
     rows = FIRST_WINDOW
@@ -271,7 +328,10 @@ def _group_end(log: LargeLog, file: LargeFile, place: int, before: Piece) -> int
         for row, at in enumerate(loaded.places):
             if at.file == file.piece.name:
                 order[row] = _order(file, at.line, place)
-        end = _first_end(order, loaded.rollouts.groups)
+        groups = loaded.rollouts.groups
+        if log.looks_back:
+            groups = loaded.rollouts.codes(["step"])
+        end = _first_end(order, groups)
         if end is not None:
             return places[end - 1]
         if places[-1] >= file.size:

@@ -23,13 +23,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.errors import Interrupted, RewardError, RolloutsError
+from rewardkit.findings import counted
 from rewardkit.primitives.weights import Transform
 from rewardkit.rewards.fingerprint import definition_hash, fingerprint
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.files import piece_bytes, read_piece
+from rewardkit.rollouts.files import piece_bytes
 from rewardkit.rollouts.load import Reading, load_rollouts
 from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts, join_summaries
@@ -37,6 +39,7 @@ from rewardkit.rollouts.whole_groups import (
     LargeLog,
     Part,
     cut_parts,
+    load_part,
     open_large,
     write_buckets,
 )
@@ -251,6 +254,7 @@ class _Job:
         digest = hashlib.sha256(self.base.encode())
         for piece in part:
             about = [piece.name, piece.split, piece.step, piece.start, piece.line]
+            about.append(piece.only_compared)
             digest.update(repr(about).encode())
             if piece.stop is None or piece.kind == ".parquet":
                 digest.update(repr(piece.stop).encode())
@@ -270,12 +274,14 @@ def _content_hash(path: Path, changed: int) -> bytes:
 class _Written(NamedTuple):
     """A part that is written: its file, record, and the hashes of its groups.
 
-    `process` wrote it, which has held `memory` bytes so far.
+    And of its `rollout_id`, where the log has some. `process` wrote it, which has held
+    `memory` bytes so far.
     """
 
     name: str
     record: dict[str, Any]
     groups: NDArray[np.uint64]
+    ids: NDArray[np.uint64]
     process: int
     memory: int
 
@@ -408,14 +414,27 @@ def _write_parts(
                     bar.update(1)
                 if len(done) == next_check:
                     next_check *= 2
-                    _check_groups(done.values())
-        _check_groups(done.values())
+                    _check_keys(job, done.values())
+        _check_keys(job, done.values())
     finally:
         written += [done[number] for number in sorted(done)]
 
 
-def _check_groups(parts: Collection[_Written]) -> None:
-    """Raise where two parts have rows of one group."""
+def _check_keys(job: _Job, parts: Collection[_Written]) -> None:
+    """Raise where two parts have rows of one group, or of one id.
+
+    Raises:
+        _ScatteredGroups: a group has rows in several of them.
+        RolloutsError: so has an id.
+    """
+    ids = np.concatenate([part.ids for part in parts])
+    repeated = len(ids) - len(np.unique(ids))
+    if repeated:
+        raise RolloutsError(
+            f"{counted(repeated, 'row')} of {job.reading.name} repeat the rollout_id "
+            "of a row far before them, and an id is of one rollout; rename the column, "
+            "so that rows are known by their lines"
+        )
     hashes = np.concatenate([part.groups for part in parts])
     if len(np.unique(hashes)) < len(hashes):
         raise _ScatteredGroups
@@ -468,20 +487,30 @@ def _write_part(
     path = job.path(number, part)
     with suppress(ValueError):
         record = read_stored(path)["record"]
-        groups = _hashes_in(path, record)
-        return _Written(path.name, _short(record), groups, os.getpid(), peak_memory())
-    rollouts = job.reading.read(
-        [read_piece(piece, job.reading.columns) for piece in part]
-    ).rollouts
+        rollouts = _keys_in(path, record)
+        return _describe(job, path, record, rollouts)
+    rollouts = load_part(job.reading, part).rollouts
     settings = replace(job.settings, workers=None)
     scores = score_rollouts(job.reward, rollouts, settings, limit)
     figures = asdict(PartFigures.of(scores))
     content = path.stem.rpartition("-")[2]
     record = {**scores.record_with(content), FIGURES: figures}
     write_table(path, scores.table, record)
+    return _describe(job, path, record, scores.rollouts)
+
+
+def _describe(
+    job: _Job, path: Path, record: Mapping[str, Any], rollouts: Rollouts
+) -> _Written:
+    """Return a part that is written, of these rollouts."""
+    layout = job.reading.layout
+    ids = np.empty(0, dtype=np.uint64)
+    if layout is not None and layout.has_ids:
+        texts = rollouts.table["rollout_id"].astype(str).astype(object)
+        ids = pd.util.hash_array(texts.to_numpy())
+    groups = rollouts.group_hashes
     record = _short(record)
-    groups = scores.rollouts.group_hashes
-    return _Written(path.name, record, groups, os.getpid(), peak_memory())
+    return _Written(path.name, record, groups, ids, os.getpid(), peak_memory())
 
 
 def _short(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -490,15 +519,15 @@ def _short(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record[name] for name in names if name in record}
 
 
-def _hashes_in(path: Path, record: Mapping[str, Any]) -> NDArray[np.uint64]:
-    """Return the hashes of the groups in a part that is there."""
+def _keys_in(path: Path, record: Mapping[str, Any]) -> Rollouts:
+    """Return of the rollouts in a part that is there what makes groups, and ids."""
     key = tuple(record["rollouts"]["group_key"])
     names = dict.fromkeys([*key, "prompt", "rollout_id"])
     stored = read_stored(path)
     with parquet().ParquetFile(path) as file:
         here = [name for name in names if name in file.schema_arrow.names]
         table = from_arrow(file.read(here), stored["json_columns"])
-    return Rollouts(table, {}, key).group_hashes
+    return Rollouts(table, {}, key)
 
 
 def _write_run(

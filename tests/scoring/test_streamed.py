@@ -293,10 +293,13 @@ def test_files_of_different_things_and_rows_that_change_on_the_way_are_refused(
 def test_a_folder_with_nothing_to_score_is_refused(tmp_path):
     (tmp_path / "none").mkdir()
     write(tmp_path / "broken.jsonl", ["no row"] * 2000)
+    cut = write(tmp_path / "cut.parquet", log_rows())
+    cut.write_bytes(cut.read_bytes()[:-100])
     for source, said in (
         ("none", "no file of rollouts"),
         ("broken.jsonl", "no usable row"),
         ("missing.jsonl", "no file"),
+        ("cut.parquet", "is not a .parquet file that can be read"),
     ):
         with pytest.raises(rk.RolloutsError, match=said):
             rk.score(
@@ -531,6 +534,109 @@ def test_parts_of_a_trainer_s_log_are_read_as_its_first_rows_decide(has_uid, tmp
         in streamed.record["rollouts"]["warnings"]
     )
     assert streamed.record["rollouts"]["kind"] == "verl rollout dump"
+
+
+def steps_of_a_trainer(form):
+    """Tables of forty steps, each trained on twice and logged twice: rows by step, or a row a step for ms-swift."""
+    draw = random.Random(3)
+    tables = []
+    for step in range(40):
+        rows = []
+        for place in range(16):
+            text = (
+                " ".join(draw.choices(["so", "we", "add"], k=draw.randint(1, 20)))
+                + f" {draw.randint(0, 9)}"
+            )
+            rows.append(
+                {
+                    "prompt": f"Question {step}-{place // 4}?",
+                    "completion": text,
+                    "right": float(place % 4),
+                }
+            )
+        for logged in (2 * step, 2 * step + 1):
+            columns = [
+                {"step": logged, **row, "advantage": row["right"] - 1.5} for row in rows
+            ]
+            if form == "swift":
+                lists = {
+                    name: [row[name] for row in columns]
+                    for name in ("step", "prompt", "completion", "right")
+                }
+                columns = [
+                    {
+                        **lists,
+                        "step": [str(logged)] * 16,
+                        "advantages": [row["advantage"] for row in columns],
+                    }
+                ]
+            if form == "nemo":  # the shortest are those of the first step alone
+                between = ["a call", "its answer"] if step else []
+                columns = [
+                    {
+                        "content": [[row["prompt"], *between, row["completion"]]],
+                        "rewards": [row["right"]],
+                    }
+                    for row in rows
+                ]
+            tables.append(columns)
+    return tables
+
+
+@pytest.mark.parametrize("form", ["trl", "swift"])
+@pytest.mark.parametrize("end", ["folder", ".jsonl", ".parquet"])
+def test_steps_that_are_logged_again_are_left_out_where_a_part_ends_between_them_too(
+    form, end, tmp_path
+):
+    tables = steps_of_a_trainer(form)
+    if end == "folder":
+        for number, rows in enumerate(tables):
+            write(tmp_path / "log" / f"{number:03}.jsonl", rows)
+    path = (
+        tmp_path / "log"
+        if end == "folder"
+        else write(tmp_path / f"log{end}", [row for rows in tables for row in rows])
+    )
+    reward = rewards()["steps"]
+    streamed = rk.score(reward, path, to=tmp_path / "out", memory=16 * 20_000)
+    whole = rk.score(reward, path)
+    assert len(streamed.paths) > 1 and len(streamed) == len(whole) == 640
+    pd.testing.assert_frame_equal(
+        streamed.table, whole.table, check_exact=True, check_like=True
+    )
+    assert streamed.record["rollouts"]["kind"] == whole.rollouts.kind != "rollouts"
+
+
+def test_the_turns_of_a_prompt_are_those_of_the_first_rows_of_a_log_in_every_part(
+    tmp_path,
+):
+    path = write(
+        tmp_path / "train_data_step1.jsonl",
+        [row for rows in steps_of_a_trainer("nemo") for row in rows[:16:4]],
+    )
+    whole = rk.load_rollouts(path)
+    streamed = rk.score(
+        rewards()["steps"], path, to=tmp_path / "out", memory=16 * 6_000
+    )
+    assert (
+        len(streamed.paths) > 2
+        and whole.kind == streamed.record["rollouts"]["kind"] == "NeMo-RL rollouts"
+    )
+    there = whole.table.sort_values("rollout_id", ignore_index=True)
+    here = streamed.rollouts.table.sort_values("rollout_id", ignore_index=True)
+    pd.testing.assert_frame_equal(here, there, check_like=True)
+
+
+def test_an_id_that_comes_twice_far_apart_is_refused(tmp_path):
+    path = write(
+        tmp_path / "log.jsonl",
+        [{**row, "rollout_id": number % 200} for number, row in enumerate(log_rows())],
+    )
+    with pytest.raises(
+        rk.RolloutsError,
+        match=r"40 rows of .* repeat the rollout_id of a row far before them",
+    ):
+        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
 
 
 def test_the_hashes_of_groups_do_not_depend_on_the_part_that_they_are_in(

@@ -163,7 +163,10 @@ def read_more(
         )
     if not is_filled:
         return replace(first, rows=rows, notes=(), warnings=())
-    log = form.parse(rows, keep)
+    if form.parse_more is not None:
+        log = form.parse_more(rows, keep, first)
+    else:
+        log = form.parse(rows, keep)
     return replace(first, rows=log.rows, notes=log.notes, warnings=log.warnings)
 
 

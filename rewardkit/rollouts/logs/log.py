@@ -50,8 +50,8 @@ class ParsedLog:
     `rows` are its rows as rollouts, `weights` the columns with scores and what each
     counts, `beside` further columns that are no columns of a rollout; `total` and
     `on_missing` as in `Logged`. `usual` names the columns that this form has for
-    canonical ones; `notes` are sentences on what was taken for what, `warnings` on what
-    to be careful with.
+    canonical ones, `turns_before` how many texts make up a prompt; `notes` are
+    sentences on what was taken for what, `warnings` on what to be careful with.
     """
 
     rows: SourceRows
@@ -60,6 +60,7 @@ class ParsedLog:
     total: str | None = None
     on_missing: str = "nan"
     usual: Mapping[str, str] = field(default_factory=dict)
+    turns_before: int = 0
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -70,12 +71,19 @@ class Form:
 
     `parse` makes rollouts of the rows. It also gets the columns that a person gave a
     meaning: they are no scores. `fits` says whether the columns of a file are those of
-    this form; None where the reader of the file knows its form.
+    this form; None where the reader of the file knows its form. `parse_more` makes
+    rollouts of further rows of a log, of which the first rows are parsed, where more
+    was decided then than the scores; of a form that `looks_back` a step of the training
+    is held to the one before it.
     """
 
     name: str
     parse: Callable[[SourceRows, Collection[str]], ParsedLog]
     fits: Callable[[Columns], bool] | None = None
+    parse_more: Callable[[SourceRows, Collection[str], ParsedLog], ParsedLog] | None = (
+        None
+    )
+    looks_back: bool = False
 
 
 def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:

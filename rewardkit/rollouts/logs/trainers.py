@@ -95,19 +95,23 @@ def _is_nemo_rl(columns: Columns) -> bool:
     return all(isinstance(cell, list) and len(cell) == 1 for cell in cells)
 
 
-def _parse_nemo_rl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_nemo_rl(
+    rows: SourceRows, keep: Collection[str], first: ParsedLog | None = None
+) -> ParsedLog:
     rows, warnings = unrolled(rows, "content")
     columns = dict(rows.columns)
     contents = columns.pop("content")
     lengths = [len(cell) for cell in contents if isinstance(cell, list) and cell]
     # roles are not logged: the shortest rollout is its prompt and one answer
-    turns = list(map(partial(_turns, before=min(lengths, default=2) - 1), contents))
+    before = first.turns_before if first else min(lengths, default=2) - 1
+    turns = list(map(partial(_turns, before=before), contents))
     columns = {**lists_of_columns(turns), **columns}
     return scored_table(
         replace(rows, columns=columns),
         keep,
         total="rewards",
         unpaid=NEMO_COLUMNS,
+        turns_before=before,
         warnings=tuple(warnings),
     )
 
@@ -223,7 +227,7 @@ def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
 VERL_DUMP = Form("verl rollout dump", _parse_verl, _is_verl)
-NEMO_RL = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl)
+NEMO_RL = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl)
 NEMO_GYM = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
 SKYRL = Form(
     "SkyRL evaluation", _parse_skyrl, _has("input_prompt", "output_response", "score")

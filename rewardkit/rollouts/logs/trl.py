@@ -92,6 +92,12 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
+def _parse_more(rows: SourceRows, keep: Collection[str], first: ParsedLog) -> ParsedLog:
+    """Read more rows of a log, without looking for its rewards and their weights."""
+    rows, warnings = _clean_steps(rows)
+    return replace(first, rows=rows, notes=(), warnings=tuple(warnings))
+
+
 def _are_floats(cells: Sequence[Any]) -> bool:
     return set(map(type, cells)) <= {float, type(None)}
 
@@ -248,5 +254,15 @@ def _note_on_weights(
     return (note,)
 
 
-TRL_LOG = Form("TRL completions", _parse_trl, _is_trl)
-SWIFT_LOG = Form("ms-swift completions", _parse_swift, _is_swift)
+def _parse_more_swift(
+    rows: SourceRows, keep: Collection[str], first: ParsedLog
+) -> ParsedLog:
+    rows, warnings = unrolled(rows, "completion")
+    log = _parse_more(rows, keep, first)
+    return replace(log, warnings=(*warnings, *log.warnings))
+
+
+TRL_LOG = Form("TRL completions", _parse_trl, _is_trl, _parse_more, looks_back=True)
+SWIFT_LOG = Form(
+    "ms-swift completions", _parse_swift, _is_swift, _parse_more_swift, looks_back=True
+)
