@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
@@ -263,13 +264,29 @@ def _read_part(file: Path, share: float = 1.0) -> Part:
             data = data.append_column(name, table.column(name))
         table, json_columns = data, (*json_columns, *more)
     if share < 1 and PART_OF_SCORES.fullmatch(file.name):
-        names = {*about["group_key"], "prompt", "prompt_id", "data_source"}
-        names = {*names, "rollout_id"}.intersection(table.column_names)
-        keys = from_arrow(table.select(sorted(names)), json_columns)
-        rollouts = Rollouts(keys, {}, tuple(about["group_key"]))
-        hashes = rollouts.prompt_hashes[rollouts.prompts]
+        hashes = _prompt_hashes(table, json_columns, tuple(about["group_key"]))
         table = table.filter(pa.array(hashes < share * 2.0**64))
     return Part(file, table, record, json_columns, reward)
+
+
+def _prompt_hashes(
+    table: pa.Table, json_columns: Sequence[str], group_key: tuple[str, ...]
+) -> NDArray[np.uint64]:
+    """Return the hash of each row's prompt, (rows,)."""
+    names = {*group_key, "prompt", "prompt_id", "data_source"}
+    names = names.intersection(table.column_names)
+    keys = table.select([*sorted(names), "rollout_id"])
+    rows = None
+    # a prompt is hashed once, where it alone is the key and always there
+    is_alone = "prompt" in names and not {"prompt_id", "data_source"} & names
+    if is_alone and not table["prompt"].null_count:
+        prompts = table["prompt"].combine_chunks().dictionary_encode()
+        rows = prompts.indices.to_numpy()
+        firsts = np.unique(rows, return_index=True)[1]
+        keys = keys.take(pa.array(firsts))
+    rollouts = Rollouts(from_arrow(keys, json_columns), {}, group_key)
+    hashes = rollouts.prompt_hashes[rollouts.prompts]
+    return hashes if rows is None else hashes[rows]
 
 
 def _read_rollouts(file: Path, data: str) -> tuple[pa.Table, tuple[str, ...]]:
