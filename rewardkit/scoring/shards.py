@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, chdir, nullcontext
+from contextlib import (
+    AbstractContextManager,
+    chdir,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -195,19 +200,26 @@ def _in_workers(
     with (
         Workers(seconds=NO_LIMIT, count=workers) as pool,
         TimeLimit(NO_LIMIT, processes=workers) as limit,
+        worker_errors(name),
     ):
-        try:
-            for place, outcomes in pool.map(evaluate_shard, shards, chunk=2):
-                if isinstance(outcomes, Lost):
-                    outcomes = evaluate_shard(*shards[place], limit)
-                yield place, outcomes
-        except WorkerEnded as error:
-            raise RewardError(
-                f"reward {name!r} cannot be scored in worker processes: {error}"
-            ) from error
-        except CannotSend as error:
-            raise RewardError(
-                f"reward {name!r} cannot be scored in worker processes: {error}; make "
-                "what its functions hold open (a client, a lock, a file) inside the "
-                "call, or score without workers"
-            ) from error
+        for place, outcomes in pool.map(evaluate_shard, shards, chunk=2):
+            if isinstance(outcomes, Lost):
+                outcomes = evaluate_shard(*shards[place], limit)
+            yield place, outcomes
+
+
+@contextmanager
+def worker_errors(name: str) -> Iterator[None]:
+    """Say of a reward of this name why workers cannot score it, as a RewardError."""
+    try:
+        yield
+    except WorkerEnded as error:
+        raise RewardError(
+            f"reward {name!r} cannot be scored in worker processes: {error}"
+        ) from error
+    except CannotSend as error:
+        raise RewardError(
+            f"reward {name!r} cannot be scored in worker processes: {error}; make "
+            "what its functions hold open (a client, a lock, a file) inside the "
+            "call, or score without workers"
+        ) from error

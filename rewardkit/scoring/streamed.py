@@ -56,7 +56,7 @@ from rewardkit.scoring.scores import (
     versions,
     write_record,
 )
-from rewardkit.scoring.shards import NO_LIMIT, Settings
+from rewardkit.scoring.shards import NO_LIMIT, Settings, worker_errors
 from rewardkit.scoring.stored import from_arrow, parquet, read_stored, write_table
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
@@ -450,7 +450,10 @@ def _scored_parts(
             for number, part in calls:
                 yield number, _write_part(job, number, part, limit)
         return
-    with Workers(seconds=NO_LIMIT, count=settings.workers) as pool:
+    with (
+        Workers(seconds=NO_LIMIT, count=settings.workers) as pool,
+        worker_errors(job.reward.name),
+    ):
         in_worker = _WorkerCall(job)
         for place, result in pool.map(in_worker, calls, chunk=1):
             number, part = calls[place]

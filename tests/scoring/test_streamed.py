@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
+from rewardkit.rollouts.files import _objects_on
 from rewardkit.rollouts.whole_groups import cut_parts, open_large
 from rewardkit.scoring.parted import PartedScores
 
@@ -637,6 +639,102 @@ def test_an_id_that_comes_twice_far_apart_is_refused(tmp_path):
         match=r"40 rows of .* repeat the rollout_id of a row far before them",
     ):
         rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+
+
+def test_a_log_that_has_changed_is_scored_anew_where_it_has(tmp_path):
+    rows = log_rows()
+    path = write(tmp_path / "log.jsonl", rows)
+    before = rk.score(
+        rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY
+    ).paths
+    rows[130]["completion"] = rows[130]["completion"][:-1] + "x"  # of the same length
+    write(path, rows)
+    streamed = rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+    same(streamed, rk.score(rewards()["plain"], path))
+    kept = [part for part in before if part in streamed.paths]
+    assert len(kept) == len(before) - 1 == len(streamed.paths) - 1
+
+
+def test_half_a_part_that_a_killed_process_left_is_removed_and_one_that_is_being_written_is_not(
+    tmp_path,
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    out = tmp_path / "out"
+    out.mkdir()
+    old, new = (out / f".scores-000001-0123456789abcdef.parquet.{end}" for end in "ab")
+    for half in (old, new):
+        half.write_bytes(b"PAR1")
+    os.utime(old, (0, 0))
+    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    assert new.exists() and not old.exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "objects", "why"),
+    [
+        (['{"a": 1}', '{"a": "x\\n"}'], 2, "a line an object"),
+        (['{"a": 1}', "{broken"], None, "a line that is broken"),
+        (['{"a": [{"b": 1}', '{"c": 1}]}'], None, "half an object, and the other half"),
+        (['{"a": 1}, {"b": 2}, {"c": 3}'], None, "three objects on a line"),
+        (['{"a": 1}', ""], None, "a line that is blank"),
+    ],
+)
+def test_lines_are_parsed_together_only_where_each_is_one_value(lines, objects, why):
+    values = _objects_on([line.encode() for line in lines])
+    assert values == (
+        None if objects is None else [json.loads(line) for line in lines]
+    ), why
+
+
+def test_a_call_that_ends_its_worker_costs_its_own_row_and_what_cannot_be_sent_is_said(
+    tmp_path,
+):
+    rows = log_rows()
+    rows[130]["completion"] = "exit"
+    path = write(tmp_path / "log.jsonl", rows)
+
+    def deadly(completion):
+        return os._exit(7) if completion == "exit" else 0.5
+
+    reward = rk.Reward("deadly", components=[rk.Component("deadly", deadly)])
+    streamed = rk.score(reward, path, to=tmp_path / "out", memory=MEMORY, workers=2)
+    same(streamed, rk.score(reward, path, workers=2))
+    errors = [why for why in streamed.table["error/deadly"] if why]
+    assert errors == ["ended its process (exit status 7)"]
+    lock = threading.Lock()
+
+    def locked(completion):
+        with lock:
+            return 1.0
+
+    for options in ({"workers": 2}, {"timeout": 9.0}, {"timeout": 9.0, "workers": 2}):
+        with pytest.raises(
+            rk.RewardError, match=r"cannot be .* (worker|another) process.*what .* open"
+        ):
+            rk.score(
+                rk.Reward("locked", components=[rk.Component("locked", locked)]),
+                path,
+                to=tmp_path / "no",
+                memory=MEMORY,
+                **options,
+            )
+
+
+@pytest.mark.integration
+def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import rewardkit as rk
+        from test_streamed import MEMORY, rewards
+        rk.score(rewards()["plain"], {str(path)!r}, to={str(tmp_path / "out")!r}, memory=MEMORY)
+    """
+    words = [sys.executable, "-c", textwrap.dedent(code)]
+    both = [subprocess.Popen(words, env=command("")["env"]) for _ in range(2)]
+    assert [process.wait(60) for process in both] == [0, 0]
+    rk.score(rewards()["plain"], path, to=tmp_path / "one", memory=MEMORY)
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "one")
 
 
 def test_the_hashes_of_groups_do_not_depend_on_the_part_that_they_are_in(
