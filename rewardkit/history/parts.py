@@ -200,9 +200,18 @@ def load_scores(path: str | Path) -> Scores:
         )
     if share < 1:
         notes.append(_describe_sample(place, parts, records))
-    if records and not (place / RUN_RECORD).is_file():
+    if records and not _is_finished(place):
         notes.append("the scoring is not finished; the same command goes on with it")
     return _join(parts, notes)
+
+
+def _is_finished(folder: Path) -> bool:
+    """Return whether the run record of a scoring in parts is there, and is of all."""
+    try:
+        record = json.loads((folder / RUN_RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return UNFINISHED not in record
 
 
 def _records_of_parts(paths: Sequence[Path]) -> list[dict[str, Any]]:

@@ -367,6 +367,12 @@ def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_le
     out = tmp_path / "out"
     rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
     before = files_of(out)
+    assert not rk.load_scores(out).rollouts.notes
+    record = json.loads(before["run.json"]) | {
+        "unfinished": {}
+    }  # as an interrupt leaves it
+    (out / "run.json").write_text(json.dumps(record))
+    assert "the scoring is not finished" in " ".join(rk.load_scores(out).rollouts.notes)
     part = sorted(out.glob("scores-*"))[1]
     part.write_bytes(before[part.name][:500])
     (out / "run.json").unlink()
@@ -489,7 +495,7 @@ def test_a_full_disk_is_said_and_the_same_command_goes_on(tmp_path):
 @pytest.mark.integration
 def test_a_log_in_parts_takes_little_memory(tmp_path):
     prepared(tmp_path, log_rows(groups=5_000, thoughts="and so on " * 600))  # 120 MB
-    code = "from rewardkit.scoring.streamed import peak_memory; from rewardkit.__main__ import main\ntry: main()\nfinally: print(peak_memory())"
+    code = "from rewardkit.scoring.part_job import peak_memory; from rewardkit.__main__ import main\ntry: main()\nfinally: print(peak_memory())"
     words = [sys.executable, "-c", code, *"score mine.py log.jsonl --timeout 0".split()]
     options = {
         "cwd": tmp_path,
