@@ -37,22 +37,12 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 
+# One table of speed against named alternatives; bench-full has the rows at scale, in 10 GB of disk and 16 GB of memory.
 bench: $(VENV)/.bench
-	$(BIN)/python tests/bench.py
-	$(BIN)/python tests/bench_forms.py
-	$(BIN)/python tests/bench_diagnosis.py
-	$(BIN)/python tests/bench_monitor.py
-	$(BIN)/python tests/bench_math.py
-	$(BIN)/python tests/bench_linear.py
-	$(BIN)/python tests/bench_probes.py
-	$(BIN)/python tests/bench_workbench.py
-	$(BIN)/python tests/bench_judges.py
-	$(BIN)/python tests/bench_recorder.py
-	$(BIN)/python tests/bench_versions.py
+	$(BIN)/python tests/bench.py $(BENCH)
 
-# A log of 1 and of 10 million rows scored into a folder: seconds, memory, disk. Takes half an hour and 15 GB; SCALE="1 10" names others.
 bench-full: $(VENV)/.bench
-	$(BIN)/python tests/bench_streamed.py $(SCALE)
+	$(BIN)/python tests/bench.py --full --runs 3 $(BENCH)
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)

@@ -1,134 +1,84 @@
-"""Benchmarks, run by `make bench`: each prints a ratio against a named alternative on the same input.
+"""One table of speed: rewardkit against named alternatives on the same input, in turn in the same run.
 
-Not a test: nothing here fails. Figures are medians of several runs in turn, so that a machine that changes
-its speed changes both sides.
+    python tests/bench.py [NAME ...] [--full] [--runs N] [--verbose] [--markdown]
+
+`make bench` prints it all, `make bench-full` the rows at scale. Not a test: nothing here fails. Figures are medians;
+a ratio is rewardkit's seconds / the alternative's, below 1 is quicker, with its lowest and highest run.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable
+import argparse
 
-import pandas as pd
+from benches import (
+    forms,
+    growth,
+    judges,
+    large_logs,
+    large_tables,
+    mathematics,
+    probes,
+    recorder,
+    scoring,
+    versions,
+    workbench,
+)
+from benches.table import HEADINGS, NotMeasured, line, machine
 
-import rewardkit as rk
-
-ROWS = 100_000
-RUNS = 7
-
-
-def repeated(rows: int) -> rk.Rollouts:
-    """The bundled arithmetic rollouts, repeated; each copy has prompts, and so groups, of its own."""
-    table = rk.load_rollouts("gallery:arithmetic").table
-    copies = -(-rows // len(table))
-    whole = pd.concat(
-        [table.assign(prompt_id=table.prompt_id + f"-{copy}") for copy in range(copies)]
-    )
-    return rk.load_rollouts(whole.head(rows).drop(columns="rollout_id"))
-
-
-def by_hand(rows: list[dict[str, object]]) -> list[float]:
-    """The gallery's arithmetic reward as the loop a person would write; range and NaN are checked."""
-    answer, tags = rk.extract.tag("answer"), rk.measure.tags("think", "answer")
-    concise, repetition = (
-        rk.measure.length(full_until=14, zero_from=24),
-        rk.measure.repetition(ngram=4),
-    )
-
-    def checked(value: float | None) -> float:
-        if value is None or math.isnan(value):
-            return math.nan
-        if not 0.0 <= value <= 1.0:
-            raise ValueError(value)
-        return float(value)
-
-    rewards = []
-    for row in rows:
-        completion = row["completion"]
-        prediction = answer(completion)
-        correct = checked(rk.verify.numbers_equal(prediction, row["ground_truth"]))
-        reward = 1.0 * correct + 0.2 * checked(tags(completion))
-        if correct >= 1.0:
-            reward += 0.1 * checked(concise(completion))
-        reward += -0.2 * checked(repetition(completion))
-        rewards.append(reward)
-    return rewards
+BENCHES = {
+    "scoring": scoring.scoring,
+    "starting": scoring.starting,
+    "forms": forms.rows,
+    "math": mathematics.rows,
+    "growth": growth.rows,
+    "diagnosis": large_tables.diagnosis,
+    "monitor": large_tables.monitor,
+    "judges": judges.rows,
+    "probes": probes.rows,
+    "recorder": recorder.rows,
+    "versions": versions.rows,
+    "workbench": workbench.rows,
+}
+FULL = {
+    "logs": large_logs.rows,
+    "largest-log": large_logs.largest,
+    "largest-diagnosis": large_tables.largest,
+}
 
 
-def in_turn(*sides: Callable[[], object], runs: int = RUNS) -> list[list[float]]:
-    """Seconds of each side, so many times in turn after one run that does not count."""
-    seconds: list[list[float]] = [[] for _ in sides]
-    for run in range(runs + 1):
-        for side, measured in zip(sides, seconds, strict=True):
-            started = time.perf_counter()
-            side()
-            if run:
-                measured.append(time.perf_counter() - started)
-    return seconds
-
-
-def compare(
-    title: str, ours: Callable[[], object], name: str, theirs: Callable[[], object]
-) -> None:
-    """Print the seconds of both sides and their ratio, run by run."""
-    first, second = in_turn(ours, theirs)
-    ratios = [a / b for a, b in zip(first, second, strict=True)]
-    print(title)
-    print(f"  rk.score           {statistics.median(first):6.3f} s")
-    print(f"  {name:<18} {statistics.median(second):6.3f} s")
-    middle = statistics.median(ratios)
-    print(
-        f"  ratio              {middle:6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})"
-    )
-
-
-def scoring() -> None:
-    """rk.score against the loop: same primitives, same checks, same rows."""
-    reward, rollouts = rk.load_reward("gallery:arithmetic"), repeated(ROWS)
-    rows = list(rollouts)
-    scores = rk.score(reward, rollouts)
-    difference = max(
-        abs(a - b) for a, b in zip(scores.rewards, by_hand(rows), strict=True)
-    )
-    title = f"scoring {len(rollouts):,} rollouts, 1 field, 4 components of the gallery's arithmetic"
-    compare(
-        title,
-        lambda: rk.score(reward, rollouts),
-        "hand-written loop",
-        lambda: by_hand(rows),
-    )
-    print(f"  largest difference of a reward: {difference:.1e}")
-
-
-def starting() -> None:
-    """Seconds until rewardkit is imported, and until a first score, against `import pandas`."""
-    first = (
-        "import rewardkit as rk\n"
-        "reward = rk.Reward('r', components=[rk.Component('c', lambda completion: 1.0)])\n"
-        "rk.score(reward, [{'completion': 'x', 'prompt_id': 'p'}])"
-    )
-
-    def run(code: str) -> Callable[[], object]:
-        return lambda: subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True
-        )
-
-    nothing, ours, scored, pandas = in_turn(
-        run("pass"), run("import rewardkit"), run(first), run("import pandas")
-    )
-    for name, measured in (("import rewardkit", ours), ("first rk.score", scored)):
-        ratios = [
-            (a - n) / (b - n) for a, b, n in zip(measured, pandas, nothing, strict=True)
-        ]
-        print(
-            f"{name} / import pandas (both without Python's own start)  {statistics.median(ratios):.2f}"
-        )
+def main():
+    """Print the table, row by row as they come."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    every = {**BENCHES, **FULL}
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(every))
+    parser.add_argument("--full", action="store_true", help="the rows at scale")
+    parser.add_argument("--runs", type=int, default=5, help="runs that count, each")
+    parser.add_argument("--verbose", action="store_true", help="with details of rows")
+    parser.add_argument("--markdown", action="store_true", help="a table to be pasted")
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(every):
+        parser.error(f"no bench {min(unknown)!r}; there are {', '.join(every)}")
+    if options.runs < 1:
+        parser.error("--runs must be 1 or more")
+    names = options.names or (FULL if options.full else BENCHES)
+    verdicts, reasons = [], []
+    print(line(HEADINGS, markdown=options.markdown))
+    if options.markdown:
+        print(line(["---"] * len(HEADINGS), markdown=True))
+    for name in names:
+        try:
+            for row in every[name](options.runs):
+                print(line(row.cells(), markdown=options.markdown), flush=True)
+                if options.verbose:
+                    print("".join(f"    {detail}\n" for detail in row.details), end="")
+                verdicts.append(row.is_met)
+        except (ImportError, NotMeasured) as reason:
+            reasons.append(f"{name} was not measured: {reason}")
+    aims = len(verdicts) - verdicts.count(None)
+    met = f"{verdicts.count(True)} of {aims} aims met"
+    print(f"\n{met}; medians of {options.runs} runs on {machine()}")
+    print(*reasons, sep="\n")
 
 
 if __name__ == "__main__":
-    scoring()
-    starting()
+    main()

@@ -1,4 +1,4 @@
-r"""A training log of mathematical answers, made from a seed: what `bench_math` compares and a test checks.
+r"""A training log of mathematical answers, made from a seed: what `benches/mathematics.py` compares and a test checks.
 
 Truths are of the kinds that the MATH data set has (its solutions end in a ``\boxed{}`` of LaTeX), with
 numbers put in for A, B and C. A policy answers each `GENERATIONS` times in the way that policies repeat

@@ -21,7 +21,7 @@ from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import bench_math
+import benches.mathematics
 import data_latex_pairs
 import data_math_solutions
 
@@ -501,8 +501,8 @@ def test_on_labelled_pairs_it_errs_less_on_either_side_than_math_verify(half):
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
     rows = getattr(data_math_solutions, half)
     assert len(rows) > 140 and sum(row.source != "own" for row in rows) > len(rows) / 2
-    accepted, rejected, _ = bench_math.judge(rows, bench_math.ours)
-    others = bench_math.judge(rows, bench_math.theirs)
+    accepted, rejected = benches.mathematics.judge(rows, benches.mathematics.ours)
+    others = benches.mathematics.judge(rows, benches.mathematics.theirs)
     assert len(accepted) < len(others[0]) / 3
     assert len(rejected) < len(others[1]) / 2
 

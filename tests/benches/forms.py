@@ -1,33 +1,32 @@
-"""Score with a function in each trainer's form against a plain loop that calls the same function. `make bench` runs it.
+"""Score with a function in each trainer's form against the loop in which the trainer calls it.
 
-A call takes 2 to 3 microseconds. The loop hands over what the trainer would, and keeps the number; asynchronous
-functions are awaited in it. Both sides run in turn in one process; the figure is the median of their ratios.
+The loops are written from the trainers' sources: each hands over what the trainer would, and keeps the number;
+asynchronous functions are awaited in it. A call takes 2 to 3 microseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
+
+from benches.inputs import SIBLINGS, sums
+from benches.scoring import compare
 
 import rewardkit as rk
 from rewardkit.targets.load import read
 
 ROWS = 10_000
-SIBLINGS = 8
-RUNS = 5
 AIM = 1.5
-AIM_PRIMITIVES = 1.2
 
-NUMBER = re.compile(r"answer is (-?\d+)")
+NUMBER = re.compile(r"<answer>(-?\d+)<")
 
 
-def judged(completion: str, truth: str) -> float:
+def judged(completion, truth):
     """The work that all forms share: find the answer, compare it, look at the length."""
     match = NUMBER.search(completion)
     if match is None:
@@ -135,19 +134,19 @@ class Sums:
 # --- the loops
 
 
-def turns_of(row: dict[str, Any]) -> list[dict[str, Any]]:
+def turns_of(row):
     return [
         {"role": "user", "content": row["prompt"]},
         {"role": "assistant", "content": row["completion"]},
     ]
 
 
-def groups_of(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def groups_of(rows):
     for start in range(0, len(rows), SIBLINGS):
         yield rows[start : start + SIBLINGS]
 
 
-def lists(group: list[dict[str, Any]]) -> dict[str, list[Any]]:
+def lists(group):
     """The columns that TRL hands over beside the completions."""
     return {
         "prompts": [row["prompt"] for row in group],
@@ -157,64 +156,43 @@ def lists(group: list[dict[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
-def loop_trl(function, rows):
+async def loop_trl(function, rows, is_chat=False):
+    """Call one or several functions on each batch and add up, as TRL's trainer does."""
+    functions = function if isinstance(function, list) else [function]
     rewards = []
     for group in groups_of(rows):
         texts = [row["completion"] for row in group]
-        rewards += function(completions=texts, **lists(group))
-    return rewards
-
-
-def loop_trl_list(functions, rows):
-    rewards = []
-    for group in groups_of(rows):
-        texts, columns = [row["completion"] for row in group], lists(group)
-        answers = [function(completions=texts, **columns) for function in functions]
-        rewards += map(sum, zip(*answers, strict=True))
-    return rewards
-
-
-def loop_messages(function, rows):
-    rewards = []
-    for group in groups_of(rows):
-        turns = [[{"role": "assistant", "content": row["completion"]}] for row in group]
-        rewards += function(completions=turns, **lists(group))
-    return rewards
-
-
-async def loop_trl_async(function, rows):
-    rewards = []
-    for group in groups_of(rows):
-        texts = [row["completion"] for row in group]
-        rewards += await function(completions=texts, **lists(group))
+        if is_chat:
+            texts = [[{"role": "assistant", "content": text}] for text in texts]
+        columns, answers = lists(group), []
+        for called in functions:
+            answer = called(completions=texts, **columns)
+            if asyncio.iscoroutine(answer):
+                answer = await answer
+            answers.append(answer)
+        if len(functions) == 1:
+            rewards += answers[0]
+        else:
+            rewards += map(sum, zip(*answers, strict=True))
     return rewards
 
 
 def loop_verl(function, rows):
-    rewards = []
+    """Keep all that a dict has, as verl's naive manager does."""
+    rewards, extra = [], defaultdict(list)
     for row in rows:
-        rewards.append(
-            function(
-                data_source=row["data_source"],
-                solution_str=row["completion"],
-                ground_truth=row["ground_truth"],
-                extra_info={},
-            )
-        )
-    return rewards
-
-
-def loop_verl_dict(function, rows):
-    rewards, accuracies = [], []
-    for row in rows:
-        result = function(
+        score = function(
             data_source=row["data_source"],
             solution_str=row["completion"],
             ground_truth=row["ground_truth"],
             extra_info={},
         )
-        rewards.append(result["score"])
-        accuracies.append(result["acc"])
+        if isinstance(score, dict):
+            rewards.append(score["score"])
+            for name, value in score.items():
+                extra[name].append(value)
+        else:
+            rewards.append(score)
     return rewards
 
 
@@ -282,21 +260,14 @@ def easyr1_input(row):
     }
 
 
-def loop_easyr1(function, rows):
-    rewards, formats = [], []
+def loop_easyr1(function, rows, is_batch=True):
+    rewards, metrics = [], defaultdict(list)
     for group in groups_of(rows):
-        for scores in function([easyr1_input(row) for row in group]):
-            rewards.append(scores["overall"])
-            formats.append(scores["format"])
-    return rewards
-
-
-def loop_easyr1_one(function, rows):
-    rewards, formats = [], []
-    for row in rows:
-        scores = function(easyr1_input(row))
-        rewards.append(scores["overall"])
-        formats.append(scores["format"])
+        inputs = list(map(easyr1_input, group))
+        for score in function(inputs) if is_batch else map(function, inputs):
+            rewards.append(score["overall"])
+            for name, value in score.items():
+                metrics[name].append(value)
     return rewards
 
 
@@ -337,111 +308,50 @@ def loop_response(function, rows):
     ]
 
 
-# form -> the function, the target that it is read as, the loop
-FORMS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "plain f(completion, ground_truth)": (plain, "plain", loop_rows),
-    "verl": (compute_score, "verl", loop_verl),
-    "verl, a dict, **kwargs": (compute_score_dict, "verl", loop_verl_dict),
-    "siiRL": (compute_score, "siirl", loop_verl),
-    "TRL, texts": (trl_texts, "trl:texts", loop_trl),
-    "TRL, conversational": (trl_messages, "trl:messages", loop_messages),
-    "TRL, list of functions": ([trl_texts, trl_other], "trl:texts", loop_trl_list),
-    "TRL, async": (trl_async, "trl:texts", loop_trl_async),
-    "Tunix, batch": (trl_other, "tunix", loop_trl),
-    "Tunix, one response": (tunix_response, "tunix", loop_response),
-    "verifiers, async": (verifiers_v1, "verifiers", loop_verifiers),
-    "verifiers before v1": (rubric, "verifiers-rubric:messages", loop_rubric),
-    "OpenRLHF": (reward_func, "openrlhf", loop_openrlhf),
-    "ms-swift": (Swift, "ms-swift", loop_swift),
-    "EasyR1, batch": (easyr1_batch, "easyr1:batch", loop_easyr1),
-    "EasyR1, one": (easyr1_one, "easyr1:sequential", loop_easyr1_one),
-    "Atropos": (Atropos, "atropos", loop_atropos),
-    "eval-protocol": (eval_protocol, "eval-protocol", loop_eval_protocol),
-    "benchmax, async": (Sums, "benchmax", loop_benchmax),
-}
+TRL, VERL = "TRL's way of calling", "verl's naive manager"
+FORMS: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
+    "plain f(completion, ground_truth)": (plain, "plain", loop_rows, "hand-written loop"),
+    "verl": (compute_score, "verl", loop_verl, VERL),
+    "verl, a dict, **kwargs": (compute_score_dict, "verl", loop_verl, VERL),
+    "siiRL": (compute_score, "siirl", loop_verl, "siiRL's manager"),
+    "TRL, texts": (trl_texts, "trl:texts", loop_trl, TRL),
+    "TRL, conversational": (trl_messages, "trl:messages", partial(loop_trl, is_chat=True), TRL),
+    "TRL, list of functions": ([trl_texts, trl_other], "trl:texts", loop_trl, TRL),
+    "TRL, async": (trl_async, "trl:texts", loop_trl, TRL),
+    "Tunix, batch": (trl_other, "tunix", loop_trl, "Tunix's way"),
+    "Tunix, one response": (tunix_response, "tunix", loop_response, "Tunix's way"),
+    "verifiers, async": (verifiers_v1, "verifiers", loop_verifiers, "verifiers' way"),
+    "verifiers before v1": (rubric, "verifiers-rubric:messages", loop_rubric, "its Rubric"),
+    "OpenRLHF": (reward_func, "openrlhf", loop_openrlhf, "OpenRLHF's way"),
+    "ms-swift": (Swift, "ms-swift", loop_swift, "ms-swift's way"),
+    "EasyR1, batch": (easyr1_batch, "easyr1:batch", loop_easyr1, "EasyR1's manager"),
+    "EasyR1, one": (easyr1_one, "easyr1:sequential", partial(loop_easyr1, is_batch=False), "EasyR1's manager"),
+    "Atropos": (Atropos, "atropos", loop_atropos, "Atropos' way"),
+    "eval-protocol": (eval_protocol, "eval-protocol", loop_eval_protocol, "its way"),
+    "benchmax, async": (Sums, "benchmax", loop_benchmax, "benchmax's way"),
+}  # fmt: skip
+"""By form: the function, the target that reads it, the loop that calls it, and whose loop it is."""
 
 
-def rollouts_of(rows: int) -> rk.Rollouts:
-    """Completions of 200 to 300 characters, a third of them wrong."""
+def rows(runs):
+    """Compare each form, group by group of the same rollouts."""
     table = []
-    for row in range(rows):
-        prompt = row // SIBLINGS
-        truth = prompt % 97
-        answer = truth + (row % 3 == 0)
-        text = f"We add {prompt} and {row}.\nThen the sum = {row + prompt}. "
-        completion = f"{text * 4}So the answer is {answer}."
-        table.append(
-            {
-                "rollout_id": f"r{row}",
-                "prompt_id": f"p{prompt}",
-                "prompt": f"What is the remainder of {prompt} by 97?",
-                "completion": completion,
-                "ground_truth": str(truth),
-                "data_source": "remainders",
-            }
-        )
-    return rk.load_rollouts(table)
+    for at, row in enumerate(sums(ROWS, most_words=40)):
+        more = {
+            "rollout_id": f"r{at}",
+            "prompt_id": f"p{at // SIBLINGS}",
+            "data_source": "sums",
+        }
+        table.append({**row, **more})
+    rollouts = rk.load_rollouts(table)
+    table = list(rollouts)
+    for name, (function, target, loop, against) in FORMS.items():
+        reward = read(function, "f", as_=target, rows=table[:16])
+        value = function() if isinstance(function, type) else function
 
-
-def ratio_of(
-    reward: rk.Reward, rollouts: rk.Rollouts, loop: Callable[[], Any], runs: int = RUNS
-) -> tuple[float, float, list[float]]:
-    """Median seconds of both sides, and their ratios run by run; rewards must agree."""
-    ratios, ours, theirs = [], [], []
-    for run in range(runs + 1):
-        start = time.process_time()
-        scores = rk.score(reward, rollouts)
-        middle = time.process_time()
-        rewards = loop()
-        end = time.process_time()
-        if run:
-            ours.append(middle - start)
-            theirs.append(end - middle)
-            ratios.append((middle - start) / (end - middle))
-    assert abs(scores.rewards - rewards).max() < 1e-12
-    return statistics.median(ours), statistics.median(theirs), ratios
-
-
-def show(name: str, seconds: tuple[float, float, list[float]], aim: float) -> None:
-    ours, theirs, ratios = seconds
-    print(
-        f"  {name:<36} {ours / ROWS * 1e6:7.2f} {theirs / ROWS * 1e6:7.2f} "
-        f"{statistics.median(ratios):7.2f}   ({min(ratios):.2f} to {max(ratios):.2f})   "
-        f"aim {aim}"
-    )
-
-
-def main(names: list[str]) -> None:
-    rollouts = rollouts_of(ROWS)
-    rows = list(rollouts)
-    print(f"scoring {ROWS:,} rollouts with a function in a trainer's form")
-    print(
-        f"  {'':<36} {'score':>7} {'loop':>7}   ratio   (lowest to highest); us a row"
-    )
-    for name, (function, target, loop) in FORMS.items():
-        if names and not any(part in name for part in names):
-            continue
-        value = function() if function in (Swift, Sums, Atropos) else function
-        reward = read(function, "f", as_=target, rows=rows[:16])
-
-        def run(value: Any = value, loop: Any = loop) -> Any:
-            rewards = loop(value, rows)
+        def run(value=value, loop=loop):
+            rewards = loop(value, table)
             return asyncio.run(rewards) if asyncio.iscoroutine(rewards) else rewards
 
-        show(name, ratio_of(reward, rollouts, run), AIM)
-    if names:
-        return
-    for name, function in {
-        "tags": rk.measure.tags("think", "answer"),
-        "no_repetition": rk.measure.length(full_until=200, zero_from=900),
-    }.items():
-        reward = rk.Reward("one", components=[rk.Component(name, function)])
-
-        def run(function: Any = function) -> Any:
-            return [function(row["completion"]) for row in rows]
-
-        show(f"primitive {name}", ratio_of(reward, rollouts, run), AIM_PRIMITIVES)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        what = f"score {ROWS:,} rows: {name}"
+        yield compare(what, reward, rollouts, against, run, AIM, runs)
