@@ -185,6 +185,12 @@ LOGS = {
         {"reward": 1.0, "parsed": 0.0},
         {2: 1},
     ),
+    "OpenRLHF queries": (
+        [{"query": f"2+2?{text}", "prompt": "2+2?", "label": "4"} for text in ("4", "5")],
+        {"completion": ["4", "5"], "prompt": ["2+2?"] * 2, "ground_truth": ["4"] * 2},
+        {},
+        {2: 1},
+    ),
     "SkyRL evaluation": (
         [SKYRL, SKYRL],
         {"prompt": [made.rendered("2+2?")] * 2, "ground_truth": ["4"] * 2, "logged/score": [1.0] * 2},
@@ -287,6 +293,16 @@ def test_the_components_of_nemo_gym_are_recorded_once_beside_the_reward():
     rollouts = rk.load_rollouts(rows)
     assert rollouts.logged.weights == {"reward": 1.0, "right": 0.0, "brief": 0.0}
     assert values(rollouts, "logged/brief") == [0.25, None]
+
+
+def test_what_a_verifier_of_nemo_gym_gets_is_read_without_its_answer():
+    rows = [
+        {key: value for key, value in gym(at, 1.0).items() if key != "reward"}
+        for at in (0, 1)
+    ]
+    rollouts = rk.load_rollouts(rows)
+    assert (rollouts.kind, rollouts.logged.weights) == ("NeMo Gym rollouts", {})
+    assert values(rollouts, "completion") == ["four"] * 2
 
 
 def test_a_rollout_of_nemo_rl_in_several_turns_has_them_as_messages():

@@ -181,7 +181,8 @@ def too_little(subject: Subject) -> Iterator[str]:
 
 @near_text("the answer with something added", "mathematics")
 def plus_one(text: str) -> list[str]:
-    return [f"{text}+1", f"-({text})"]
+    """Leave out matrices: nobody adds 1 to one."""
+    return [] if r"\begin{" in text else [f"{text}+1", f"-({text})"]
 
 
 @near_text("the words of the answer in another order", "code")

@@ -297,7 +297,7 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
 def _sharpen(named: Mapping[str, MarkedAnswer], name: str) -> MarkedAnswer:
     """Return the mark within a line where completions mark their answers variously."""
     mark = named[name]
-    if name not in ("line", "whole"):
+    if name != "line":
         return mark
     for inner in (named.get("box"), named.get("colon")):
         if inner is None or inner.answer not in mark.answer:

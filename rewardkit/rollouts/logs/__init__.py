@@ -78,6 +78,35 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
+def _are_queries(columns: Columns) -> bool:
+    """Return whether a table has what OpenRLHF gives a reward function."""
+    if not {"query", "prompt"} <= columns.keys():
+        return False
+    if not columns.keys().isdisjoint(ALIASES["completion"]):
+        return False
+    texts = _behind_prompts(columns)
+    return 2 * texts.count(None) < len(texts)
+
+
+def _behind_prompts(columns: Columns) -> list[str | None]:
+    """Return the completions of queries, each the prompt with a completion behind it.
+
+    None where a query does not begin with its prompt.
+    """
+    texts: list[str | None] = []
+    for query, prompt in zip(columns["query"], columns["prompt"], strict=True):
+        are_texts = isinstance(query, str) and isinstance(prompt, str)
+        is_behind = are_texts and query.startswith(prompt)
+        texts.append(query[len(prompt) :] if is_behind else None)
+    return texts
+
+
+def _parse_queries(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    columns = {**rows.columns, "completion": _behind_prompts(rows.columns)}
+    del columns["query"]
+    return _parse_table(replace(rows, columns=columns), keep)
+
+
 def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
     """Return which column holds the truth under a name that slime and OpenRLHF have.
 
@@ -109,6 +138,7 @@ def _differing(columns: Columns, totals: Sequence[str]) -> list[str]:
     return warnings
 
 
+OPENRLHF_QUERIES = Form("OpenRLHF queries", _parse_queries, _are_queries)
 FORMS = (
     INSPECT_LOG,
     TRL_LOG,
@@ -121,6 +151,7 @@ FORMS = (
     AREAL_LOG,
     TRACES,
     RESULTS,
+    OPENRLHF_QUERIES,
 )
 """In the order in which they are tried."""
 PLAIN_TABLE = Form("rollouts", _parse_table)

@@ -148,7 +148,7 @@ GYM_COLUMNS = frozenset("_ng_task_index _ng_rollout_index task_idx mask_sample".
 def _is_nemo_gym(columns: Columns) -> bool:
     names = ("responses_create_params", "response")
     cells = [first(columns.get(name, ())) for name in names]
-    return "reward" in columns and all(isinstance(cell, Mapping) for cell in cells)
+    return all(isinstance(cell, Mapping) for cell in cells)
 
 
 def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
@@ -165,6 +165,8 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     components = columns.pop("reward_components", ())
     parts = [cell if isinstance(cell, Mapping) else {} for cell in components]
     columns = {**chats, **columns, **lists_of_columns(parts)}
+    if "reward" not in columns:  # what a verifier gets, logged before it answers
+        return ParsedLog(replace(rows, columns=columns))
     return scored_table(
         replace(rows, columns=columns),
         keep,
