@@ -53,8 +53,9 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(every))
     parser.add_argument("--full", action="store_true", help="the rows at scale")
     parser.add_argument("--runs", type=int, default=5, help="runs that count, each")
-    parser.add_argument("--verbose", action="store_true", help="with details of rows")
-    parser.add_argument("--markdown", action="store_true", help="a table to be pasted")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--verbose", action="store_true", help="with details of rows")
+    form.add_argument("--markdown", action="store_true", help="a table to be pasted")
     options = parser.parse_args()
     if unknown := set(options.names) - set(every):
         parser.error(f"no bench {min(unknown)!r}; there are {', '.join(every)}")
@@ -76,7 +77,7 @@ def main():
             reasons.append(f"{name} was not measured: {reason}")
     aims = len(verdicts) - verdicts.count(None)
     met = f"{verdicts.count(True)} of {aims} aims met"
-    print(f"\n{met}; medians of {options.runs} runs on {machine()}")
+    print(f"\n{met}; counted runs of each side: {options.runs}; {machine()}")
     print(*reasons, sep="\n")
 
 

@@ -321,13 +321,13 @@ FORMS: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
     "Tunix, batch": (trl_other, "tunix", loop_trl, "Tunix's way"),
     "Tunix, one response": (tunix_response, "tunix", loop_response, "Tunix's way"),
     "verifiers, async": (verifiers_v1, "verifiers", loop_verifiers, "verifiers' way"),
-    "verifiers before v1": (rubric, "verifiers-rubric:messages", loop_rubric, "its Rubric"),
+    "verifiers before v1": (rubric, "verifiers-rubric:messages", loop_rubric, "verifiers' Rubric"),
     "OpenRLHF": (reward_func, "openrlhf", loop_openrlhf, "OpenRLHF's way"),
     "ms-swift": (Swift, "ms-swift", loop_swift, "ms-swift's way"),
     "EasyR1, batch": (easyr1_batch, "easyr1:batch", loop_easyr1, "EasyR1's manager"),
     "EasyR1, one": (easyr1_one, "easyr1:sequential", partial(loop_easyr1, is_batch=False), "EasyR1's manager"),
     "Atropos": (Atropos, "atropos", loop_atropos, "Atropos' way"),
-    "eval-protocol": (eval_protocol, "eval-protocol", loop_eval_protocol, "its way"),
+    "eval-protocol": (eval_protocol, "eval-protocol", loop_eval_protocol, "eval-protocol's way"),
     "benchmax, async": (Sums, "benchmax", loop_benchmax, "benchmax's way"),
 }  # fmt: skip
 """By form: the function, the target that reads it, the loop that calls it, and whose loop it is."""

@@ -45,10 +45,10 @@ def rows(runs):
     order = sorted(times, key=lambda name: -times[name][-1])
     table = [f"{'seconds for 1, 10, 100 kB, 1 MB of the worst text':<52}"]
     table += [details[name] for name in order]
-    title = f"the slowest primitive on 1 MB, {order[0]}"
+    title = f"the slowest primitive on 1 MB, {order[0]:.32}"
     yield Row(title, times[order[0]][-1:], details=table)
     slow = [name for name in order if times[name][-1] > SLOW]
     steepest = max(slow, key=lambda name: times[name][-1] / times[name][-2])
     tenth, whole = times[steepest][-2:]
-    title = f"the steepest primitive on 1 MB, {steepest}"
+    title = f"the steepest primitive on 1 MB, {steepest:.32}"
     yield Row(title, [whole], "10 times its 100 kB", [10 * tenth], aim=AIM)

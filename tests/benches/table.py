@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import statistics
@@ -68,12 +67,10 @@ def _text(value: float, unit: str = "") -> str:
         value, unit = value * 1e6, "µs"
     elif unit == "s" and value < 0.1:
         value, unit = value * 1e3, "ms"
-    digits = 2
-    if value:
-        digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{digits}f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
+    if value >= 100:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.3g}"
     return f"{text} {unit}".rstrip()
 
 

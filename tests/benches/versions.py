@@ -46,7 +46,11 @@ def rows(runs):
             ("--version", None),
         ):
             (seconds,) = in_turn(lambda words=words: rewardkit(words), runs=runs)
-            yield Row(f"rewardkit {words}{of if aim else ''}", seconds, aim=aim)
+            yield Row(
+                f"rewardkit {words}{of if aim else ', its start alone'}",
+                seconds,
+                aim=aim,
+            )
         yield Row("the first comparison, which rehearses", [first])
         log = [(folder / "log.jsonl").stat().st_size / 1e6]
         yield Row(f"disk{of}", [size(folder / "runs")], "the log", log, unit="MB")
