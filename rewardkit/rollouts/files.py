@@ -73,7 +73,7 @@ def _with_truth(part: SourceRows) -> SourceRows:
     return replace(part, columns={"ground_truth": truths, **part.columns})
 
 
-class Piece(NamedTuple):
+class LogPiece(NamedTuple):
     """A file of a log, or a stretch of one.
 
     `name`, `split` and `step` are what its folder and its name tell. `start` and `stop`
@@ -97,23 +97,23 @@ class Piece(NamedTuple):
         return self.path.suffix.lower()
 
 
-def list_pieces(source: str | Path) -> tuple[list[Piece], list[str]]:
+def list_pieces(source: str | Path) -> tuple[list[LogPiece], list[str]]:
     """List the files of a source, each as one piece, and notes on what is left out.
 
     RolloutsError: as `read_files` says.
     """
     path = resolve(source, "rollouts.jsonl")
     if not path.is_dir():
-        return [Piece(path, step=step_in_name(path.name))], []
+        return [LogPiece(path, step=step_in_name(path.name))], []
     pieces = []
     files, notes = log_files(path, READERS)
     for file in files:
         step = step_in_name(file.path.relative_to(path).as_posix())
-        pieces.append(Piece(*file, step))
+        pieces.append(LogPiece(*file, step))
     return pieces, notes
 
 
-def read_piece(piece: Piece, wanted: Mapping[str, str]) -> SourceRows:
+def read_piece(piece: LogPiece, wanted: Mapping[str, str]) -> SourceRows:
     """Read the rows of a piece; its split and its step become columns."""
     if piece.kind == BUCKET:
         return read_bucket(piece.path)
@@ -167,7 +167,7 @@ def _check_unique(names: list[str], where: str) -> None:
         )
 
 
-def _read_file(piece: Piece, wanted: Mapping[str, str]) -> SourceRows:
+def _read_file(piece: LogPiece, wanted: Mapping[str, str]) -> SourceRows:
     path, kind = piece.path, piece.kind
     if not path.is_file():
         raise RolloutsError(
@@ -222,19 +222,19 @@ def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]
         yield Place(line), row
 
 
-def piece_bytes(piece: Piece) -> bytes:
+def piece_bytes(piece: LogPiece) -> bytes:
     """Return the bytes of a piece of JSONL."""
     with piece.path.open("rb") as file:
         file.seek(piece.start)
         return file.read(-1 if piece.stop is None else piece.stop - piece.start)
 
 
-def _read_some_lines(piece: Piece) -> SourceRows:
+def _read_some_lines(piece: LogPiece) -> SourceRows:
     with _no_collection():
         return _parse_lines(piece)
 
 
-def _parse_lines(piece: Piece) -> SourceRows:
+def _parse_lines(piece: LogPiece) -> SourceRows:
     lines = piece_bytes(piece).split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -381,7 +381,7 @@ PARQUET_ROWS = 4096
 """Rows of Parquet that are read at a time. Our choice."""
 
 
-def _read_some_parquet(piece: Piece) -> SourceRows:
+def _read_some_parquet(piece: LogPiece) -> SourceRows:
     assert piece.stop is not None
     table = ParquetRows.at(piece.path, piece.start).read(piece.start, piece.stop)
     rows = SourceRows.of_columns(table.to_pydict())
@@ -455,7 +455,7 @@ READERS: dict[str, Callable[[Path], SourceRows]] = {
 }
 """What reads a file, by the end of its name."""
 
-STRETCHES: dict[str, Callable[[Piece], SourceRows]] = {
+STRETCHES: dict[str, Callable[[LogPiece], SourceRows]] = {
     ".jsonl": _read_some_lines,
     ".ndjson": _read_some_lines,
     ".parquet": _read_some_parquet,

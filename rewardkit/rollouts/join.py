@@ -17,7 +17,7 @@ from rewardkit.rollouts.columns import RESULT_PREFIXES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.values import SourceRows
 
-OF_A_RUN = (
+COLUMNS_OF_A_RUN = (
     "rollout_id",
     "completion",
     "messages",
@@ -130,7 +130,7 @@ def join_columns(
     left_out = []
     differences = []
     for column, cells in joined.items():
-        if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES):
+        if column in {*COLUMNS_OF_A_RUN, *without} or column.startswith(OF_SCORES):
             left_out.append(column)
         elif column != on:
             logged = columns.get(column, [None] * count)

@@ -93,7 +93,7 @@ def present(value: Any) -> Any:
 SURELY_PRESENT = frozenset({str, int, bool, type(None), list, dict})
 """Types of Python values that need no look to know what is missing."""
 
-NUMBERS = frozenset({float, int, bool, type(None)})
+NUMBER_TYPES = frozenset({float, int, bool, type(None)})
 
 
 def all_present(values: list[Any]) -> list[Any]:
@@ -102,7 +102,7 @@ def all_present(values: list[Any]) -> list[Any]:
     if kinds <= SURELY_PRESENT:
         return values
     # NaN is the number that is not itself
-    if kinds <= NUMBERS and not any(map(operator.ne, values, values)):
+    if kinds <= NUMBER_TYPES and not any(map(operator.ne, values, values)):
         return values
     return list(map(present, values))
 

@@ -22,7 +22,7 @@ from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.files import (
     BUCKET,
     STRETCHES,
-    Piece,
+    LogPiece,
     add_to_bucket,
     cannot_read,
     is_table,
@@ -45,7 +45,7 @@ FIRST_WINDOW = 16
 BLOCK = 65_536
 """Bytes that are read at a time where ends of lines are looked for."""
 
-Part = tuple[Piece, ...]
+Part = tuple[LogPiece, ...]
 
 
 class LargeFile(NamedTuple):
@@ -55,7 +55,7 @@ class LargeFile(NamedTuple):
     where bytes are counted.
     """
 
-    piece: Piece
+    piece: LogPiece
     size: int
     row_bytes: float
     can_be_cut: bool
@@ -90,12 +90,12 @@ class LargeLog:
         layout = self.reading.layout
         return layout is not None and layout.form.looks_back
 
-    def load(self, part: Sequence[Piece]) -> LoadedRows:
+    def load(self, part: Sequence[LogPiece]) -> LoadedRows:
         """Read the rows of some pieces."""
         return load_part(self.reading, part)
 
 
-def load_part(reading: Reading, part: Sequence[Piece]) -> LoadedRows:
+def load_part(reading: Reading, part: Sequence[LogPiece]) -> LoadedRows:
     """Read the rows of a part, without those that they are only compared with."""
     rows = [read_piece(piece, reading.columns) for piece in part]
     loaded = reading.read(rows)
@@ -143,32 +143,32 @@ def open_large(
     reading = Reading.of(source, **options)
     files = []
     heads = []
-    left: float = min(HEAD_BYTES, part_bytes)
+    bytes_left: float = min(HEAD_BYTES, part_bytes)
     for file in described:
         piece = file.piece
         stop = _row_places(file, 0, ROWS_OF_OTHERS)[-1]
-        if left > 0:
-            stop = max(stop, _row_end(file, int(left / file.row_bytes)))
+        if bytes_left > 0:
+            stop = max(stop, _row_end(file, int(bytes_left / file.row_bytes)))
         head = read_piece(_stretch(file, 0, stop), reading.columns)
         if file.can_be_cut and piece.kind != ".parquet":
             file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
-        if left <= 0 and not file.can_be_cut:
+        if bytes_left <= 0 and not file.can_be_cut:
             head = head.keep([row < ROWS_OF_OTHERS for row in range(len(head.places))])
-        left -= file.bytes_from(0)
+        bytes_left -= file.bytes_from(0)
         files.append(file)
         heads.append(head)
     logs, _ = with_completions(heads, set(reading.columns.values()))
-    kept = []
+    log_files = []
     for file, head in zip(files, heads, strict=True):
         if any(head is log for log in logs):
-            kept.append(file)
+            log_files.append(file)
     heads[0] = replace(heads[0], notes=tuple(notes))
     loaded = reading.read(heads)
     reading = replace(reading, layout=loaded.layout)
-    return LargeLog(reading, loaded.rollouts, tuple(kept), part_bytes, most_bytes)
+    return LargeLog(reading, loaded.rollouts, tuple(log_files), part_bytes, most_bytes)
 
 
-def _describe(piece: Piece) -> LargeFile:
+def _describe(piece: LogPiece) -> LargeFile:
     """Return a file with its size; RolloutsError: it cannot be read."""
     size = piece.path.stat().st_size
     can_be_cut = piece.kind in STRETCHES
@@ -186,7 +186,7 @@ def _describe(piece: Piece) -> LargeFile:
     return LargeFile(piece, size, 1.0, can_be_cut)
 
 
-def _stretch(file: LargeFile, start: int, stop: int, line: int = 0) -> Piece:
+def _stretch(file: LargeFile, start: int, stop: int, line: int = 0) -> LogPiece:
     """Return a piece of a file, `line` lines from its beginning."""
     if not file.can_be_cut:
         return file.piece
@@ -196,7 +196,7 @@ def _stretch(file: LargeFile, start: int, stop: int, line: int = 0) -> Piece:
 def _row_end(file: LargeFile, place: int) -> int:
     """Return the first place from this one on at which a row begins, or the file ends.
 
-    >>> parquet = LargeFile(Piece(Path("a.parquet")), 10, 100.0, True)
+    >>> parquet = LargeFile(LogPiece(Path("a.parquet")), 10, 100.0, True)
     >>> _row_end(parquet, 7), _row_end(parquet, 12)
     (7, 10)
     """
@@ -244,7 +244,7 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
     Raises:
         RolloutsError: a group has more than `most_bytes`.
     """
-    part: list[Piece] = []
+    part: list[LogPiece] = []
     room = float(log.part_bytes)
     for file in log.files:
         start = line = 0
@@ -269,22 +269,24 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
         yield tuple(part)
 
 
-def _count_lines(piece: Piece) -> int:
+def _count_lines(piece: LogPiece) -> int:
     """Return how many lines a piece has; 0 where rows are counted."""
     if piece.stop is None or piece.kind == ".parquet":
         return 0
     count = 0
     with piece.path.open("rb") as file:
         file.seek(piece.start)
-        left = piece.stop - piece.start
-        while left:
-            block = file.read(min(left, 16 * BLOCK))
+        bytes_left = piece.stop - piece.start
+        while bytes_left:
+            block = file.read(min(bytes_left, 16 * BLOCK))
             count += block.count(b"\n")
-            left -= len(block)
+            bytes_left -= len(block)
     return count
 
 
-def _last_row(file: LargeFile, start: int, stop: int, part: Sequence[Piece]) -> Piece:
+def _last_row(
+    file: LargeFile, start: int, stop: int, part: Sequence[LogPiece]
+) -> LogPiece:
     """Return the row before a place: of this file, or of the last piece before it."""
     if stop > start or not part:
         return _stretch(file, _row_before(file, stop), stop, -1)
@@ -295,7 +297,7 @@ def _last_row(file: LargeFile, start: int, stop: int, part: Sequence[Piece]) -> 
     return last._replace(start=_row_before(whole, last.stop), line=-1)
 
 
-def _steps_before(log: LargeLog, part: Sequence[Piece]) -> Piece:
+def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
     """Return the end of a part, with at least its last step, to be compared with."""
     last = part[-1]
     file = _describe(last)
@@ -317,7 +319,7 @@ def _steps_before(log: LargeLog, part: Sequence[Piece]) -> Piece:
     return last._replace(only_compared=True)
 
 
-def _group_end(log: LargeLog, file: LargeFile, place: int, before: Piece) -> int:
+def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> int:
     """Return the first place from one on at which a group ends, or the file's end."""
     rows = FIRST_WINDOW
     while True:
@@ -416,12 +418,12 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
             continue
         size = path.stat().st_size
         if size > max(log.most_bytes, 4 * log.part_bytes):
-            _refuse_bucket(log, Piece(path), size)
-        parts.append((Piece(path),))
+            _refuse_bucket(log, LogPiece(path), size)
+        parts.append((LogPiece(path),))
     return parts
 
 
-def _refuse_bucket(log: LargeLog, bucket: Piece, size: int) -> None:
+def _refuse_bucket(log: LargeLog, bucket: LogPiece, size: int) -> None:
     """Raise a RolloutsError where one group of a bucket is too large."""
     rollouts = log.load([bucket]).rollouts
     counts = np.bincount(rollouts.groups)
@@ -432,7 +434,7 @@ def _refuse_bucket(log: LargeLog, bucket: Piece, size: int) -> None:
     raise _too_large(log, row, int(counts.max()), share * size)
 
 
-def _stretches(log: LargeLog) -> Iterator[Piece]:
+def _stretches(log: LargeLog) -> Iterator[LogPiece]:
     """Yield the pieces of a log, cut wherever a row ends."""
     for file in log.files:
         start = line = 0

@@ -312,20 +312,20 @@ def _write_parts(
         from tqdm.auto import tqdm  # slow to import
 
         bar = tqdm(total=len(parts), desc="scoring", unit=" parts", leave=False)
-    done: dict[int, WrittenPart] = {}
+    written_parts: dict[int, WrittenPart] = {}
     next_check = 2
     try:
         with bar:
             for number, part in _scored_parts(job, parts, settings):
-                done[number] = part
+                written_parts[number] = part
                 if progress:
                     bar.update(1)
-                if len(done) == next_check:
+                if len(written_parts) == next_check:
                     next_check *= 2
-                    _check_keys(job, done.values())
-        _check_keys(job, done.values())
+                    _check_keys(job, written_parts.values())
+        _check_keys(job, written_parts.values())
     finally:
-        written += [done[number] for number in sorted(done)]
+        written += [written_parts[number] for number in sorted(written_parts)]
 
 
 def _check_keys(job: PartJob, parts: Collection[WrittenPart]) -> None:

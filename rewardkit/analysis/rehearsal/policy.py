@@ -31,7 +31,7 @@ PRIOR_SPREAD = 1.5
 PRIOR_COUNT = 0.5
 """Observations that the mean of all rows is worth in the ability of a kind."""
 NEWTON_STEPS = 60
-MEMORY = 0.9
+SIZE_MEMORY = 0.9
 """What the running size of advantages keeps of itself in a step."""
 LEAST_SIZE = 1e-4
 """Mean square of a batch's advantages under which a step is no longer scaled up."""
@@ -317,8 +317,10 @@ class _Policies:
     def learn(self, batch: _Batch, advantages: Floats, step: int) -> None:
         """Move each policy along `advantages`, (learners, drawn)."""
         learners = self.learners
-        self.size = MEMORY * self.size + (1 - MEMORY) * (advantages**2).mean(axis=1)
-        size = self.size / (1 - MEMORY ** (step + 1))
+        self.size = SIZE_MEMORY * self.size + (1 - SIZE_MEMORY) * (advantages**2).mean(
+            axis=1
+        )
+        size = self.size / (1 - SIZE_MEMORY ** (step + 1))
         scale = np.sqrt(np.maximum(size, LEAST_SIZE))
         slope = self._slope(batch, advantages)
         self.logits += (learners.style / scale)[:, None] * slope

@@ -63,7 +63,7 @@ class Way(NamedTuple):
     function: Any
 
 
-class Reading(NamedTuple):
+class AnswerReading(NamedTuple):
     """What is wrong with the primary component, and the column that it compares.
 
     `fault` says how seldom or often it is earned; `field` is the column without its
@@ -95,7 +95,7 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     if not fault:
         return result
     item = view.components[name]
-    reading = Reading(fault, prediction_column(scores, item) or "")
+    reading = AnswerReading(fault, prediction_column(scores, item) or "")
     if reason := _why_not_tried(scores, name, reading):
         result.left_out.append(
             f"other extractors and verifiers for {name!r} are not tried: {reason}"
@@ -142,7 +142,7 @@ def _find_fault(view: View, findings: Collection[Finding]) -> str:
     return "never earned" if value == low else ""
 
 
-def _why_not_tried(scores: Scores, name: str, reading: Reading) -> str:
+def _why_not_tried(scores: Scores, name: str, reading: AnswerReading) -> str:
     """Return why no other way can be tried; "" where it can."""
     if not reading.source:
         return "it does not compare one column with 'ground_truth'"
@@ -163,7 +163,7 @@ def _kind_of_truths(scores: Scores) -> Kind:
 
 
 def _list_changes(
-    view: View, scores: Scores, item: Component, reading: Reading, kind: Kind
+    view: View, scores: Scores, item: Component, reading: AnswerReading, kind: Kind
 ) -> list[tuple[str, Change]]:
     """List the changes to try, extractors before verifiers, the simplest first."""
     current = view.reward.fields.get(reading.field)
@@ -305,7 +305,7 @@ def _propose(
     view: View,
     before: Scores,
     after: Scores,
-    reading: Reading,
+    reading: AnswerReading,
     way: str,
     change: Change,
 ) -> Proposal:

@@ -38,7 +38,7 @@ CHANGING = frozenset(
 MOST_RETRIED = 32
 """Rows that differ that are tried in another form. Our choice."""
 
-MOST_COLUMNS = 4
+COLUMNS_TRIED = 4
 """Logged columns that are handed over under their own names. Our choice."""
 
 ENOUGH_AGREE = 0.95
@@ -184,7 +184,7 @@ def _other_forms(
             changed.append(tries.varied(row, text))
         yield "one_text", "completion", changed
     columns = [name for name in rows[0] if name.startswith(LOGGED)]
-    for column in columns[:MOST_COLUMNS]:
+    for column in columns[:COLUMNS_TRIED]:
         name = column.removeprefix(LOGGED)
         if name not in rows[0]:
             changed = [tries.varied(row, **{name: row[column]}) for row in rows]

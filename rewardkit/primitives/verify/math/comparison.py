@@ -36,13 +36,13 @@ Tolerance = tuple[float, float]
 EXACT: Final[Tolerance] = (0.0, 0.0)
 
 
-class Undecided(Enum):
+class UndecidedEquality(Enum):
     """That a comparison has nothing to say of two texts."""
 
     UNDECIDED = "undecided"
 
 
-UNDECIDED: Final = Undecided.UNDECIDED
+UNDECIDED: Final = UndecidedEquality.UNDECIDED
 
 Same = Callable[[Any, Any], Verdict]
 """A comparison of two parts."""
@@ -77,7 +77,7 @@ def compare(
         _compare_percentages,
     ):
         verdict = compare_parts(answer, truth, same)
-        if not isinstance(verdict, Undecided):
+        if not isinstance(verdict, UndecidedEquality):
             return verdict
     if DEGREES in answer + truth:
         if same(answer.replace(DEGREES, ""), truth.replace(DEGREES, "")):
@@ -90,7 +90,7 @@ def compare(
 
 def _compare_values(
     answer: str, truth: str, same: Same, tolerance: Tolerance
-) -> Verdict | Undecided:
+) -> Verdict | UndecidedEquality:
     value = _read_value(answer)
     expected = _read_value(truth)
     if value is None or expected is None:
@@ -100,7 +100,9 @@ def _compare_values(
     return alike(value, expected, *tolerance)
 
 
-def _compare_options(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+def _compare_options(
+    answer: str, truth: str, same: Same
+) -> Verdict | UndecidedEquality:
     """Compare labelled options: (C) 12 is C to one, and 12 to another."""
     options = _split_option(answer)
     truths = _split_option(truth)
@@ -111,13 +113,15 @@ def _compare_options(answer: str, truth: str, same: Same) -> Verdict | Undecided
     return UNDECIDED
 
 
-def _compare_times(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+def _compare_times(answer: str, truth: str, same: Same) -> Verdict | UndecidedEquality:
     if _CLOCK_TIME.fullmatch(answer) and _CLOCK_TIME.fullmatch(truth):
         return answer.zfill(5) == truth.zfill(5)
     return UNDECIDED
 
 
-def _compare_amounts(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+def _compare_amounts(
+    answer: str, truth: str, same: Same
+) -> Verdict | UndecidedEquality:
     """Compare amounts whose units "and" or commas part, such as hours and minutes."""
     pair = (answer, truth)
     sums = [add_amounts(text, is_joined=True) for text in pair]
@@ -131,7 +135,7 @@ def _compare_amounts(answer: str, truth: str, same: Same) -> Verdict | Undecided
 
 def _compare_lists(
     answer: str, truth: str, same: Same, is_exact: bool
-) -> Verdict | Undecided:
+) -> Verdict | UndecidedEquality:
     brackets, elements = _split_list(answer)
     true_brackets, true_elements = _split_list(truth)
     answer_is_list = elements != [answer]
@@ -158,7 +162,7 @@ def _compare_lists(
     return UNDECIDED
 
 
-def _compare_named(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+def _compare_named(answer: str, truth: str, same: Same) -> Verdict | UndecidedEquality:
     """Compare values with a name before them, such as x = 5."""
     name, result = _split_name(answer, same)
     true_name, true_result = _split_name(truth, same)
@@ -174,7 +178,7 @@ def _compare_named(answer: str, truth: str, same: Same) -> Verdict | Undecided:
     return UNDECIDED
 
 
-def _compare_units(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEquality:
     """Compare values with units: they must agree where both sides have one."""
     value, unit = split_unit(answer)
     expected, true_unit = split_unit(truth)
@@ -208,7 +212,9 @@ def _times(value: str, ratio: Fraction) -> str:
     return rf"({value}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
 
 
-def _compare_percentages(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+def _compare_percentages(
+    answer: str, truth: str, same: Same
+) -> Verdict | UndecidedEquality:
     """Compare percentages: 50% is 50 to one, and a half to another."""
     pair = (answer, truth)
     if not any(text.endswith(r"\%") for text in pair):
