@@ -25,8 +25,8 @@ ROWS = [
         "no aim: no verdict",
     ),
     (
-        Row("wrong ones accepted", [0], "math-verify", [8], unit="pairs", aim=0.3),
-        "| wrong ones accepted | 0 pairs | math-verify | 8 pairs | 0 | 0.3 | met |",
+        Row("wrong ones accepted", [0], "math-verify", [8], unit="pairs", aim=1 / 3),
+        "| wrong ones accepted | 0 pairs | math-verify | 8 pairs | 0 | 0.333 | met |",
         "counts",
     ),
 ]

@@ -49,7 +49,7 @@ class Row:
         """Return the texts of the row, one for each of `HEADINGS`."""
         theirs = ratio = aim = ""
         if self.aim is not None:
-            aim = f"{self.aim:g}" if self.against else _text(self.aim, self.unit)
+            aim = _text(self.aim, "" if self.against else self.unit)
         if self.against:
             theirs = _text(statistics.median(self.theirs), self.unit)
             ratio = _text(statistics.median(self.ratios))
