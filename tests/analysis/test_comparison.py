@@ -229,6 +229,41 @@ def test_rows_of_one_side_alone_are_counted_and_named():
     )
 
 
+@pytest.mark.parametrize(
+    ("rows", "cut"),
+    [(960, 0), (123, 3)],
+    ids=["whole groups", "a group of which one side has three rows"],
+)
+def test_one_definition_on_a_log_and_on_its_first_rows_is_no_difference(
+    gallery, rows, cut
+):
+    for whole in gallery:
+        first = rk.score(whole.reward, whole.rollouts.select(range(rows)))
+        for sides in ((whole, first), (first, whole)):
+            found = compare(*sides)
+            assert found.verdict == "no difference", found.reason
+            a, b = found.figures
+            assert a["task_signal"] is not None
+            assert {**a, "marks": b["marks"]} == b
+            assert set(b["marks"].values()) == {"within noise", "not known"}
+            assert [side["rows"] for side in found.record()["versions"]] == [
+                *map(len, sides)
+            ]
+            matching = found.pairs[0].matching
+            assert picked(matching, "matched", "incomplete") == (rows - cut, cut)
+
+
+def test_of_three_versions_the_rows_of_all_are_compared():
+    a, b, c = (rollouts(ids, prompt=None) for ids in ("wxyz", "vwxy", "uwxz"))
+    found = compare(*(rk.score(LENGTH, rows) for rows in (a, b, c)))
+    for pair in found.all_pairs.values():
+        assert pair.table["rollout_id"].tolist() == ["w", "x"]
+    assert found.pairs[0].matching["incomplete"] == 1
+    apart = [rollouts(ids) for ids in ("wx", "xy", "wy")]
+    with pytest.raises(rk.InputError, match="no rollout_id is in all of A, B, C; comp"):
+        compare(*(rk.score(LENGTH, rows) for rows in apart))
+
+
 def test_another_completion_under_the_same_id_is_a_warning_and_is_compared():
     a, b = rollouts(range(9)), rollouts(range(9), text="other {}")
     found = lengths(a, [*a[:2], *b[2:]])
@@ -481,7 +516,9 @@ def test_scores_against_themselves_are_no_difference(gallery):
         assert both.ranks["value"] == pytest.approx(1)
         of_a, of_b = (side.outlook for side in found.sides)
         assert of_a == of_b and of_a.task is not None
-        assert set(both.marks.values()) <= {"within noise", "not known"}
+        of_marks = set(both.marks.values())
+        assert of_marks == {"within noise", "not known"}, both.marks
+        assert both.marks["outlook"] == both.marks["auc"] == "within noise"
         assert repr(found).startswith("No difference: no advantage changes its sign")
         assert repr(found).splitlines()[-1] == "  Next: nothing; they train alike"
 

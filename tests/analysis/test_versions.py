@@ -252,6 +252,25 @@ def test_versions_of_one_name_are_told_apart_and_other_data_is_matched_by_id(kep
     )
 
 
+def test_exploits_of_runs_on_other_rows_are_shown_and_are_neither_better_nor_worse(
+    kept,
+):
+    Path("my.py").write_text(SOURCE.replace("WEIGHT", "0.1"))
+    reward = rk.load_reward("my.py")
+    runs = []
+    for prompts, exploits in ((24, 0), (24, 2), (12, 2)):
+        scores = rk.score(reward, rk.load_rollouts(rows(prompts=prompts)))
+        runs.append(scores.keep().changed(figures={"exploits": exploits}))
+    first, worse, shorter = runs
+    (pair,) = rk.compare(first, worse).pairs
+    assert (pair.verdict, pair.marks["exploits"]) == ("worse", "worse")
+    found = rk.compare(first, shorter)
+    assert found.verdict == "no difference"
+    assert found.pairs[0].marks["exploits"] == "not known"
+    assert [of_version["exploits"] for of_version in found.figures] == [0, 2]
+    assert "outlook" not in shorter.about and "rehearsed" in found.rehearsals
+
+
 def test_a_run_whose_data_is_gone_or_that_is_of_a_newer_format_is_one_sentence(kept):
     about = kept["v2"].folder / "about.json"
     about.write_text(about.read_text().replace('"format": 1', '"format": 9'))

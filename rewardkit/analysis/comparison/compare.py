@@ -342,8 +342,8 @@ def compare(
     """Compare versions of a reward, and say which one to train on.
 
     From their definitions to what training makes of them, on the same rollouts or on
-    those of several runs: rows are matched by `rollout_id`, the others are counted.
-    Findings are those of all rows of each side.
+    those of several runs: rows are matched by `rollout_id`. All figures, findings and
+    rehearsals are of the whole groups that all versions have; other rows are counted.
 
     Args:
         *versions: Two or more, the oldest first: Scores, kept runs, or what names one:

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure, in_brackets
 from rewardkit.analysis.comparison.case_changes import first_of
-from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
 from rewardkit.analysis.rehearsal.rehearsal import RISE
 from rewardkit.findings import counted
@@ -73,9 +72,8 @@ def of_cases(cases: Mapping[str, Any] | None) -> list[Ground]:
     return grounds
 
 
-def of_exploits(a: Side, b: Side) -> list[Ground]:
+def of_exploits(before: int | None, after: int | None) -> list[Ground]:
     """Return a ground where the probes of one version found more exploits."""
-    before, after = (side.kept_figures.get("exploits") for side in (a, b))
     mark = mark_of_counts(before, after, is_gain=False)
     if mark not in ("better", "worse"):
         return []

@@ -1,8 +1,10 @@
-"""match_rows(): which rows of two scored tables, A and B, are of the same rollout."""
+"""Which rows of scored tables are of the same rollouts: match_rows(), keep_shared()."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from operator import ne
 from typing import Any, NamedTuple
 
@@ -32,6 +34,10 @@ NOTES_BY_COUNT = {
     ),
     "siblings_in_a_only": OTHER_GROUPS,
     "siblings_in_b_only": OTHER_GROUPS,
+    "incomplete": (
+        "rollouts that both have and that are left out, as a sibling or another "
+        "version lacks them: {}"
+    ),
     "infinite_rewards": (
         "rollouts with an infinite reward, which counts as not judged: {}"
     ),
@@ -94,6 +100,78 @@ def match_rows(
         counts[f"{name}_ids"] = ids[:SHOWN_IDS].tolist()
     counts["infinite_rewards"] = int(infinite.sum())
     return MatchedRows(rows_a, rows_b, ~is_other, counts)
+
+
+def keep_shared(versions: Sequence[Scores], names: Sequence[str]) -> list[Scores]:
+    """Return the scores of the rollouts that all versions have, in whole groups.
+
+    A group of which one version lacks a row is left out, as the rewards and advantages
+    of siblings depend on each other; where that leaves none, its shared rows stay.
+    Versions that have the same rollouts are returned as they are.
+
+    Raises:
+        InputError: No rollout is in all of them, an id stands twice, or rows of the
+            same id are of other prompts.
+    """
+    ids = [pd.Index(scores.table["rollout_id"]) for scores in versions]
+    for index, name in zip(ids, names, strict=True):
+        _check_unique(index, name)
+    shared = ids[0]
+    for index in ids[1:]:
+        shared = shared[index.get_indexer(shared) >= 0]
+    if all(len(index) == len(shared) for index in ids):
+        return list(versions)
+    for first, second in combinations(range(len(versions)), 2):
+        match_rows(versions[first], versions[second], (names[first], names[second]))
+    if not len(shared):
+        raise InputError(
+            f"no rollout_id is in all of {', '.join(names)}; compare two of them"
+        )
+    whole = _of_whole_groups(shared, versions, ids)
+    if len(whole):
+        shared = whole
+    kept = []
+    for scores, index in zip(versions, ids, strict=True):
+        kept.append(_select(scores, index.get_indexer(shared)))
+    return kept
+
+
+def _of_whole_groups(
+    shared: pd.Index[Any], versions: Sequence[Scores], ids: Sequence[pd.Index[Any]]
+) -> pd.Index[Any]:
+    """Return the ids of those groups of which every version has all rows in `shared`.
+
+    Versions may have other groups, so one that is left out may cut another one.
+    """
+    rows_before = len(shared) + 1
+    while len(shared) < rows_before:
+        rows_before = len(shared)
+        for scores, index in zip(versions, ids, strict=True):
+            is_missing = shared.get_indexer(index) < 0
+            is_cut = np.isin(scores.groups, scores.groups[is_missing])
+            shared = shared[~is_cut[index.get_indexer(shared)]]
+    return shared
+
+
+def _select(scores: Scores, rows: Codes) -> Scores:
+    table = scores.table.iloc[rows].reset_index(drop=True)
+    return replace(scores, table=table, rollouts=scores.rollouts.select(rows))
+
+
+def count_unmatched(matched: MatchedRows, a: Scores, b: Scores) -> MatchedRows:
+    """Return matched rows with the counts of what A and B have beside them.
+
+    Args:
+        matched: The rows that are compared, see `keep_shared`.
+        a: All scores of one side.
+        b: All scores of the other.
+    """
+    counts = match_rows(a, b).counts
+    unmatched = {name: counts[name] for name in counts if name.startswith("only_")}
+    incomplete = counts["matched"] - matched.counts["matched"]
+    return matched._replace(
+        counts={**matched.counts, **unmatched, "incomplete": incomplete}
+    )
 
 
 def notes_of(

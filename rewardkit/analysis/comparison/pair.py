@@ -30,7 +30,11 @@ from rewardkit.analysis.comparison.finding_changes import (
     compare_findings,
 )
 from rewardkit.analysis.comparison.grounds import Ground, Mark, mark_of, mark_of_counts
-from rewardkit.analysis.comparison.matching import MatchedRows, match_rows
+from rewardkit.analysis.comparison.matching import (
+    MatchedRows,
+    count_unmatched,
+    match_rows,
+)
 from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.comparison.task_order import (
     SharedTask,
@@ -168,7 +172,6 @@ class Pair(BeforeAfter):
         signal: Mark = "within noise"
         if self.task is None:
             signal = mark_of(self.signal, is_gain=False)
-        exploits = [side.kept_figures.get("exploits") for side in self.sides]
         counts = [side.figures["findings"] for side in self.sides]
         marks = {
             "signal": signal,
@@ -176,7 +179,7 @@ class Pair(BeforeAfter):
             "auc": mark_of(self.order),
             "cases": mark_of_counts(*self._passed),
             "findings": mark_of_counts(*counts, is_gain=False),
-            "exploits": mark_of_counts(*exploits, is_gain=False),
+            "exploits": mark_of_counts(*self._exploits, is_gain=False),
         }
         return {**marks, "outlook": self._outlook_mark}
 
@@ -204,6 +207,17 @@ class Pair(BeforeAfter):
         a, b = (self.cases[side]["passed"] for side in "ab")
         return a, b
 
+    @property
+    def _exploits(self) -> tuple[int | None, int | None]:
+        """Return how many exploits the probes of either found, None where not known.
+
+        Nor where the probed rows are not those that are compared.
+        """
+        if not all(side.has_all_rows for side in self.sides):
+            return None, None
+        a, b = (side.kept_figures.get("exploits") for side in self.sides)
+        return a, b
+
     # --- the verdict
 
     @cached_property
@@ -214,7 +228,7 @@ class Pair(BeforeAfter):
             outlooks = measured.of_outlooks(*(side.outlook for side in self.sides))
         return (
             *measured.of_cases(self.cases),
-            *measured.of_exploits(*self.sides),
+            *measured.of_exploits(*self._exploits),
             *measured.of_order(self.order, self.slices),
             *outlooks,
             *measured.of_findings(self),
@@ -427,6 +441,8 @@ def make_pair(
     """
     names = a.name, b.name
     matched = match_rows(a.scores, b.scores, names)
+    if not (a.has_all_rows and b.has_all_rows):
+        matched = count_unmatched(matched, a.all_scores, b.all_scores)
     seed = a.diagnosis.seed
     moved = before_after(a.diagnosis, b.diagnosis, matched, seed=seed, names=names)
     changes = None

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.analysis.comparison.kept_rewards import read_kept_reward
+from rewardkit.analysis.comparison.matching import keep_shared
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.analysis.outlooks import keep_outlook, kept_outlook
@@ -32,13 +33,21 @@ GRAVE_SEVERITIES = ("high", "warn")
 class Side:
     """A scored table that is compared with others, by name.
 
-    `run` is the kept run that it is, None where it was not kept.
+    `scores` are those of the rollouts that all versions have, with their `diagnosis`;
+    `all_scores` those that were given. `run` is the kept run that it is, None where it
+    was not kept.
     """
 
     name: str
+    all_scores: Scores = field(repr=False)
     scores: Scores = field(repr=False)
     diagnosis: Diagnosis = field(repr=False)
     run: Run | None = field(default=None, repr=False)
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Return whether all rows that were given are compared."""
+        return self.scores is self.all_scores
 
     @cached_property
     def source(self) -> Mapping[str, bytes]:
@@ -63,18 +72,19 @@ class Side:
     def rehearsed(self) -> tuple[Outlook | None, float]:
         """Return the outlook of training on it, and the seconds its rehearsal took.
 
-        That of the kept run where one was made under the same settings (0 seconds);
-        else it is rehearsed now, and kept with the run.
+        That of the kept run where one was made of the same rows under the same settings
+        (0 seconds); else it is rehearsed now, and kept with the run of these rows.
         """
         diagnosis = self.diagnosis
-        if self.run is not None:
-            outlook = kept_outlook(self.run, diagnosis)
+        run = self.run if self.has_all_rows else None
+        if run is not None:
+            outlook = kept_outlook(run, diagnosis)
             if outlook is not None:
                 return outlook, 0.0
         started = time.perf_counter()
         outlook = forecast(diagnosis).outlook
-        if self.run is not None and outlook is not None:
-            keep_outlook(self.run, diagnosis, outlook)
+        if run is not None and outlook is not None:
+            keep_outlook(run, diagnosis, outlook)
         return outlook, time.perf_counter() - started
 
     @property
@@ -85,12 +95,15 @@ class Side:
 
     @property
     def kept_figures(self) -> Mapping[str, Any]:
-        """Return what was measured when it was kept: cases, exploits, seconds."""
+        """Return what was measured when it was kept: cases, exploits, seconds.
+
+        Of all its rows, whichever are compared.
+        """
         return {} if self.run is None else self.run.figures
 
     @cached_property
     def figures(self) -> dict[str, Any]:
-        """Return what its own rows say: mean, signal, task signal, findings.
+        """Return what its compared rows say: mean, signal, task signal, findings.
 
         ``signal`` is the share of groups of several judged rows whose rewards differ,
         ``task_signal`` that of the groups in which completions differ in the task and
@@ -125,7 +138,7 @@ class Side:
         return {
             "name": self.name,
             "reward": scores.reward.name,
-            "rows": len(scores),
+            "rows": len(self.all_scores),
             "rollouts": scores.rollouts.source,
             "fingerprints": scores.reward.record()["fingerprints"],
             "note": "" if self.run is None else self.run.note,
@@ -141,6 +154,8 @@ def open_sides(
 ) -> tuple[Side, ...]:
     """Return the sides of a comparison, diagnosed, each with a name of its own.
 
+    All are diagnosed on the rollouts that all of them have, see `keep_shared`.
+
     Args:
         versions: Scores, kept runs, or what names one: a version, a tag, a folder.
         names: What they are called; None for their own names.
@@ -148,21 +163,33 @@ def open_sides(
         **settings: Of `diagnose`.
 
     Raises:
-        InputError: Something else.
+        InputError: Something else, or no rollout is in all of them, see `keep_shared`.
         RolloutsError: Scores that are not there, or cannot be read.
     """
     opened = [_open(version, LETTERS[i % 26]) for i, version in enumerate(versions)]
     if label is None:
         label = _kept_label([run for _, _, run in opened])
-    sides: list[Side] = []
-    for place, (own_name, scores, run) in enumerate(opened):
-        name = own_name if names is None else names[place]
-        alike = [side for side in sides if side.name.partition(" (")[0] == name]
-        if alike:
-            name += f" ({len(alike) + 1})"
+    if names is None:
+        names = [own_name for own_name, _, _ in opened]
+    unique_names = _number_alike(names)
+    shared = keep_shared([scores for _, scores, _ in opened], unique_names)
+    sides = []
+    for name, (_, all_scores, run), scores in zip(
+        unique_names, opened, shared, strict=True
+    ):
         diagnosis = diagnose(scores, label=label, **settings)
-        sides.append(Side(name, scores, diagnosis, run))
+        sides.append(Side(name, all_scores, scores, diagnosis, run))
     return tuple(sides)
+
+
+def _number_alike(names: Sequence[str]) -> list[str]:
+    """Return the names, a number behind each that stands there before."""
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique
 
 
 def _kept_label(runs: Sequence[Run | None]) -> str | None:
