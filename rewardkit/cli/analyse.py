@@ -67,7 +67,9 @@ def _read_source(options: Options) -> LoadedScores:
                 f"{path!r} is scored already; options for reading a log are for the "
                 "log itself, or for 'rewardkit score'"
             )
-        return LoadedScores(rk.load_scores(path))
+        scores = rk.load_scores(path)
+        cautions = scores.rollouts.cautions
+        return LoadedScores(scores, {"cautions": cautions} if cautions else {})
     log = rk.load_rollouts(path, **options.reading)
     scores = rk.score(rk.recorded(log, options.log_weights), log)
     return LoadedScores(scores, {"rollouts": log.summary()}, f"{log}\n\n")
@@ -349,7 +351,13 @@ def compare(options: Options) -> CommandResult:
     text = comparison.text(verbose=options.verbose)
     if comparison.rehearsals and not options.json:
         say(f"rewardkit: {comparison.rehearsals}", err=True)
-    return CommandResult(comparison.record(), text, status)
+    cautions: list[str] = []
+    for side in comparison.sides:
+        cautions += side.scores.rollouts.cautions
+    record = comparison.record()
+    if cautions:
+        record["cautions"] = cautions
+    return CommandResult(record, text, status)
 
 
 # --- suspect

@@ -25,7 +25,7 @@ from rewardkit.rollouts.table import ROWS_ON_PAGE
 from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.parted import PartedScores
-from rewardkit.scoring.scores import folder_for
+from rewardkit.scoring.scores import folder_for, parts_in
 from rewardkit.scoring.streamed import MEMORY, open_log
 from rewardkit.targets.load import reward_named
 
@@ -102,6 +102,15 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     except rk.Interrupted as error:
         scores = error.scores
         interrupted = {"interrupted": True, "rows_given": error.rows}
+    except KeyboardInterrupt:  # a second one, while it ended
+        parts = parts_in(folder) if folder else []
+        if not parts:
+            raise
+        reason = (
+            f"interrupted; {counted(len(parts), 'part')} of the scores stand in "
+            f"{folder}; the same command goes on"
+        )
+        return CommandResult({}, "", INTERRUPTED, reason)
     seconds = time.perf_counter() - started
     about = scores.record["rollouts"] if isinstance(log, LargeLog) else log.summary()
     totals = {}

@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,8 @@ def load_scores(path: str | Path) -> Scores:
     `LARGEST_TABLE` rows is taken: all groups of prompts that their hashes choose, the
     same ones each time. What was left out, and which files cannot be read, is told in
     ``.rollouts.notes``; what recorders did stands in ``.record["recorder"]``. The
-    reward is the one of the run record: it can be weighed and diagnosed, not run.
+    reward is the one of the run record: it can be weighed and diagnosed, not run. A
+    scoring that was interrupted is warned of, also in ``.rollouts.cautions``.
 
     Raises:
         RolloutsError: no such file, one that was not written by rewardkit, or parts of
@@ -167,6 +168,36 @@ def load_scores(path: str | Path) -> Scores:
     place = Path(path)
     if not place.exists():
         place = find_scored(str(path), Path(KEPT_RUNS)) or place
+    return load_named(place, str(path))
+
+
+def load_named(place: Path, name: str) -> Scores:
+    """Load the scores of a file or folder; warn by this name if they are unfinished."""
+    scores = _load(place)
+    caution = _describe_unfinished(place, name, scores)
+    if not caution:
+        return scores
+    logger.warning("%s", caution)
+    rollouts = replace(scores.rollouts, cautions=(caution,))
+    return replace(scores, rollouts=rollouts)
+
+
+def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
+    """Say how far an interrupted scoring came, "" of one that was finished."""
+    if UNFINISHED in scores.run:
+        count = f"{len(scores):,} of {scores.run[UNFINISHED]['rows_given']:,} rollouts"
+    else:
+        records = _records_of_parts(part_paths(place)) if place.is_dir() else []
+        if not records or _is_finished(place):
+            return ""
+        # how many there are is not counted where a log is read part by part
+        rows = sum(record[FIGURES]["rows"] for record in records)
+        count = f"{rows:,} rollouts so far"
+    return f"{name} is unfinished: {count}; run the same `score` again"
+
+
+def _load(place: Path) -> Scores:
+    """Load the scores of a file or folder; see `load_scores`."""
     if not place.is_dir():
         file = place
         if not file.is_file():
@@ -200,8 +231,6 @@ def load_scores(path: str | Path) -> Scores:
         )
     if share < 1:
         notes.append(_describe_sample(place, parts, records))
-    if records and not _is_finished(place):
-        notes.append("the scoring is not finished; the same command goes on with it")
     return _join(parts, notes)
 
 
@@ -461,7 +490,7 @@ def load_unfinished(folder: Path, reward: Reward, rollouts: Rollouts) -> Scores 
         return None
     try:
         if is_unfinished(read_record(file), reward, rollouts):
-            return load_scores(folder)
+            return _load(folder)
     except RolloutsError:  # broken, or its rollouts are gone: it is scored anew
         pass
     return None

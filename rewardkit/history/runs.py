@@ -30,7 +30,7 @@ from rewardkit.history.kept import (
     write_json,
     written_in,
 )
-from rewardkit.history.parts import is_scored, load_scores, load_unfinished
+from rewardkit.history.parts import is_scored, load_named, load_unfinished
 from rewardkit.history.versions import Version, read_versions
 from rewardkit.html.blocks import Block, Code, Facts, Table
 from rewardkit.html.excerpts import UserText
@@ -68,7 +68,7 @@ class Run(HasPage):
         Raises:
             RolloutsError: The rollouts are gone, or a file is broken.
         """
-        return load_scores(self.folder)
+        return load_named(self.folder, self.version.name)
 
     @property
     def data_state(self) -> DataState:

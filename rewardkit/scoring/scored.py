@@ -89,7 +89,11 @@ def score_rollouts(
     rows = np.sort(np.concatenate([shard for shard, _ in scored]))
     parts = [(np.searchsorted(rows, shard), outcomes) for shard, outcomes in scored]
     outcomes = Outcomes.join(plan.take(rows), parts)
-    run[UNFINISHED] = {"rollouts": rollouts.fingerprint, "rows": rows.tolist()}
+    run[UNFINISHED] = {
+        "rollouts": rollouts.fingerprint,
+        "rows": rows.tolist(),
+        "rows_given": len(rollouts),
+    }
     scores = _make_scores(outcomes, rollouts.select(rows.tolist()), run)
     raise Interrupted(scores, len(rollouts))
 

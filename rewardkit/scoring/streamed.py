@@ -249,7 +249,8 @@ def _score_parts(
     except KeyboardInterrupt:
         if not written:
             raise
-        write_run(folder, reward, written, is_done=False)
+        with interrupts_held():
+            write_run(folder, reward, written, is_done=False)
         raise Interrupted(PartedScores(folder, reward), None) from None
     write_run(folder, reward, written, is_done=True)
     peaks = {os.getpid(): peak_memory()}

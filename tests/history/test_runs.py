@@ -513,7 +513,7 @@ def once(completion):
 
 
 @pytest.mark.parametrize("to", ["--keep", "-o out"])
-def test_an_interrupted_scoring_is_gone_on_with(here, to, monkeypatch):
+def test_an_interrupted_scoring_is_gone_on_with(here, to, caplog):
     """`score -o` refused its own unfinished folder, as one of other rollouts."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     rollouts().table.to_json("log.jsonl", orient="records", lines=True)
@@ -532,6 +532,14 @@ def test_an_interrupted_scoring_is_gone_on_with(here, to, monkeypatch):
     assert 0 < first["rows"] < first["rows_given"] == 12
     (here / "calls").unlink()
     (here / "go on").touch()
+    name = "v1" if to == "--keep" else "out"
+    warning = f"{name} is unfinished: {first['rows']} of 12 rollouts; "
+    warning += "run the same `score` again"
+    for command in (f"diagnose {name}", f"compare {name} {name}"):
+        caplog.clear()
+        assert warning in record(command)["cautions"]
+        assert warning in caplog.messages
+    caplog.clear()
     if to == "--keep":
         (kept,) = record("runs")["runs"]
         assert kept["unfinished"] and "(unfinished)" in run("runs").stdout
@@ -540,11 +548,12 @@ def test_an_interrupted_scoring_is_gone_on_with(here, to, monkeypatch):
     assert again["scored_before"] == first["rows"]
     assert len(calls) == 12 - first["rows"]  # the others only
     whole = scored()
-    name = "v1" if to == "--keep" else "out"
     pd.testing.assert_frame_equal(
         rk.load_scores(name).table, whole.table, check_like=True
     )
     assert "scored_before" not in record(line)  # it is finished
+    assert "cautions" not in record(f"diagnose {name}")
+    assert warning not in caplog.messages
     if to == "--keep":
         (kept,) = record("runs")["runs"]
         assert not kept["unfinished"]

@@ -19,8 +19,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import rewardkit as rk
+from rewardkit.cli import main
 from rewardkit.rollouts.files import _objects_on
 from rewardkit.rollouts.whole_groups import cut_parts, open_large
 from rewardkit.scoring.parted import PartedScores
@@ -361,28 +363,51 @@ def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_
 
 
 def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_left_out_and_mended(
-    tmp_path,
+    tmp_path, caplog
 ):
     path = write(tmp_path / "log.jsonl", log_rows())
     out = tmp_path / "out"
     rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
     before = files_of(out)
-    assert not rk.load_scores(out).rollouts.notes
+    assert not rk.load_scores(out).rollouts.cautions
     record = json.loads(before["run.json"]) | {
         "unfinished": {}
     }  # as an interrupt leaves it
     (out / "run.json").write_text(json.dumps(record))
-    assert "the scoring is not finished" in " ".join(rk.load_scores(out).rollouts.notes)
+    (caution,) = rk.load_scores(out).rollouts.cautions
+    assert caution.startswith(f"{out} is unfinished: 240 rollouts so far; run the same")
     part = sorted(out.glob("scores-*"))[1]
     part.write_bytes(before[part.name][:500])
     (out / "run.json").unlink()
-    notes = " ".join(rk.load_scores(out).rollouts.notes)
-    assert (
-        f"cannot be read and is left out: {part.name}" in notes
-        and "the scoring is not finished" in notes
-    )
+    loaded = rk.load_scores(out)
+    notes = " ".join(loaded.rollouts.notes)
+    assert f"cannot be read and is left out: {part.name}" in notes
+    (caution,) = loaded.rollouts.cautions
+    rows = f"{len(loaded)} rollouts so far; run the same `score` again"
+    assert caution == f"{out} is unfinished: {rows}"
+    assert caution in caplog.text
     rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
     assert files_of(out) == before
+
+
+def test_a_second_interrupt_says_that_the_same_command_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    prepared(tmp_path, log_rows())
+    rk.score(rewards()["plain"], "log.jsonl", to="out", memory=MEMORY)
+    Path("out/run.json").unlink()
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rk, "score", interrupted)
+    count = len(list(Path("out").iterdir()))
+    for folder, error in (
+        ("out", f"interrupted; {count} parts of the scores stand in out; the same"),
+        ("new", "rewardkit: interrupted\n"),
+    ):
+        line = f"score mine.py log.jsonl -o {folder} --timeout 0"
+        said = CliRunner().invoke(main, line.split())
+        assert said.exit_code == 130 and error in said.stderr
 
 
 MINE = """
