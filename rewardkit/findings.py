@@ -171,7 +171,8 @@ class Finding:
     would decide. `n` is how much the value was measured on. `rollout_ids` are rows
     worth reading, `suggestions` the codes of suggestions that may help.
 
-    `accepted` is the reason why a baseline accepts it. Only a finding of a probe has a
+    `accepted` is the reason why a baseline accepts it, `accepted_until` the day on which
+    that ended. Only a finding of a probe has a
     `family` and `examples`, the clearest first; its evidence lists other probes that
     report the same fault under `also`.
     """
@@ -188,6 +189,7 @@ class Finding:
     family: str = ""
     examples: tuple[Example, ...] = ()
     accepted: str = ""
+    accepted_until: str = ""
 
     def __post_init__(self) -> None:
         if self.examples:
@@ -206,9 +208,11 @@ class Finding:
         """Say what is wrong, without what to do about it."""
         text = self._render("says") or str(self.evidence.get("says", self.code))
         if self.family:
-            return self._add_subject(text)
-        if self.part:
-            return f"Where {self.part}, {text[:1].lower()}{text[1:]}"
+            text = self._add_subject(text)
+        elif self.part:
+            text = f"Where {self.part}, {text[:1].lower()}{text[1:]}"
+        if self.accepted_until:
+            text += f" (accepted until {self.accepted_until}, over)"
         return text
 
     @property
@@ -327,6 +331,11 @@ class Finding:
         return "/".join(filter(None, names))
 
     @property
+    def cause(self) -> str:
+        """Return its key without the component, which not every tool can name."""
+        return "/".join(filter(None, (self.code, self.part, self._detail)))
+
+    @property
     def _detail(self) -> str:
         """Return what tells it from other findings of its code."""
         if self.code == "exploit":
@@ -363,6 +372,7 @@ class Finding:
             "threshold": self.threshold,
             "rollout_ids": list(self.rollout_ids),
             "accepted": self.accepted,
+            "accepted_until": self.accepted_until,
         }
         if not self.family:
             return {**plain, "suggestions": list(self.suggestions)}

@@ -182,6 +182,14 @@ def test_the_findings_to_accept_can_be_named_and_those_of_a_run_are_counted_too(
     for wrong in ("phantom:exact", "fantom"):
         refused(f"diagnose {log} {line} --finding {wrong}", f"--finding {wrong}: no al")
     refused(f"diagnose {log} --finding phantom", "--finding is for --accept")
+    renewed = "--accept 'for a month' --until 2099-01-31 --finding phantom"
+    again = record(f"diagnose {log} --baseline known.json {renewed}")
+    assert again["accepted"] == 1
+    reasons = {item["code"]: item["accepted"] for item in again["findings"]}
+    assert reasons["phantom"] == "for a month"
+    entries = json.loads((folder / "known.json").read_text())["accepted"]
+    days = {item["finding"]: item.get("until") for item in entries}
+    assert days == {"phantom/short": "2099-01-31", "task_falls": None}
     text = run(f"diagnose {log} {line}").stdout
     alarms = {item["code"] for item in told if item["severity"] != "info"}
     assert alarms == {key.partition("/")[0] for key in accepted()}

@@ -28,7 +28,8 @@ def accept_alarms(
 ) -> tuple[list[Result], dict[str, int], list[str]]:
     """Add alarms of one reward's results to the baseline, where --accept asks for it.
 
-    Those that --finding names, all without it.
+    Those that --finding names, all without it; one that is accepted already only by
+    its name, and its reason and day are new then.
 
     Returns:
         The results under the baseline; what JSON and a person are told of it.
@@ -38,7 +39,9 @@ def accept_alarms(
     """
     if options.accept is None:
         return list(results), {}, []
-    alarms = [alarm for result in results for alarm in result.alarms]
+    alarms = []
+    for result in results:
+        alarms += [item for item in result.findings if item.severity != "info"]
     count = accept(
         options.baseline,
         _named_alarms(alarms, options.findings),
@@ -52,9 +55,12 @@ def accept_alarms(
 
 
 def _named_alarms(alarms: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
-    """Return the alarms of these names, CODE or CODE:COMPONENT; all without names."""
+    """Return the alarms of these names, CODE or CODE:COMPONENT.
+
+    Without names all that are not accepted.
+    """
     if not names:
-        return list(alarms)
+        return [alarm for alarm in alarms if not alarm.accepted]
     chosen: list[Finding] = []
     for name in names:
         of_name = [alarm for alarm in alarms if name in _names_of(alarm)]

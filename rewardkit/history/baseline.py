@@ -21,8 +21,9 @@ from rewardkit.rollouts.paths import place_to_write, write_whole
 class Accepted:
     """A finding that is accepted for a reward.
 
-    `finding` is its key, `severity` how grave it was then, `until` the last day on
-    which it is accepted, "" without an end.
+    `finding` is its key, `component` what it names, "" where the tool that found it
+    names none. `severity` is how grave it was then, `until` the last day on which it is
+    accepted, "" without an end.
     """
 
     reward: str
@@ -31,6 +32,7 @@ class Accepted:
     date: str
     severity: str
     until: str = ""
+    component: str = ""
 
     @property
     def code(self) -> str:
@@ -41,6 +43,13 @@ class Accepted:
     def has_ended(self) -> bool:
         """Whether its last day is over."""
         return bool(self.until) and self.until < str(datetime.date.today())
+
+    def matches(self, finding: Finding) -> bool:
+        """Whether a finding has its cause: by component only where both name one."""
+        if self.finding == finding.key or (self.component and finding.component):
+            return self.finding == finding.key
+        named = f"{self.code}/{self.component}" if self.component else self.code
+        return self.code + self.finding.removeprefix(named) == finding.cause
 
     def covers(self, finding: Finding) -> bool:
         """Whether a finding is no graver than when it was accepted, and in time."""
@@ -69,11 +78,14 @@ class Baseline:
     accepted: tuple[Accepted, ...] = ()
 
     def entry(self, finding: Finding) -> Accepted | None:
-        """Return the entry for a finding, or None; see `of`."""
-        for entry in self.accepted:
-            if entry.finding == finding.key:
-                return entry
-        return None
+        """Return the entry for a finding, or None; see `of`.
+
+        Of several one that covers it, and of these the one with its own key.
+        """
+        entries = [entry for entry in self.accepted if entry.matches(finding)]
+        entries.sort(key=lambda entry: entry.finding != finding.key)
+        entries.sort(key=lambda entry: not entry.covers(finding))
+        return entries[0] if entries else None
 
     def of(self, reward: str) -> Baseline:
         """Return the entries for the reward of this name."""
@@ -85,9 +97,12 @@ class Baseline:
         marked = []
         for finding in findings:
             entry = self.entry(finding)
-            is_covered = entry is not None and entry.covers(finding)
-            reason = entry.reason if entry is not None and is_covered else ""
-            marked.append(replace(finding, accepted=reason))
+            reason = until = ""
+            if entry is not None and entry.covers(finding):
+                reason = entry.reason
+            elif entry is not None and entry.has_ended:
+                until = entry.until
+            marked.append(replace(finding, accepted=reason, accepted_until=until))
         return tuple(marked)
 
     def changes(self, findings: Iterable[Finding]) -> Iterator[str]:
@@ -149,7 +164,8 @@ def load_baseline(source: Baseline | str | Path) -> Baseline:
     """Read a baseline from a JSON file; one that is read already stays as it is.
 
     The file holds ``{"accepted": [{"reward", "finding", "reason", "date", "severity",
-    "until"}]}``; without "until" an entry has no end.
+    "until", "component"}]}``; without "until" an entry has no end, without "component"
+    it is of a finding that names none.
 
     Raises:
         InputError: There is no such file, or it is none.
@@ -159,7 +175,8 @@ def load_baseline(source: Baseline | str | Path) -> Baseline:
     accepted = []
     for entry in _read_file(Path(source))["accepted"]:
         texts = {name: entry[name] for name in NEEDED_FIELDS}
-        accepted.append(Accepted(**texts, until=entry.get("until", "")))
+        more = {name: entry.get(name, "") for name in ("until", "component")}
+        accepted.append(Accepted(**texts, **more))
     return Baseline(tuple(accepted))
 
 
@@ -207,6 +224,8 @@ def accept(
         entry = dict(zip(NEEDED_FIELDS, texts, strict=True))
         if until:
             entry["until"] = until
+        if finding.component:
+            entry["component"] = finding.component
         new[finding.key] = entry  # the gravest of one key stays
     others = [
         entry
@@ -237,7 +256,8 @@ def _read_file(file: Path) -> dict[str, Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{str(file)!r} is no JSON ({error}); a baseline is one object"
+            f"{str(file)!r} is no JSON ({error}); give the file that --accept wrote, or "
+            "move this one away and accept again"
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get("accepted"), list):
         raise InputError(
@@ -260,6 +280,7 @@ def _is_entry(entry: Any) -> bool:
         return False
     texts = [entry.get(name) for name in NEEDED_FIELDS]
     are_texts = all(isinstance(text, str) and text.strip() for text in texts)
+    are_texts &= isinstance(entry.get("component", ""), str)
     ends_well = "until" not in entry or _is_day(entry["until"])
     return are_texts and ends_well and entry["severity"] in SEVERITIES
 

@@ -169,11 +169,11 @@ class ProbeResult(AcceptsFindings, HasPage):
             return ()
         if not self.calibration.subjects or self.says_all:
             return ()
-        keys = {finding.key for finding in self.findings}
         others = read_codes()["diagnosis"]
         stale = []
         for entry in self.baseline.accepted:
-            if entry.finding not in keys and entry.code not in others:
+            is_found = any(map(entry.matches, self.findings))
+            if not is_found and entry.code not in others:
                 stale.append(entry)
         return tuple(stale)
 

@@ -60,10 +60,10 @@ def test_what_is_accepted_is_read_again_replaces_the_same_finding_by_the_gravest
     written(path, others[0], entry(severity="warn"), *others[1:], team="red")
     same = [replace(HOLE, severity="warn"), HOLE, replace(HOLE, severity="info")]
     assert accept(path, same, "  graver now ", reward="strict") == 1
-    new = entry(reason="graver now", date=TODAY)
+    new = entry(reason="graver now", date=TODAY, component="detail")
     assert json.loads(path.read_text()) == {"accepted": [*others, new], "team": "red"}
     assert load_baseline(path).accepted[-1] == Accepted(
-        "strict", "longer/detail", "graver now", TODAY, "high"
+        "strict", "longer/detail", "graver now", TODAY, "high", "", "detail"
     )
 
 
@@ -99,6 +99,10 @@ def test_a_finding_is_accepted_until_its_last_day(path, days, accepted):
     written(path, entry(until=day))
     result = with_findings(HOLE).under_baseline(path)
     assert bool(result.findings[0].accepted) is accepted
+    over = f"(accepted until {day}, over)"
+    assert (
+        (over in result.findings[0].sentence) is (over in str(result)) is not accepted
+    )
     told = f"longer/detail was accepted until {day}: it counts again"
     assert list(result.baseline_changes()) == ([] if accepted else [told])
 
@@ -133,6 +137,49 @@ def _entries(path):
     return json.loads(path.read_text())["accepted"]
 
 
+def first_letter(prediction, ground_truth):
+    """Pays a wrong answer that begins as the right one does."""
+    return float(prediction is not None and prediction[0] == ground_truth[0])
+
+
+def short(completion):
+    return float(len(completion) < 100)
+
+
+CAPITALS = {"Oslo": "Omsk", "Paris": "Perth", "Berlin": "Bonn", "Madrid": "Milan"}
+
+
+@pytest.mark.parametrize("writer", ["probe", "diagnose"])
+def test_what_one_tool_accepts_the_other_knows_though_only_one_names_the_component(
+    path, writer
+):
+    rows = []
+    for right, wrong in CAPITALS.items():
+        for number in range(5):
+            for text in (right, wrong, "Rome"):
+                row = {"prompt": f"{number} {right[::-1]}?", "ground_truth": right}
+                row |= {"completion": f"<answer>{text}</answer>", "ok": text == right}
+                rows.append(row)
+    fields = {"prediction": rk.extract.tag("answer")}
+    parts = [rk.Component("name", first_letter, primary=True)]
+    parts.append(rk.Component("short", short, weight=0.1))
+    reward = rk.Reward("capitals", fields, parts)
+    options = {"only": ["calibration"], "label": "ok", "timeout": None}
+    results = {
+        "probe": rk.probe(reward, rows, **options),
+        "diagnose": rk.diagnose(rk.score(reward, rows), label="ok"),
+    }
+    keys = {}
+    for name, result in results.items():
+        keys[name] = {item.key for item in result.alarms}
+    assert "wrong_paid/name" in keys["probe"] and "wrong_paid" in keys["diagnose"]
+    accept(path, results[writer].alarms, "as agreed", reward="capitals")
+    for result in results.values():
+        known = result.under_baseline(path)
+        (marked,) = [item for item in known.findings if item.code == "wrong_paid"]
+        assert marked.accepted == "as agreed"
+
+
 def exploit(says, **evidence):
     return finding(
         "exploit", evidence={"kind": "exploit", "says": says, "calls": 9, **evidence}
@@ -141,7 +188,9 @@ def exploit(says, **evidence):
 
 BROKEN = failed("ValueError", "empty")
 KEYS = [
-    (HOLE, finding("longer"), False, "of another component"),
+    (HOLE, finding("longer", component="short"), False, "of another component"),
+    (HOLE, finding("longer"), True, "of a tool that names no component"),
+    (finding("longer"), HOLE, True, "of a tool that names its component"),
     (HOLE, finding("empty", component="detail"), False, "another cause"),
     (
         replace(HOLE, part=HOSTILE),
@@ -224,6 +273,7 @@ def test_probing_reads_a_baseline_before_anything_is_run(path, tmp_path):
 
 BAD = [
     ("[" * 100_000, "is no JSON"),
+    ("accepted: []", "give the file that --accept wrote, or move this one away"),
     ('{"accepted": {}}', "is no baseline"),
     (
         '{"accepted": ["longer"]}',
@@ -239,6 +289,7 @@ BAD = [
     ),
     (json.dumps({"accepted": [entry(reason=" ")]}), "it needs texts for"),
     (json.dumps({"accepted": [entry(until="May")]}), "a day such as 2027-01-31"),
+    (json.dumps({"accepted": [entry(component=1)]}), "it needs texts for"),
 ]
 
 
