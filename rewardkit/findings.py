@@ -171,10 +171,10 @@ class Finding:
     would decide. `n` is how much the value was measured on. `rollout_ids` are rows
     worth reading, `suggestions` the codes of suggestions that may help.
 
-    `accepted` is the reason why a baseline accepts it, `accepted_until` the day on which
-    that ended. Only a finding of a probe has a
-    `family` and `examples`, the clearest first; its evidence lists other probes that
-    report the same fault under `also`.
+    `accepted` is the reason why a baseline accepts it, `accepted_until` the day on
+    which that ended. Only a finding of a probe has a `family` and
+    `examples`, the clearest first; its evidence lists other probes that report the same
+    fault under `also`.
     """
 
     code: str

@@ -405,8 +405,8 @@ def _list_families() -> CommandResult:
     "READING --json",
     {
         "--against VERSION": (
-            "A kept run (v2, a tag), or a folder of scores; last: the newest run of a "
-            "reward of this name; none: nothing.",
+            "A kept run (v2, a tag), or a folder of scores; last: the newest run of "
+            "another definition under this name; none: nothing.",
             {"default": LAST},
         ),
         "--folder FOLDER": ("The folder of runs.", {"default": KEPT_RUNS}),
@@ -425,7 +425,7 @@ def review(options: Options) -> CommandResult:
     """Check, probe and compare REWARD in one step, as CI does; exit 1 when it fails.
 
     It fails where a case is missed, a probe finds something that is not accepted, or
-    the reward is worse than the run that was kept last.
+    the reward is worse than the last run that was kept of another definition.
 
     Example:
       rewardkit review gallery:arithmetic gallery:arithmetic --cases gallery:arithmetic

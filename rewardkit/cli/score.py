@@ -66,7 +66,17 @@ def score(options: Options) -> CommandResult:
     """
     # a folder that cannot be written shows before the work
     with folder_for(options.output) if options.output else nullcontext() as folder:
-        return _score_into(folder, options)
+        try:
+            return _score_into(folder, options)
+        except KeyboardInterrupt:  # a second one, while it ended
+            parts = parts_in(folder) if folder else []
+            if not parts:
+                raise
+            reason = (
+                f"interrupted; {counted(len(parts), 'part')} of the scores stand in "
+                f"{folder}; the same command goes on"
+            )
+            return CommandResult({}, "", INTERRUPTED, reason)
 
 
 def _score_into(folder: Path | None, options: Options) -> CommandResult:
@@ -102,15 +112,6 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     except rk.Interrupted as error:
         scores = error.scores
         interrupted = {"interrupted": True, "rows_given": error.rows}
-    except KeyboardInterrupt:  # a second one, while it ended
-        parts = parts_in(folder) if folder else []
-        if not parts:
-            raise
-        reason = (
-            f"interrupted; {counted(len(parts), 'part')} of the scores stand in "
-            f"{folder}; the same command goes on"
-        )
-        return CommandResult({}, "", INTERRUPTED, reason)
     seconds = time.perf_counter() - started
     about = scores.record["rollouts"] if isinstance(log, LargeLog) else log.summary()
     totals = {}

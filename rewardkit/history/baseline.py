@@ -256,8 +256,8 @@ def _read_file(file: Path) -> dict[str, Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{str(file)!r} is no JSON ({error}); give the file that --accept wrote, or "
-            "move this one away and accept again"
+            f"{str(file)!r} is no JSON ({error}); give the file that --accept wrote, "
+            "or move this one away and accept again"
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get("accepted"), list):
         raise InputError(

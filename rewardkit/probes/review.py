@@ -32,7 +32,7 @@ from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.score import score
 
 LAST = "last"
-"""Stands for the newest kept run of a reward of the same name."""
+"""Stands for the newest kept run of another definition under the same name."""
 MOST_SHOWN = 3
 """Alarms that are told in full. Our choice."""
 
@@ -162,8 +162,8 @@ def review(
         rollouts: Completions to probe it from, and to compare it on, as
             `load_rollouts` takes them.
         cases: Cases that it must pass, or their file; undecided ones do not count.
-        against: "last" for the newest kept run of a reward of this name; else what
-            `compare` takes; None to compare with nothing.
+        against: "last" for the newest kept run of another definition under this name;
+            else what `compare` takes; None to compare with nothing.
         folder: Of kept runs.
         baseline: Accepted findings, or a file of them.
         label: A trusted column, as in `probe` and `compare`; without one that under
@@ -182,7 +182,7 @@ def review(
         raise InputError(f"fail_on={preview(fail_on)} is none of 'high', 'warn'")
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
-    before, why = _find_before(reward, rollouts, against, folder)
+    before, why = _find_before(reward, against, folder)
     if label is None and isinstance(before, Run):
         label = _label_of(before, rollouts)
     checked = None
@@ -212,9 +212,7 @@ def review(
     return Review(reward.name, checked, probed, compared, why, fail_on)
 
 
-def _find_before(
-    reward: Reward, rollouts: Rollouts, against: Any, folder: str | Path
-) -> tuple[Any, str]:
+def _find_before(reward: Reward, against: Any, folder: str | Path) -> tuple[Any, str]:
     """Return what to compare with, None and why where there is nothing."""
     if against is None:
         return None, "that was not asked for"
@@ -227,11 +225,13 @@ def _find_before(
                 f"no run of {reward.name!r} is kept in {str(folder)!r} (rewardkit "
                 "score REWARD ROLLOUTS --keep)"
             )
-        against = kept[0]
-    if isinstance(against, Run):
-        is_same = against.version.definition == definition_hash(reward.record())
-        if is_same and against.about["data"] == rollouts.fingerprint:
-            return None, f"it is the definition of {against.version.name}, kept already"
+        definition = definition_hash(reward.record())
+        others = [run for run in kept if run.version.definition != definition]
+        if not others:
+            return None, (
+                f"all runs of {reward.name!r} in {str(folder)!r} are of this definition"
+            )
+        against = others[0]
     return against, ""
 
 

@@ -101,8 +101,9 @@ def replace_component(
     """Let cases name other components in the place of one, whole or not at all.
 
     With one name the component was renamed, and all that is expected of it stays. With
-    several it was split: each is expected to give what it gives now; an order goes by
-    the first that has it, and stays as it is where none has.
+    several it was split, and what a part gives now is no expectation: nothing is
+    expected of the parts, and a case that expects nothing else is undecided. An order
+    goes by the first part that has it, and stays as it is where none has.
 
     Returns:
         The number of cases that changed.
@@ -132,13 +133,35 @@ def replace_component(
             if len(names) > 1:
                 case["component"] = _component_of_order(by_case[case_name], old)
         if old in raw.get("scores", {}):
-            expected = {names[0]: raw["scores"][old]}
             if len(names) > 1:
-                expected = {name: by_case[case_name][name][0].plain for name in names}
+                return _without_split(case, old, names)
+            expected = {names[0]: raw["scores"][old]}
             case["scores"] = _with_key_replaced(raw["scores"], old, expected)
         return case
 
     return _rewrite(path, edit)
+
+
+def _without_split(
+    raw: Mapping[str, Any], old: str, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return a case without what it expects of a component that was split.
+
+    Its `why` says what that was. It is undecided unless it expects something else.
+    """
+    case = dict(raw)
+    scores = dict(raw["scores"])
+    question = f"{old} was to be {json.dumps(scores.pop(old))} before it was split"
+    question += f"; what are {', '.join(names)} to be?"
+    case["scores"] = scores
+    if not scores:
+        del case["scores"]
+    why = str(raw.get("why", ""))
+    if scores or REWARD in case:
+        case["why"] = f"{why} ({question})".lstrip()
+    else:
+        case["why"] = f"{TODO}: {question} {why}".rstrip()
+    return case
 
 
 def _given_by(

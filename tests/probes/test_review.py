@@ -1,5 +1,7 @@
 """review(): cases, probes and the last kept run in one answer, as CI asks for it."""
 
+import shutil
+
 import pytest
 from commands import record, refused, run
 
@@ -32,12 +34,26 @@ def flawed(folder):
     )
 
 
-def test_a_reward_that_holds_and_is_kept_already_passes(folder):
+def test_a_reward_that_holds_and_is_the_only_one_kept_passes(folder):
     sound = rk.load_reward(f"{folder / 'sound.py'}:reward")
     told = rk.review(sound, LOG, cases=LOG, folder=folder / "runs")
     assert told.passed and told.problems == []
-    assert told.why_not_compared == "it is the definition of v1, kept already"
+    assert told.why_not_compared.endswith("are of this definition")
     assert "passes" in str(told) and "Cases: 88 of 88 pass" in str(told)
+
+
+def test_a_reward_that_is_kept_already_is_compared_with_the_definition_before_it(
+    folder, tmp_path
+):
+    shutil.copytree(folder / "runs", tmp_path / "runs")
+    flawed = rk.load_reward("gallery:arithmetic.flawed")
+    rk.keep(rk.score(flawed, LOG), folder=tmp_path / "runs")
+    told = rk.review(flawed, LOG, folder=tmp_path / "runs", budget=1)
+    assert told.why_not_compared == "" and told.compared.names == ["v1", "this one"]
+    assert any(problem.startswith("worse than v1") for problem in told.problems)
+    sound = rk.load_reward(f"{folder / 'sound.py'}:reward")
+    told = rk.review(sound, LOG, folder=tmp_path / "runs", budget=1)
+    assert told.passed and told.compared.names == ["v2", "this one"]
 
 
 def test_what_is_found_and_what_got_worse_is_a_problem(flawed):

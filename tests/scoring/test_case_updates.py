@@ -143,12 +143,19 @@ def test_a_renamed_component_is_found_by_what_it_gives_and_keeps_its_place(
     assert listed()["c"]["component"] == "part" and listed()["d"] == NAMED[3]
 
 
-def test_of_a_split_component_each_part_is_to_give_what_it_gives_now(reward, named):
+def test_of_a_split_component_nothing_is_expected_until_a_person_has_decided(
+    reward, named
+):
     assert replace_component("cases.jsonl", reward, "old", ["size", "part"]) == 3
-    assert listed()["a"]["scores"] == {"x": 1, "size": 1.0, "part": 0.5}
-    assert listed()["b"]["scores"] == {"size": 0.4, "part": 0.2}
+    asked = "old was to be {} before it was split; what are size, part to be?"
+    first, second = listed()["a"], listed()["b"]
+    assert (first["scores"], first["reward"]) == ({"x": 1}, 1.25)
+    assert first["why"] == f"({asked.format(0.5)})"
+    assert "scores" not in second
+    assert second["why"] == f"TODO: {asked.format([0.1, 0.3])}"
     assert listed()["c"]["component"] == "size"
-    assert rk.check(reward, "cases.jsonl", ignore=["x"]).is_met
+    result = rk.check(reward, "cases.jsonl", ignore=["x"])
+    assert result.is_met and (result.passed, result.undecided) == (3, 1)
 
 
 BAD = [
@@ -226,12 +233,12 @@ def test_q_ends_the_questions_and_nobody_to_answer_writes_nothing(folder):
 
 @pytest.mark.parametrize(
     ("answer", "names"),
-    [("", ["part"]), ("size, part", ["size", "part"]), ("-", ["old"])],
+    [("", ["part"]), ("size, part", []), ("-", ["old"])],
 )
 def test_a_component_that_is_gone_is_asked_about_once(folder, named, answer, names):
-    done = asked(f"{CHECK} --ignore x --update", [answer])
+    done = asked(f"{CHECK} --ignore x --update", [answer, "q"])
     assert "3 cases ('a', 'b', 'c') name 'old'" in done.stderr
-    assert list(listed()["b"]["scores"]) == names
+    assert list(listed()["b"].get("scores", [])) == names
     assert done.exit_code == int(answer == "-")
 
 
