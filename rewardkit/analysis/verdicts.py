@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.context import Context
 from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.answers import find_truth
 from rewardkit.answers.stated import states_truth
+from rewardkit.primitives import extract
 from rewardkit.rollouts.values import column_values
 
 VERDICT_NAME = re.compile(
@@ -118,4 +121,36 @@ def judge_by_answers(
     judged = ~np.isnan(scores)
     if judged.sum() < LEAST_JUDGED * is_read.sum() or len(_levels(scores)) < 2:
         return None
+    return Verdicts("", scores, 0.0)
+
+
+def judge_by_objects(
+    table: pd.DataFrame, groups: Codes, most: int = MOST_READ_ROWS
+) -> Verdicts | None:
+    """Return which completions state the JSON object that is their truth.
+
+    None where truths are no objects that completions state, too few can be read, or all
+    agree. A completion without a readable object has no verdict.
+    """
+    if "ground_truth" not in table:
+        return None
+    is_read = rows_to_read(groups, most)
+    columns = table.loc[is_read, ["completion", "ground_truth"]]
+    rows: list[Any] = columns.to_dict("records")
+    truth = find_truth(rows, [])
+    if truth.kind != "json" or truth.key:
+        return None
+    find_object = extract.json_value(repair=True)
+    judged = np.full(len(rows), np.nan)
+    for place, row in enumerate(rows):
+        stated = find_object(row["completion"])
+        score = None
+        if stated is not None:
+            score = truth.judge(stated, row["ground_truth"])
+        if score is not None:
+            judged[place] = score
+    if (~np.isnan(judged)).sum() < LEAST_JUDGED * len(rows) or len(_levels(judged)) < 2:
+        return None
+    scores = np.full(len(table), np.nan)
+    scores[is_read] = judged
     return Verdicts("", scores, 0.0)

@@ -103,6 +103,99 @@ def test_a_record_of_two_has_the_pair_beside_the_versions_and_one_of_more_has_pa
     json.dumps(to_json(three), allow_nan=False)
 
 
+def bill(name, amount):
+    return {"name": name, "amount": amount}
+
+
+def objects(name, amount):
+    return json.dumps(bill(name, amount))
+
+
+def words(name, amount):
+    return f"{name} owes {amount}"
+
+
+def first_name(text):
+    return re.search(r"[A-Z]\w+", text).group()
+
+
+def whole_name(text):
+    return re.search(r"[A-Z]\w+( [A-Z]\w+)?", text).group()
+
+
+def of_name(read):
+    def name(completion, ground_truth):
+        return read(completion) == read(ground_truth)
+
+    return name
+
+
+def amount(completion, ground_truth):
+    numbers = [re.findall(r"\d+", text)[-1] for text in (completion, ground_truth)]
+    return numbers[0] == numbers[1]
+
+
+def bills(write):
+    """Versions that read whole names and first names, of a task of two components."""
+    table = []
+    for prompt in range(24):
+        full = f"{('Ada', 'Bo', 'Cy', 'Dee')[prompt % 4]} Stone"
+        for sibling in range(8):
+            name = full.split()[0] if sibling in (1, 2, 3) else full
+            sum_due = prompt + (sibling in (3, 4, 5))
+            row = {"prompt": f"Read bill {prompt}", "completion": write(name, sum_due)}
+            row |= {"ground_truth": write(full, prompt), "human": sibling in (0, 6, 7)}
+            table.append(row)
+    log = rk.load_rollouts(table)
+    versions = []
+    for read in (whole_name, first_name):
+        name = rk.Component("name", of_name(read), weight=0.6)
+        components = [name, rk.Component("amount", amount)]
+        components.append(rk.Component("short", lambda completion: 1.0, weight=0.1))
+        versions.append(rk.score(rk.Reward("bills", components=components), log))
+    return versions
+
+
+SHORT_NAME = rk.load_cases(
+    [
+        {
+            "name": "a first name alone",
+            "completion": words("Ada", 3),
+            "ground_truth": words("Ada Stone", 3),
+            "scores": {"name": 0},
+        }
+    ]
+)
+REDEFINED = {
+    "nothing outside the two": (
+        words,
+        {},
+        "not decided",
+        "the task was redefined in 'name' (38 % of its scores): nothing outside the two "
+        "rewards says which is right; a label would, or cases that tell them apart",
+    ),
+    "truths that can be read": (objects, {}, "train on A", "AUC 1.000 -> "),
+    "a label": (words, {"label": "human"}, "train on A", "AUC 1.000 -> "),
+    "a case": (words, {"cases": SHORT_NAME}, "train on A", "1 case lost"),
+}
+
+
+@pytest.mark.parametrize(
+    ("write", "options", "verdict", "reason"), REDEFINED.values(), ids=list(REDEFINED)
+)
+def test_a_component_of_the_task_that_is_always_1_now_does_not_make_it_better(
+    write, options, verdict, reason
+):
+    before, after = bills(write)
+    assert (before.score("name") < 1).any() and (after.score("name") == 1).all()
+    found = rk.compare(before, after, **options)
+    assert found.verdict == verdict, found.reason
+    assert reason in found.reason
+    marks = found.pairs[0].marks
+    assert "better" not in {marks[name] for name in ("auc", "task_signal", "outlook")}
+    assert rk.compare(before, before, **options).verdict == "no difference"
+
+
 # --- components by what they score
 
 
@@ -202,7 +295,7 @@ def test_the_label_under_which_all_were_kept_is_that_of_their_comparison(kept):
     assert "Right is what 'good' says" in repr(rk.compare(*newest))
     assert all(run.figures["seconds_per_1000"] > 0 for run in newest)
     told = repr(rk.compare("v1", newest[0]))
-    assert "Without a label, right is taken to be what 'correct' says; label=" in told
+    assert "Without a label, right is judged by 'correct'; label=" in told
 
 
 def test_the_command_compares_kept_versions_folders_and_the_newest_and_shows_the_source(

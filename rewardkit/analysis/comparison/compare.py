@@ -129,9 +129,11 @@ class Comparison(HasPage):
         listed = ", ".join(names)
         differences = []
         for pair in self.all_pairs.values():
-            if not {*pair.names} <= {*names} or not (pair.grounds or pair.marked):
+            is_open = bool(pair.redefined_task) and pair.verdict == NOT_DECIDED
+            has_reason = bool(pair.grounds) or is_open
+            if not {*pair.names} <= {*names} or not (has_reason or pair.marked):
                 continue
-            reason = pair.reason if pair.grounds else ", ".join(pair.marked)
+            reason = pair.reason if has_reason else ", ".join(pair.marked)
             differences.append(f"{_against(pair)}: {reason}")
         if not differences:
             return f"nothing tells {listed} apart beyond noise"
@@ -239,8 +241,8 @@ class Comparison(HasPage):
             blocks.append(f"Right is what {words} says")
         elif tasks:
             blocks.append(
-                f"Without a label, right is taken to be what {words} says; label=... "
-                "names a column that is trusted"
+                f"Without a label, right is judged by {words}; label=... names a "
+                "column that is trusted"
             )
         return Page(verdict, blocks, self.reason)
 

@@ -132,7 +132,19 @@ class Pair(BeforeAfter):
     @cached_property
     def task(self) -> SharedTask | None:
         """Return what says for both which rows did the task, None where nothing."""
-        return find_task(self.a, self.b, self.matched)
+        is_redefined = bool(self.redefined_task)
+        return find_task(self.a, self.b, self.matched, is_redefined=is_redefined)
+
+    @cached_property
+    def redefined_task(self) -> tuple[DefinitionChange, ...]:
+        """Return the components of the task that B defines otherwise, by their scores.
+
+        Those that are the task of either side.
+        """
+        names: set[str] = set()
+        for view in (*self.a.views, *self.b.views):
+            names.update(view.task)
+        return tuple(item for item in self.components.redefined if item.name in names)
 
     @cached_property
     def order(self) -> Figure:
@@ -222,17 +234,21 @@ class Pair(BeforeAfter):
 
     @cached_property
     def grounds(self) -> tuple[Ground, ...]:
-        """Return all that was measured that makes B better than A, or worse."""
-        outlooks: list[Ground] = []
-        if self.has_one_task:
-            outlooks = measured.of_outlooks(*(side.outlook for side in self.sides))
-        return (
+        """Return all that was measured that makes B better than A, or worse.
+
+        Where a component of the task was redefined and nothing but the two rewards says
+        which completions are right, cases and exploits alone.
+        """
+        grounds = [
             *measured.of_cases(self.cases),
             *measured.of_exploits(*self._exploits),
-            *measured.of_order(self.order, self.slices),
-            *outlooks,
-            *measured.of_findings(self),
-        )
+        ]
+        if self.redefined_task and self.task is None:
+            return tuple(grounds)
+        grounds += measured.of_order(self.order, self.slices)
+        if self.has_one_task:
+            grounds += measured.of_outlooks(*(side.outlook for side in self.sides))
+        return (*grounds, *measured.of_findings(self))
 
     @property
     def verdict(self) -> PairVerdict:
@@ -266,13 +282,30 @@ class Pair(BeforeAfter):
             share = percent(signs["changed"] / signs["n"])
             turned = f"{share} of the advantages change sign"
         if self.task is None and self.verdict == "not decided":
-            return (
-                f"{turned}, and nothing says which completions are right; a label would"
-            )
+            return f"{turned}, and {self._why_no_task}"
         if not self.marked:
             return f"{turned}, and no figure is better or worse beyond noise"
         marked = ", ".join(self.marked)
         return f"{turned}, and what differs decides nothing by itself ({marked})"
+
+    @property
+    def _why_no_task(self) -> str:
+        """Say why nothing tells which completions are right, and what would."""
+        if self.redefined_task:
+            changes = []
+            for item in self.redefined_task:
+                changes.append(
+                    f"{item.name!r} ({percent(item.share or 0)} of its scores)"
+                )
+            return (
+                f"the task was redefined in {', '.join(changes)}: nothing outside the "
+                "two rewards says which is right; a label would, or cases that tell "
+                "them apart"
+            )
+        why = "nothing says which completions are right"
+        if "ground_truth" in self.a.scores.table:
+            why += ", as their answers cannot be read and compared with the truths"
+        return f"{why}; a label would, or cases that tell the two apart"
 
     @property
     def marked(self) -> list[str]:

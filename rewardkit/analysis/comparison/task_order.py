@@ -13,7 +13,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import choose_columns, parts_of
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.verdicts import judge_by_answers
+from rewardkit.analysis.verdicts import judge_by_answers, judge_by_objects
 from rewardkit.rewards.reward import Part
 
 TESTS = 5
@@ -36,18 +36,29 @@ class SharedTask:
     is_labelled: bool = False
 
 
-def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> SharedTask | None:
+def find_task(
+    a: Diagnosis, b: Diagnosis, matched: MatchedRows, *, is_redefined: bool = False
+) -> SharedTask | None:
     """Return what says for both sides alike which rows did the task, or None.
 
     A trusted label, also where a component repeats it; else what both sides name, such
     as a verdict of the log or a component that scores all rows alike; else the stated
-    answers. What only one of two rewards says is no measure for both.
+    answers, objects too. What only one of two rewards says is no measure for both.
+
+    Args:
+        a: One side.
+        b: The other.
+        matched: The rows of both.
+        is_redefined: Whether a component of the task has another definition in B. What
+            is left of the task says nothing of that, so no component is taken for it.
     """
-    words, before = _named_task(a)
-    _, after = _named_task(b)
+    words, before, is_of_reward = _named_task(a)
+    _, after, is_of_other = _named_task(b)
     before, after = before[matched.a], after[matched.b]
     is_known = ~np.isnan(before) & ~np.isnan(after)
     is_alike = np.allclose(before[is_known], after[is_known])
+    if is_redefined and (is_of_reward or is_of_other):
+        is_alike = False
     if is_alike and len(np.unique(before[is_known])) > 1:
         task = np.where(is_known, before, np.nan)
         is_labelled = all(view.context.label_name for view in (*a.views, *b.views))
@@ -55,12 +66,19 @@ def find_task(a: Diagnosis, b: Diagnosis, matched: MatchedRows) -> SharedTask | 
     scores = a.scores
     verdicts = judge_by_answers(scores.table, scores.groups)
     if verdicts is None:
+        verdicts = judge_by_objects(scores.table, scores.groups)
+    if verdicts is None:
         return None
     return SharedTask(verdicts.words, verdicts.scores[matched.a], is_of_both=False)
 
 
-def _named_task(side: Diagnosis) -> tuple[str, Floats]:
-    """Return what says on one side which rows did the task, and what it is called."""
+def _named_task(side: Diagnosis) -> tuple[str, Floats, bool]:
+    """Return what says on one side which rows did the task.
+
+    What it is called, the scores, (rows,), and whether components of the reward itself
+    are among it.
+    """
+    is_of_reward = False
     task = np.full(len(side.scores), np.nan)
     words: dict[str, None] = {}
     for view in side.views:
@@ -74,7 +92,8 @@ def _named_task(side: Diagnosis) -> tuple[str, Floats]:
         elif view.verdicts is not None:
             task[view.rows] = view.verdicts.scores
             words[view.verdicts.words] = None
-    return " and ".join(words), task
+            is_of_reward |= view.verdicts.is_component
+    return " and ".join(words), task, is_of_reward
 
 
 def compare_order(
