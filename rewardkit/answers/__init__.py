@@ -14,6 +14,7 @@ from rewardkit.answers.kinds import (
     are_lists,
     common_kind,
     kind_of,
+    read_items,
     read_options,
     read_truth,
     states_items,
@@ -149,6 +150,9 @@ def find_truth(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
             is_list = isinstance(truth, list) and states_items(completion, truth)
             stated += is_list or states_list(completion, truth)
         return Truth("labels" if stated >= STATED_SHARE * len(judged) else "accepted")
+    written = [read_items(truth) for truth in truths]
+    if all(written) and any(map(states_items, completions, written)):
+        return Truth("labels")  # which verifiers read as the lists that they are
     kind = common_kind(answers)
     if kind in ("text", "prose") and are_lists(truths, completions):
         return Truth("labels")

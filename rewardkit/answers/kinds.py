@@ -73,6 +73,18 @@ def read_truth(truth: Any) -> str | None:
     return text or None
 
 
+def read_items(truth: Any) -> list[str]:
+    """Return the texts of a JSON list that is written as a text, [] of anything else.
+
+    >>> read_items('["bug", "ui"]'), read_items("[1, 2]"), read_items("bug, ui")
+    (['bug', 'ui'], [], [])
+    """
+    items = read_json(truth) if isinstance(truth, str) else None
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        return items
+    return []
+
+
 def states_list(completion: str, truth: Any) -> bool:
     """Return whether a completion states a truth's items as a JSON list, in any order.
 

@@ -134,7 +134,8 @@ def mutants(
     if rollouts is not None:
         if not isinstance(rollouts, Rollouts):
             rollouts = load_rollouts(rollouts)
-        reward.check_columns([str(name) for name in rollouts.table.columns])
+        names = [str(name) for name in rollouts.table.columns]
+        reward.check_columns(names, rollouts.mapping)
         order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
     functions: list[Any] = []
     for function in reward.functions:

@@ -190,7 +190,8 @@ def read_inputs(
     rewards = {}
     for name in names:
         reward = reward_named(name, logged, log_weights, as_=reading.get("as_"))
-        reward.check_columns(list(map(str, logged.table.columns)))
+        names_there = list(map(str, logged.table.columns))
+        reward.check_columns(names_there, logged.mapping)
         rewards[name] = reward
     columns = list(by or ())
     logged.check_columns([label, *columns] if label else columns)

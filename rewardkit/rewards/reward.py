@@ -292,16 +292,25 @@ class Reward(HasPage):
 
     # --- what is done with it
 
-    def check_columns(self, available: Sequence[str]) -> None:
+    def check_columns(
+        self, available: Sequence[str], sources: Mapping[str, str] | None = None
+    ) -> None:
         """Raise a RewardError where a column is asked for that is not there.
 
-        Or where one that is asked for has the name of a field or component.
+        Or where one that is asked for has the name of a field or component. `sources`
+        are the names that columns have in the log, as `Rollouts.mapping` has them.
         """
         for _, call in self.calls:
             for name in call.asks_for:
-                self._check_column(call.owner, name, available)
+                self._check_column(call.owner, name, available, sources or {})
 
-    def _check_column(self, owner: str, name: str, available: Sequence[str]) -> None:
+    def _check_column(
+        self,
+        owner: str,
+        name: str,
+        available: Sequence[str],
+        sources: Mapping[str, str],
+    ) -> None:
         kinds = dict.fromkeys(self.fields, "field")
         kinds |= dict.fromkeys(self.names, "component")
         if name in kinds and name in available:
@@ -309,13 +318,20 @@ class Reward(HasPage):
                 f"reward {self.name!r}: {name!r} is a {kinds[name]} and also a column "
                 f"of the rollouts; rename the {kinds[name]}"
             )
-        if name not in (*available, *kinds, ROLLOUT):
-            beside = f", and the reward defines {sorted(kinds)}" if kinds else ""
-            hint = did_you_mean(name, sorted({*available, *kinds}))
-            raise RewardError(
-                f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
-                f"{hint or '; add it, or map a column to it with columns=...'}"
-            )
+        if name in (*available, *kinds, ROLLOUT):
+            return
+        for column, source in sources.items():
+            if source == name and column in available:
+                raise RewardError(
+                    f"{owner} asks for {name!r}, and the log's {name!r} was read as "
+                    f"{column!r}: ask for {column}"
+                )
+        beside = f", and the reward defines {sorted(kinds)}" if kinds else ""
+        hint = did_you_mean(name, sorted({*available, *kinds}))
+        raise RewardError(
+            f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
+            f"{hint or '; add it, or map a column to it with columns=...'}"
+        )
 
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
         """Return the same reward with other weights, in every branch of a route.

@@ -127,11 +127,13 @@ class RoutedReward(Reward):
             raise KeyError(label)
         return Route(self.column, rewards, change(self.default), name=self.name)
 
-    def check_columns(self, available: Sequence[str]) -> None:
+    def check_columns(
+        self, available: Sequence[str], sources: Mapping[str, str] | None = None
+    ) -> None:
         """Raise a RewardError as `Reward.check_columns` does, for each branch."""
         for branch in self.branches:
-            branch._check_column("the route", self.column, available)
-            branch.check_columns(available)
+            branch._check_column("the route", self.column, available, sources or {})
+            branch.check_columns(available, sources)
 
     def record(self) -> dict[str, Any]:
         """Return the definition as plain data, with its two fingerprints."""

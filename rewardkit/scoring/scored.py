@@ -115,7 +115,7 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
         RewardError: no such column, or one with the name of a field or component.
     """
     names = [str(name) for name in rollouts.table.columns]
-    reward.check_columns(names)
+    reward.check_columns(names, rollouts.mapping)
     sources = dict.fromkeys(reward.needs, "")
     if reward.is_scheduled and "step" in names:
         sources["step"] = ""

@@ -82,6 +82,19 @@ def test_an_unknown_name_is_an_error_that_lists_what_there_is_with_the_nearest()
             )
 
 
+def test_a_column_that_was_read_under_another_name_is_named_as_it_is_to_be_asked_for():
+    reward = rk.Reward("r", components=[part("right", lambda answer: 1.0)])
+    row = {"question": "2 + 2?", "completion": "4", "answer": "4"}
+    said = r"^component 'right' asks for 'answer', and the log's 'answer' was read as "
+    said += r"'ground_truth': ask for ground_truth$"
+    with pytest.raises(rk.RewardError, match=said):
+        rk.score(reward, [row])
+    with pytest.raises(rk.RewardError, match=r"the route .*'prompt': ask for prompt$"):
+        rk.score(rk.Route("question", {"2 + 2?": reward}), [row])
+    with pytest.raises(rk.RewardError, match="this table has"):
+        rk.score(reward, [{"completion": "4"}])
+
+
 @pytest.mark.parametrize(
     ("kind", "name"), [("field", "size"), ("component", "correct")]
 )

@@ -398,6 +398,15 @@ LISTED = [
         "a tag",
         'tag("answer")',
     ),
+    (
+        tickets(
+            lambda items: f"<answer>{commas(items)}</answer>",
+            json.dumps,
+            "ground_truth",
+        ),
+        "a tag, of truths that are JSON written as a text",
+        'tag("answer")',
+    ),
     (tickets(json.dumps), "JSON", "json_value()"),
 ]
 
