@@ -233,9 +233,13 @@ GOOD = "mine.py:strict log.jsonl"
         (f"{GOOD} --baseline b.json --until 2027-01-31", "--until is for --accept"),
         (
             f"{GOOD} --baseline b.json --accept x --until May",
-            "'May' does not match the format",
+            "'May' is no day; write it as in 2027-01-31",
         ),
         (f"{GOOD} --baseline log.jsonl", "is no JSON"),
+        (
+            f"{GOOD} --baseline b.json --accept '' --until 2099-01-31",
+            "reason='' does not say why a finding is accepted",
+        ),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, arguments, sentence):

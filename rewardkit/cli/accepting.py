@@ -10,13 +10,18 @@ import rewardkit as rk
 from rewardkit.cli.command import Options
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import Finding, counted
-from rewardkit.history.baseline import AcceptsFindings, accept
+from rewardkit.history.baseline import AcceptsFindings, accept, check_reason
 
 Result = TypeVar("Result", bound=AcceptsFindings)
 
 
 def baseline_before(options: Options) -> str | None:
-    """Return the baseline to hold findings against; None where --accept makes it."""
+    """Return the baseline to hold findings against; None where --accept makes it.
+
+    InputError: --accept does not say why; before the work.
+    """
+    if options.accept is not None:
+        check_reason(options.accept)
     if options.accept is not None and not Path(options.baseline).exists():
         return None
     baseline: str | None = options.baseline
@@ -47,7 +52,7 @@ def accept_alarms(
         _named_alarms(alarms, options.findings),
         options.accept,
         reward=results[0].reward_name,
-        until=str(options.until.date()) if options.until else "",
+        until=options.until or "",
     )
     note = f"{counted(count, 'finding')} accepted in {options.baseline}"
     accepted = [result.under_baseline(options.baseline) for result in results]

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 import rewardkit as rk
+from rewardkit.history.baseline import is_day
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
@@ -118,6 +119,15 @@ def _size(ctx: click.Context, parameter: click.Parameter, value: str | int) -> i
     return int(float(match[1]) * UNITS[match[2].upper()])
 
 
+def _day(
+    ctx: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """Return a day as it is written. BadParameter: another form."""
+    if value is not None and not is_day(value):
+        raise click.BadParameter(f"{value!r} is no day; write it as in 2027-01-31")
+    return value
+
+
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?) ?([kmgtKMGT]?)i?[bB]?")
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """Letters of a size -> bytes."""
@@ -134,7 +144,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "COLUMN=VALUE": {
         "callback": _pairs("column=value, such as data_source=gsm8k", _constant)
     },
-    "DAY": {"type": click.DateTime(["%Y-%m-%d"])},
+    "DAY": {"callback": _day},
     "FILE|NAME=VALUE": {"callback": _settings},
     "FOLDER": {"type": click.Path(file_okay=False, path_type=Path)},
     "NAME=NUMBER": {"callback": _pairs("name=number, such as accuracy=2", _number)},
@@ -280,7 +290,11 @@ def missing_requirement(
     """
     for requirement in REQUIREMENTS:
         flags = [typed[name] for name in requirement.options if name in typed]
-        lacking = [name for name in requirement.needed if not values.get(name, True)]
+        lacking = []
+        for name in requirement.needed:
+            value = values.get(name, True)
+            if not value and value != "":  # which the command itself refuses
+                lacking.append(name)
         if flags and lacking:
             return requirement.sentence.format(flags[0])
     return None

@@ -205,12 +205,8 @@ def accept(
         InputError: There is no reason, no such day, or the file or folder cannot be
             used.
     """
-    if not isinstance(reason, str) or not reason.strip():
-        raise InputError(
-            f"reason={reason!r} does not say why a finding is accepted; write a "
-            "sentence for the next reader"
-        )
-    if until and not _is_day(until):
+    check_reason(reason)
+    if until and not is_day(until):
         raise InputError(f"until={until!r} is no day; write it as in 2027-01-31")
     file, today = place_to_write(path), str(datetime.date.today())
     if until and until < today:
@@ -239,6 +235,15 @@ def accept(
             file, lambda temporary: temporary.write_text(text, encoding="utf-8")
         )
     return len(new)
+
+
+def check_reason(reason: Any) -> None:
+    """Raise an InputError where a reason does not say why a finding is accepted."""
+    if not isinstance(reason, str) or not reason.strip():
+        raise InputError(
+            f"reason={reason!r} does not say why a finding is accepted; write a "
+            "sentence for the next reader"
+        )
 
 
 def _read_file(file: Path) -> dict[str, Any]:
@@ -281,11 +286,12 @@ def _is_entry(entry: Any) -> bool:
     texts = [entry.get(name) for name in NEEDED_FIELDS]
     are_texts = all(isinstance(text, str) and text.strip() for text in texts)
     are_texts &= isinstance(entry.get("component", ""), str)
-    ends_well = "until" not in entry or _is_day(entry["until"])
+    ends_well = "until" not in entry or is_day(entry["until"])
     return are_texts and ends_well and entry["severity"] in SEVERITIES
 
 
-def _is_day(text: Any) -> bool:
+def is_day(text: Any) -> bool:
+    """Return whether a text is a day, such as 2027-01-31."""
     try:
         datetime.date.fromisoformat(text)
     except (TypeError, ValueError):

@@ -6,6 +6,7 @@ How they lie in it is said in `history/kept.py`.
 from __future__ import annotations
 
 import difflib
+import logging
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import UNFINISHED, Scores
+
+log = logging.getLogger(__name__)
 
 DataState = Literal["there", "gone", "broken"]
 
@@ -129,6 +132,8 @@ class Run(HasPage):
             "source": version.about["entry"] or f"none: {version.about['why']}",
             "parent": version.parent,
         }
+        if version.changed_files:
+            facts["source"] += f" (changed since: {', '.join(version.changed_files)})"
         for name, value in self.figures.items():
             facts[name.replace("_", " ")] = _figure(value)
         blocks: list[Block] = [Facts([*facts.items()])]
@@ -213,10 +218,12 @@ class Runs(HasPage, Sequence[Run]):
     """Scorings that were kept in a folder, newest first.
 
     ``runs["v2"]`` is the newest of a version or a tag; ``runs[0]`` the newest of all.
+    `unscored` are the versions that are kept without a run.
     """
 
     folder: Path
     items: tuple[Run, ...]
+    unscored: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -259,7 +266,8 @@ class Runs(HasPage, Sequence[Run]):
             is_tagged = not tag or tag in run.tags
             if is_named and is_tagged and version in ("", run.version.name):
                 chosen.append(run)
-        return replace(self, items=tuple(chosen))
+        unscored = () if reward or tag or version else self.unscored
+        return replace(self, items=tuple(chosen), unscored=unscored)
 
     def newest(self, count: int) -> list[Run]:
         """Return the newest versions of the reward that was kept last, oldest first.
@@ -288,19 +296,28 @@ class Runs(HasPage, Sequence[Run]):
 
     def record(self) -> dict[str, Any]:
         """Return the runs as plain data."""
-        return {"runs": [run.record() for run in self.items]}
+        runs = [run.record() for run in self.items]
+        return {"runs": runs, "unscored": list(self.unscored)}
 
     def page(self) -> Page:
         """Return the table of the runs, newest first."""
+        blocks: list[Block] = []
+        if self.unscored:
+            blocks.append(
+                f"Without a scoring: {', '.join(self.unscored)} (only checked or "
+                f"probed, or the folder in {self.folder / SCORED} is gone)"
+            )
         if not self.items:
-            how = "`rewardkit score --keep` keeps one"
-            return Page(f"No such runs in {self.folder}; {how}", [])
+            title = f"No such runs in {self.folder}"
+            if not read_abouts(self.folder):
+                title = f"Nothing is kept in {str(self.folder)!r} yet"
+            return Page(f"{title}: rewardkit score REWARD LOG --keep", blocks)
         rows = [_cells(run, self) for run in self.items]
         same = [name for name in ALIKE if len({row[name] for row in rows}) == 1]
         header = [name for name in COLUMNS if name not in same]
         cells = [[row[name] for name in header] for row in rows]
         about = "; ".join(f"{name} {rows[0][name]}" for name in same)
-        blocks: list[Block] = [Table("", header, cells, NUMBERS, wraps=True)]
+        blocks.insert(0, Table("", header, cells, NUMBERS, wraps=True))
         weights = [f"{run.version.name} {run.shares}" for run in self if run.shares]
         if weights:
             blocks.append(f"Effective weights in %: {'; '.join(weights)}")
@@ -457,9 +474,15 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
     items = []
     for path, about in read_abouts(place):
         version = by_name.get(about["version"])
+        source = place / VERSIONS / about["version"]
+        if not source.exists():
+            log.warning("%s is left out, as its version %s is gone", path, source)
         if version is not None and not version.is_deleted:
             items.append(Run(path, version, about))
-    return Runs(place, tuple(items))
+    kept = [version.name for version in by_name.values() if not version.is_deleted]
+    scored = {run.version.name for run in items}
+    unscored = [name for name in kept if name not in scored]
+    return Runs(place, tuple(items), tuple(unscored))
 
 
 def find_unfinished(

@@ -25,6 +25,10 @@ RUN_TAG = "rewardkit.run"
 """The tag by which MLflow finds a run that it has already."""
 
 
+FURTHER = re.compile(r"\.\s|\n| with exception | \(Caused by ")
+"""What ends the first sentence of an error; behind it other libraries speak."""
+
+
 @dataclass(frozen=True)
 class Tracked(PlainRecord):
     """What a tracker is told of a kept run.
@@ -94,7 +98,8 @@ def track(run: Run, to: str, *, project: str = "") -> Tracked:
             TRACKERS[to](library, tracked, folder)
         except Exception as error:  # of the tracker: no network, no login, no room
             raise InputError(
-                f"{to} did not take {run.version.name}; it says: {error_text(error)}"
+                f"{to} did not take {run.version.name}; it says: "
+                f"{FURTHER.split(error_text(error))[0]}"
             ) from error
     return tracked
 

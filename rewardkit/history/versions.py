@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ class Version:
     Attributes:
         folder: ``runs/versions/v3``.
         about: What ``about.json`` says: format, fingerprint, reward (its name), record
-            (the definition), entry (of its source), why (there is none), date, parent,
-            figures (of check and probe).
+            (the definition), entry (of its source), files (the hash of each), why
+            (there is no source), date, parent, figures (of check and probe).
     """
 
     folder: Path
@@ -96,12 +97,16 @@ class Version:
     @cached_property
     def source(self) -> dict[str, bytes]:
         """Return its files, by name: as they were run, or as rewardkit wrote them."""
-        folder = self.folder / "source"
-        files = {}
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                files[path.relative_to(folder).as_posix()] = path.read_bytes()
-        return files
+        return _read_files(self.folder / "source")
+
+    @property
+    def changed_files(self) -> list[str]:
+        """Return the files of its source that are not as they were kept."""
+        if self.is_deleted:
+            return []
+        before, now_there = self.about.get("files", {}), _hashes(self.source)
+        names = sorted({*before, *now_there}) if before else []
+        return [name for name in names if before.get(name) != now_there.get(name)]
 
     def restore(self, path: str | Path) -> list[Path]:
         """Write the source, byte for byte as it was.
@@ -113,8 +118,16 @@ class Version:
             The files.
 
         Raises:
-            RewardError: There is no source, or something stands there already.
+            RewardError: There is no source, it is not as it was kept, or something
+                stands there already.
         """
+        if self.changed_files:
+            names = ", ".join(self.changed_files)
+            raise RewardError(
+                f"the source of {self.name} is not as it was kept ({names} in "
+                f"{str(self.folder / 'source')!r} differs); undo that change, or copy "
+                "the files as they are"
+            )
         if not self.source:
             raise RewardError(
                 f"{self.name} has no source: {self.about['why'] or 'it was deleted'}"
@@ -164,6 +177,20 @@ def note_figures(
     place = Path(folder)
     with written_in(place):
         return keep_version(reward, place).note_figures(figures)
+
+
+def _read_files(folder: Path) -> dict[str, bytes]:
+    """Read the files below a folder, by name."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            files[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return files
+
+
+def _hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the hash of each file, by name."""
+    return {name: sha256(files[name]).hexdigest() for name in files}
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -221,6 +248,7 @@ def keep_version(reward: Reward, folder: Path) -> Version:
             "reward": reward.name,
             "record": record,
             "entry": entry,
+            "files": _hashes(_read_files(temporary / "source")),
             "why": why,
             "date": now(),
             "parent": parents[-1] if parents else "",

@@ -42,8 +42,14 @@ class Expected:
         if is_finite_number(value):
             return cls(value - tolerance, value + tolerance, written=value)
         if isinstance(value, list | tuple) and len(value) == 2:
-            if all(map(is_finite_number, value)) and value[0] <= value[1]:
-                return cls(value[0], value[1], written=list(value))
+            if all(map(is_finite_number, value)):
+                low, high = value
+                if low > high:
+                    raise CasesError(
+                        f"{where} expects {value!r}, whose low end is above its high "
+                        f"one; write [{high!r}, {low!r}]"
+                    )
+                return cls(low, high, written=list(value))
         raise CasesError(
             f"{where} expects {value!r}; write a number, a range [low, high], or one "
             f"of {', '.join(EXPECTED_STATUSES)}"

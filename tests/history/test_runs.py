@@ -252,6 +252,34 @@ def test_runs_whose_rollouts_or_results_are_gone_or_broken_are_marked(
     assert [f"({state})" in line for line in lines] == [False, True]
 
 
+def test_what_is_gone_from_a_folder_of_runs_is_told(here, caplog):
+    empty = "Nothing is kept in 'runs' yet: rewardkit score REWARD LOG --keep"
+    assert empty in run("runs").stdout
+    scored().keep()
+    edit("weight=0.2", "weight=0.4")
+    scored().keep()
+    assert "Without a scoring" not in run("runs").stdout and not caplog.messages
+    shutil.rmtree(rk.runs()["v1"].folder)
+    assert "Without a scoring: v1 (" in run("runs").stdout
+    told = record("runs")
+    assert told["unscored"] == ["v1"]
+    assert [item["version"] for item in told["runs"]] == ["v2"]
+    shutil.rmtree(here / "runs" / "versions" / "v2")
+    assert record("runs")["runs"] == []
+    assert "as its version runs/versions/v2 is gone" in caplog.text
+
+
+def test_a_source_that_was_changed_by_hand_is_told_and_not_restored(here):
+    version = scored().keep().version
+    assert version.changed_files == []
+    assert "changed since" not in run("runs show v1").stdout
+    with (version.folder / "source" / "my.py").open("a") as file:
+        file.write("# by hand\n")
+    assert "(changed since: my.py)" in run("runs show v1").stdout
+    refused("runs restore v1 -o old", "the source of v1 is not as it was kept (my.py")
+    assert not (here / "old").exists()
+
+
 @pytest.mark.parametrize("width", [90, 100, 160])
 def test_the_table_of_runs_stays_a_table_and_shows_effective_weights(width):
     scores = scored()

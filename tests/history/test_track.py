@@ -76,6 +76,17 @@ def test_a_fault_of_a_tracker_is_one_sentence_and_its_run_is_finished(
     assert tracker.told[-1] == "finished"
 
 
+def test_of_a_tracker_that_nobody_answers_for_the_first_sentence_is_told(
+    kept, monkeypatch
+):
+    fault = "API request to http://localhost:1/api failed with exception HTTPConnection"
+    fault += "Pool(host='localhost'): Max retries exceeded (Caused by <urllib3 0x7f>)"
+    monkeypatch.setitem(sys.modules, "trackio", Tracker(fault=OSError(fault)))
+    said = "says: API request to http://localhost:1/api failed$"
+    with pytest.raises(rk.InputError, match=said):
+        rk.track(kept, "trackio")
+
+
 def test_what_cannot_be_exported_is_told(kept, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     refused("runs export v1 --to mlflow", "install it with 'pip install mlflow'")

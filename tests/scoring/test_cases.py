@@ -291,7 +291,10 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
             {"completion": "x", "reward": "scored"},
             "expects 'scored'; write a number, a range",
         ),
-        ({"completion": "x", "reward": [1, 0]}, "expects [1, 0]"),
+        (
+            {"completion": "x", "reward": [1, 0]},
+            "expects [1, 0], whose low end is above its high one; write [0, 1]",
+        ),
         ({"above": A}, "below=None is no object with a completion"),
         ({"above": A, "below": "x"}, "below='x' is no object with a completion"),
         ({"above": A, "below": {"text": "x"}}, "'below': a case needs a completion"),
