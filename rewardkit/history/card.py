@@ -51,7 +51,8 @@ class Card(HasPage):
     Attributes:
         about: The definition, as `Reward.record` has it.
         purpose: The docstring of the file that it was read from, "" without one.
-        task: Names of the components that are the task.
+        task: Names of the components that are the task, see `Reward.task`; () of a
+            route, and where no component is known to be it.
         run: The newest kept run of this definition, None where none was kept.
         versions: The newest run of each version of a reward of this name.
         accepted: The findings that a baseline accepts for it.

@@ -315,9 +315,14 @@ class Runs(HasPage, Sequence[Run]):
         rows = [_cells(run, self) for run in self.items]
         same = [name for name in ALIKE if len({row[name] for row in rows}) == 1]
         header = [name for name in COLUMNS if name not in same]
+        is_compared = {row[AGAINST_PARENT] for row in rows} - {"", NOT_KNOWN}
+        if not is_compared:
+            header.remove(AGAINST_PARENT)
         cells = [[row[name] for name in header] for row in rows]
         about = "; ".join(f"{name} {rows[0][name]}" for name in same)
         blocks.insert(0, Table("", header, cells, NUMBERS, wraps=True))
+        if not is_compared and any(row[AGAINST_PARENT] for row in rows):
+            blocks.append(NOTHING_COMPARED)
         weights = [f"{run.version.name} {run.shares}" for run in self if run.shares]
         if weights:
             blocks.append(f"Effective weights in %: {'; '.join(weights)}")
@@ -346,6 +351,15 @@ class Runs(HasPage, Sequence[Run]):
         return gone
 
 
+AGAINST_PARENT = "against parent"
+"""The column that says what is better or worse than in the parent."""
+NOT_KNOWN = "not known"
+NOTHING_COMPARED = (
+    "Better or worse than the parent: not known; `rewardkit score --keep --label "
+    "COLUMN` or `rewardkit check --keep` of each version would tell, `rewardkit "
+    "compare` says what differs"
+)
+
 COLUMNS = (
     "version",
     "reward",
@@ -357,7 +371,7 @@ COLUMNS = (
     "label AUC",
     "cases",
     "exploits",
-    "against parent",
+    AGAINST_PARENT,
     "tags",
     "note",
 )
@@ -378,7 +392,7 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
         "rows": f"{about['rows']:,}",
         "mean": _number(figures.get("mean")),
         "label AUC": _number(figures.get("label_auc")),
-        "against parent": against_parent(run, runs),
+        AGAINST_PARENT: against_parent(run, runs),
         "tags": ", ".join(run.tags),
         "note": run.note,
     }
@@ -446,7 +460,7 @@ def against_parent(run: Run, runs: Sequence[Run]) -> str:
             moved.append(f"{name.replace('_', ' ')} {first} -> {last}")
     if moved:
         return ", ".join(moved)
-    return "neither better nor worse" if has_count else "not known"
+    return "neither better nor worse" if has_count else NOT_KNOWN
 
 
 def _count(figure: Any) -> int:

@@ -307,6 +307,19 @@ def test_the_table_of_runs_stays_a_table_and_shows_effective_weights(width):
     assert f"Effective weights in %: {shares}" in " ".join(" ".join(lines).split())
 
 
+def test_a_column_that_says_nothing_is_left_out_and_what_would_fill_it_is_said():
+    scores = scored()
+    for number in (1, 2):
+        scores.reweigh({"short": number}).keep()
+    text = " ".join(rk.runs().text().split())
+    assert "against parent" not in text
+    assert "Better or worse than the parent: not known; `rewardkit score --keep" in text
+    for name, exploits in (("v1", 3), ("v2", 1)):
+        rk.runs()[name].version.note_figures({"exploits": exploits})
+    text = " ".join(rk.runs().text().split())
+    assert "exploits better" in text and "than the parent" not in text
+
+
 def test_the_same_source_under_another_name_is_the_same_version(here):
     scored().keep()
     shutil.copy("my.py", "copy.py")
