@@ -423,6 +423,10 @@ def test_findings_are_new_gone_or_more_severe():
         0,
         1,
     )
+    tiny = pair_of(free, two(missing(0.005)))
+    (minor,) = tiny.findings.new
+    assert minor.severity == "info"
+    assert tiny.findings.lines == ["Findings: 1 new (1 for information)"]
     few, many = two(missing(0.1)), two(missing(0.4))
     worse, better = pair_of(few, many), pair_of(many, few)
     ((before, after),) = [

@@ -46,7 +46,12 @@ def test_of_three_the_best_is_chosen_and_why_is_said_of_each_other():
     noisy, middling, good = (paid(parts, {"tidy": w}) for w in (6.0, 2.0, 0.2))
     found = rk.compare(noisy, good, middling, names=["v1", "v2", "v3"])
     assert (found.verdict, found.best.name) == ("train on v2", "v2")
-    assert "better than v1: " in found.reason and "v3 is worse: " in found.reason
+    first, _ = found.pairs
+    assert found.reason == (
+        f"better than v1, v3; v1 -> v2: {first.grounds[0].sentence}"
+    )
+    assert "(better) and (worse) are against v1, beyond noise" in repr(found)
+    assert "v3 is worse: right completions" in found.text(verbose=True)
     lines = [line for line in repr(found).splitlines() if "AUC of the task" in line]
     assert lines[0].count("(better)") == 2
     assert (
@@ -194,6 +199,28 @@ def test_a_component_of_the_task_that_is_always_1_now_does_not_make_it_better(
     marks = found.pairs[0].marks
     assert "better" not in {marks[name] for name in ("auc", "task_signal", "outlook")}
     assert rk.compare(before, before, **options).verdict == "no difference"
+
+
+def test_of_several_versions_one_measure_of_the_task_orders_all_in_the_table():
+    before, after = bills(objects)
+    light = before.reweigh({"name": 0.1})
+    found = rk.compare(before, light, after)
+    first, _ = found.pairs
+    assert first.redefined_task == () and first.task.words == "the stated answers"
+    (alone,) = rk.compare(before, light).pairs
+    assert alone.task.words == "'amount'"
+
+
+def test_eight_versions_have_a_headline_of_one_sentence():
+    parts, _ = base(generator_of("eight", 0))
+    weights = (6.0, 5.0, 4.0, 0.2, 3.0, 2.5)
+    versions = [paid(parts, {"tidy": weight}) for weight in weights]
+    found = rk.compare(*versions)
+    assert found.verdict == "train on D"
+    assert found.reason.startswith(
+        "better than A to C, E, F; A -> D: right completions"
+    )
+    assert len(found.reason) < 200 and "..." not in repr(found).partition("version")[0]
 
 
 # --- components by what they score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -67,8 +67,8 @@ class Comparison(HasPage):
     def best(self) -> Side | None:
         """Return the version to train on, None where that is not decided.
 
-        It is better than one at least and worse than none, and what it does not differ
-        from is no better either; of several such the last.
+        It is better than at least one other version, and there is no difference from
+        the rest; of several such versions the last.
         """
         for place in reversed(range(len(self.sides))):
             verdicts = {verdict for _, verdict in self._verdicts(place)}
@@ -105,10 +105,10 @@ class Comparison(HasPage):
 
     @property
     def reason(self) -> str:
-        """Return why the verdict is so: what was measured, pair by pair."""
-        if self.best is not None:
-            pairs = [p for p in self.all_pairs.values() if self.best in p.sides]
-            return "; ".join(_why_better(pair, self.best) for pair in pairs)
+        """Return why the verdict is so; of more than two versions the first ground."""
+        best = self.best
+        if best is not None:
+            return self._explain_best(best)
         if len(self.sides) == 2 or self.verdict == NO_DIFFERENCE:
             return self.pairs[-1].reason
         reasons, left = [], []
@@ -123,6 +123,30 @@ class Comparison(HasPage):
         if len(left) > 1:
             reasons.append(self._explain_tie(left))
         return "; ".join(reasons)
+
+    def _explain_best(self, best: Side) -> str:
+        """Say than which versions the best one is better, and by which measure."""
+        pairs = self._pairs_of(best)
+        if len(pairs) == 1:
+            return _why_better(pairs[0], best)
+        others: dict[str, list[str]] = {BETTER: [], NO_DIFFERENCE: []}
+        reasons = []
+        for pair in pairs:
+            (other,) = [side for side in pair.sides if side is not best]
+            if pair.verdict == NO_DIFFERENCE:
+                others[NO_DIFFERENCE].append(other.name)
+                continue
+            others[BETTER].append(other.name)
+            ends = " -> ".join(pair.names)
+            reasons.append(f"{ends}: {pair.grounds[0].sentence}")
+        text = f"better than {_list_in_order(others[BETTER], self.names)}"
+        if others[NO_DIFFERENCE]:
+            alike = _list_in_order(others[NO_DIFFERENCE], self.names)
+            text += f", no difference from {alike}"
+        return f"{text}; {reasons[0]}"
+
+    def _pairs_of(self, side: Side) -> list[Pair]:
+        return [pair for pair in self.all_pairs.values() if side in pair.sides]
 
     def _explain_tie(self, names: Sequence[str]) -> str:
         """Say what differs between versions of which none is worse than another."""
@@ -257,6 +281,10 @@ class Comparison(HasPage):
         notes = [f"Note: {note}" for note in self.notes]
         blocks += notes[:MOST_CHANGES]
         blocks.append(f"Next: {self.next_step}")
+        best = self.best
+        if best is not None and len(self.pairs) > 1:
+            reasons = [_why_better(pair, best) for pair in self._pairs_of(best)]
+            blocks.append(More(f"{best.name} against each", reasons))
         blocks.append(More("", notes[MOST_CHANGES:]))
         for pair in self.steps:
             if pair.source_lines:
@@ -322,6 +350,29 @@ def _against(pair: Pair) -> str:
     return f"{pair.names[1]} against {pair.names[0]}"
 
 
+def _list_in_order(names: Sequence[str], every: Sequence[str]) -> str:
+    """List names, three or more that stand side by side in `every` as a range.
+
+    >>> _list_in_order(["v1", "v2", "v3", "v5"], ["v1", "v2", "v3", "v4", "v5"])
+    'v1 to v3, v5'
+    """
+    ranges: list[list[str]] = []
+    for place, name in enumerate(every):
+        if name not in names:
+            continue
+        if ranges and ranges[-1][-1] == every[place - 1]:
+            ranges[-1].append(name)
+        else:
+            ranges.append([name])
+    texts = []
+    for side_by_side in ranges:
+        if len(side_by_side) > 2:
+            texts.append(f"{side_by_side[0]} to {side_by_side[-1]}")
+        else:
+            texts += side_by_side
+    return ", ".join(texts)
+
+
 def _why_better(pair: Pair, best: Side) -> str:
     """Say why the best of a pair is no worse than the other one."""
     (other,) = [side for side in pair.sides if side is not best]
@@ -383,4 +434,7 @@ def compare(
     for first, second in combinations(range(len(sides)), 2):
         pair = make_pair(sides[first], sides[second], cases=cases, timeout=timeout)
         pairs[first, second] = pair
+    if len(sides) > 2 and any(pair.redefined_task for pair in pairs.values()):
+        for places, pair in pairs.items():
+            pairs[places] = replace(pair, is_task_redefined=True)
     return Comparison(sides, MappingProxyType(pairs))

@@ -41,7 +41,8 @@ class DefinitionChange(PlainRecord):
     `what` it is (component, field, weight, gate, source ...), of which component or
     field (`name`, "" for the whole), in which `part` of a route. `before` is None where
     it was added, `after` where it was removed. A component's `scores` are their means,
-    with the `share` of the rollouts whose score differs; its "name" was replaced.
+    with the `share` of the rollouts whose score differs. Of a component that has
+    another name now, `before` and `after` are its names.
     """
 
     IN_RECORD = ("what", "name", "before", "after", "part", "share", "change")

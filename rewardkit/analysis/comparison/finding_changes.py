@@ -47,7 +47,7 @@ class FindingChanges:
     def lines(self) -> list[str]:
         """Return how many findings came and went, and the first new or worse ones.
 
-        What is new for information is only counted.
+        What is new for information is counted by itself, and not listed.
         """
         lines = []
         for item in self.new:
@@ -63,6 +63,9 @@ class FindingChanges:
             "gone or less severe": len(self.better),
         }
         parts = [f"{count} {name}" for name, count in counts.items() if count]
+        minor = sum(item.severity == "info" for item in self.new)
+        if minor:
+            parts[0] += f" ({minor} for information)"
         return [f"Findings: {', '.join(parts) or 'the same as before'}", *lines]
 
 

@@ -81,7 +81,11 @@ def of_exploits(before: int | None, after: int | None) -> list[Ground]:
 
 
 def of_order(whole: Figure, slices: Mapping[str, Figure]) -> list[Ground]:
-    """Return the grounds of the task: all rows, else the slices that differ."""
+    """Return a ground where one version orders right above wrong better.
+
+    Of all rows first; then of each slice that differs another way, or where all rows do
+    not differ.
+    """
     grounds = _order_ground("", whole)
     for label, figure in slices.items():
         for ground in _order_ground(f" where {label}", figure):
@@ -129,7 +133,12 @@ def of_findings(pair: BeforeAfter) -> list[Ground]:
 
 
 def is_equal(pair: BeforeAfter, order: Figure) -> bool:
-    """Return whether two versions train alike: no ground, and hardly a sign changes."""
+    """Return whether two versions without a ground for either train alike.
+
+    At most `SAME_SIGNS` of the advantages change their sign; where some do and the
+    order of right above wrong is known, it changes by less than twice `LEAST_GAIN`.
+    Where no row has an advantage on both sides, no reward may differ.
+    """
     signs = pair.advantages
     if not signs["n"]:
         return not pair.changed

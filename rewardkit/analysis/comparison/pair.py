@@ -58,16 +58,18 @@ PairVerdict = Literal["better", "worse", "no difference", "not decided"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pair(BeforeAfter):
-    """What differs between two versions, A and B, and what speaks for either.
+    """What differs between two versions, A and B, and which of them is better.
 
     Beside what moved (see `BeforeAfter`) it has the `sides`, the rows that they share
     (`matched`), and the `cases` that B passes and A fails and the other way round (None
-    where none were given).
+    where none were given). `is_task_redefined` says whether any two of the versions
+    that are compared, these or others, define a component of the task otherwise.
     """
 
     sides: tuple[Side, Side]
     matched: MatchedRows = field(repr=False)
     cases: Mapping[str, Any] | None
+    is_task_redefined: bool = False
 
     # --- what changed
 
@@ -131,9 +133,15 @@ class Pair(BeforeAfter):
 
     @cached_property
     def task(self) -> SharedTask | None:
-        """Return what says for both which rows did the task, None where nothing."""
-        is_redefined = bool(self.redefined_task)
-        return find_task(self.a, self.b, self.matched, is_redefined=is_redefined)
+        """Return what says for both which rows did the task, None where nothing.
+
+        Where other versions redefined the task it is the same for all, if there is one.
+        """
+        is_redefined = self.is_task_redefined or bool(self.redefined_task)
+        task = find_task(self.a, self.b, self.matched, is_redefined=is_redefined)
+        if task is None and not self.redefined_task:
+            return find_task(self.a, self.b, self.matched)
+        return task
 
     @cached_property
     def redefined_task(self) -> tuple[DefinitionChange, ...]:

@@ -118,11 +118,13 @@ def version_blocks(
 ) -> list[Block]:
     """Return the table, a column a version, and what is not known.
 
-    A figure that is not known of any version is named below. Of more versions than
+    A figure that is not known of any version is named below, and what figures are
+    better or worse than. Of more versions than
     `MOST_COLUMNS` the table has a row each.
     """
     is_wide = len(names) > MOST_COLUMNS
     rows, unknown = [], []
+    has_marks = False
     for name, row in ROWS.items():
         values = [of_version[name] for of_version in figures]
         if all(value is None for value in values):
@@ -134,6 +136,7 @@ def version_blocks(
             cell = NOT_KNOWN if value is None else row.write(value)
             if mark in ("better", "worse"):
                 cell += f" ({mark})"
+                has_marks = True
             cells.append(cell)
         rows.append(cells)
     header, numeric = ["figure", *names], list(names)
@@ -141,6 +144,8 @@ def version_blocks(
         header, *rows = map(list, zip(["version", *names], *rows, strict=True))
         numeric = header[1:]
     blocks: list[Block] = [Table("", header, rows, numeric)]
+    if has_marks:
+        blocks.append(f"(better) and (worse) are against {names[0]}, beyond noise")
     if unknown:
         blocks.append(f"{NOT_KNOWN.capitalize()}: {', '.join(unknown)}")
     return blocks
