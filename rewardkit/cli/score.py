@@ -148,6 +148,8 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     text = "\n".join(lines)
     if interrupted:
         reason = _interrupt_text(len(scores), interrupted["rows_given"], place)
+        if folder or (options.keep and not options.redact):
+            reason += "; the same command goes on"
         return CommandResult(record, text, INTERRUPTED, reason)
     if missing == len(scores):
         return CommandResult(
@@ -167,12 +169,8 @@ def _open_log(folder: Path | None, options: Options) -> rk.Rollouts | LargeLog:
 
 def _interrupt_text(rows: int, all_rows: int | None, place: str) -> str:
     """Say how far an interrupted scoring came; a log in parts is not counted before."""
-    if all_rows is None:
-        return (
-            f"interrupted; {rows:,} rollouts were scored, {place}; the same command "
-            "goes on"
-        )
-    return f"interrupted; {rows:,} of {all_rows:,} rollouts were scored, {place}"
+    count = f"{rows:,}" if all_rows is None else f"{rows:,} of {all_rows:,}"
+    return f"interrupted; {count} rollouts were scored, {place}"
 
 
 def _find_unfinished(

@@ -567,9 +567,12 @@ def test_an_interrupted_scoring_is_gone_on_with(here, to, caplog):
     line = f"score my.py log.jsonl {to} --timeout 0"
     try:
         note = "--note stopped --tag t" if to == "--keep" else ""
-        first = record(f"{line} {note}", status=130)
+        stopped = run(f"{line} {note} --json")
     finally:
         signal.signal(signal.SIGINT, before)
+    first = json.loads(stopped.stdout)
+    assert stopped.exit_code == 130
+    assert stopped.stderr.endswith("; the same command goes on\n")
     assert 0 < first["rows"] < first["rows_given"] == 12
     (here / "calls").unlink()
     (here / "go on").touch()
