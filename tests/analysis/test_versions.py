@@ -146,15 +146,15 @@ def bills(write):
     for prompt in range(24):
         full = f"{('Ada', 'Bo', 'Cy', 'Dee')[prompt % 4]} Stone"
         for sibling in range(8):
-            name = full.split()[0] if sibling in (1, 2, 3) else full
-            sum_due = prompt + (sibling in (3, 4, 5))
+            name = full.split()[0] if sibling in (3, 4, 5, 6) else full
+            sum_due = prompt + (sibling in (0, 1, 7))
             row = {"prompt": f"Read bill {prompt}", "completion": write(name, sum_due)}
-            row |= {"ground_truth": write(full, prompt), "human": sibling in (0, 6, 7)}
+            row |= {"ground_truth": write(full, prompt), "human": sibling == 2}
             table.append(row)
     log = rk.load_rollouts(table)
     versions = []
     for read in (whole_name, first_name):
-        name = rk.Component("name", of_name(read), weight=0.6)
+        name = rk.Component("name", of_name(read), weight=0.9)
         components = [name, rk.Component("amount", amount)]
         components.append(rk.Component("short", lambda completion: 1.0, weight=0.1))
         versions.append(rk.score(rk.Reward("bills", components=components), log))
@@ -176,7 +176,7 @@ REDEFINED = {
         words,
         {},
         "not decided",
-        "the task was redefined in 'name' (38 % of its scores): nothing outside the two "
+        "the task was redefined in 'name' (50 % of its scores): nothing outside the two "
         "rewards says which is right; a label would, or cases that tell them apart",
     ),
     "truths that can be read": (objects, {}, "train on A", "AUC 1.000 -> "),
@@ -330,7 +330,7 @@ def test_the_command_compares_kept_versions_folders_and_the_newest_and_shows_the
 ):
     text = run("compare v1 v2 v3 --verbose").stdout
     assert '-    [correct, rk.Component("short", short, weight=0.1)],' in text
-    assert text.index("v1 -> v2") < text.index("v2 -> v3")
+    assert text.index("Source, v1 -> v2") < text.index("Source, v2 -> v3")
     kept["v1"].scores.save("old")
     got = record("compare old --last 2")
     assert [item["name"] for item in got["versions"]] == ["old", "v2", "v3"]

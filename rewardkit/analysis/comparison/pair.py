@@ -244,18 +244,18 @@ class Pair(BeforeAfter):
     def grounds(self) -> tuple[Ground, ...]:
         """Return all that was measured that makes B better than A, or worse.
 
-        Where a component of the task was redefined and nothing but the two rewards says
-        which completions are right, cases and exploits alone.
+        Findings rest on what each reward takes for its task. Where that was redefined
+        they count only if something outside the two says what is right for both.
         """
         grounds = [
             *measured.of_cases(self.cases),
             *measured.of_exploits(*self._exploits),
+            *measured.of_order(self.order, self.slices),
         ]
-        if self.redefined_task and self.task is None:
-            return tuple(grounds)
-        grounds += measured.of_order(self.order, self.slices)
         if self.has_one_task:
             grounds += measured.of_outlooks(*(side.outlook for side in self.sides))
+        if self.redefined_task and not self.has_one_task:
+            return tuple(grounds)
         return (*grounds, *measured.of_findings(self))
 
     @property
