@@ -424,7 +424,7 @@ def test_what_stands_in_the_panel_is_kept_on_a_click(tmp_path, monkeypatch):
     (tmp_path / "runs").rename(tmp_path / "old")
     (tmp_path / "runs").write_text("in the way")
     send(compose, "keep")
-    assert "no run can be kept in 'runs'" in compose.message.text
+    assert "nothing can be kept in 'runs'" in compose.message.text
 
 
 def test_what_is_wrong_but_paid_tells_its_limit_and_takes_another(bench, browse):
