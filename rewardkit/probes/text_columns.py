@@ -196,6 +196,8 @@ def _learn_length(sample: Sample, name: str) -> Write | None:
     if LENGTH_NAME.search(name):
         ratios = counts / characters
         usual = np.median(ratios)
+        if usual <= 0:
+            return None
         is_whole = (ratios < CUT * usual) & (ratios > usual / CUT)
         prompts, characters, counts = (
             values[is_whole] for values in (prompts, characters, counts)

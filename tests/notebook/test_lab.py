@@ -146,6 +146,7 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(
     page.wait_for_function(
         "row => document.querySelector('[data-row]').dataset.row !== row", arg=row
     )
+    page.wait_for_function("document.activeElement.matches('[role=listbox]')")
     page.keyboard.press("k")
     page.wait_for_function(
         "row => document.querySelector('[data-row]').dataset.row === row", arg=row

@@ -91,6 +91,7 @@ def test_effective_weights_stand_beside_those_of_the_start():
     assert cells(live(made), "component")[1:] == [
         ["a", "1", "67 %", "100 %", SCORED],  # of 2 and 0, w = 0.5
         ["b", "0.5", "33 %", "0 %", SCORED.replace("0.5", "0.667")],  # of -1 and 1
+        [""],  # beside the switch of its gate
     ]
     html = live(under(made, a=1.0, b=0.25))
     assert cells(html, "component") == [
@@ -111,6 +112,7 @@ def test_effective_weights_stand_beside_those_of_the_start():
             "0 %",
             SCORED.replace("0.5", "0.667"),
         ],  # of -1/3 and 1
+        [""],
     ]
 
 

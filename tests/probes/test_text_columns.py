@@ -196,6 +196,11 @@ def test_beside_a_judges_logged_reply_only_what_its_worst_words_pay_is_a_hole():
         assert "beside its worst values alone" in " ".join(str(result).split())
 
 
+def test_a_length_below_0_is_no_count_of_the_text():
+    rows = [{**row, "length_behind": -row["characters"]} for row in ROWS]
+    assert "length_behind" not in learn_text_columns(rows, CODES).writers
+
+
 def test_lengths_are_learnt_from_texts_that_the_log_did_not_cut():
     rows = [dict(row) for row in ROWS]
     for row in rows[::9]:
