@@ -152,17 +152,18 @@ def run_shards(
         for place, outcomes in _in_workers(evaluate_shard, arguments, workers):
             yield shards[place], outcomes
         return
-    size = FIRST_SHARD if settings.patience is None else FIRST_PATIENT_SHARD
     least = FIRST_ASYNC_SHARD if reward.is_async else 1
+    first = FIRST_SHARD if settings.patience is None else FIRST_PATIENT_SHARD
+    size = max(first, least)
     with nullcontext(limit) if limit else settings.time_limit() as limit:
         start = 0
         while start < count or not start:  # small ones first, for an early interrupt
             began = time.perf_counter()
-            rows = cut_shard(start, max(size, least))
+            rows = cut_shard(start, size)
             outcomes = evaluate_shard(*arguments_of(rows), limit)
             yield rows, outcomes
             growth = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
-            size = max(1, int(size * min(growth, FASTEST_GROWTH)))
+            size = max(least, int(size * min(growth, FASTEST_GROWTH)))
             start += len(rows) or 1
 
 
