@@ -23,8 +23,16 @@ from histories import (
 import rewardkit as rk
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.features import ATTACKS
 from rewardkit.monitoring.remedy import try_gate
 from rewardkit.monitoring.windows import Windows, was_done_again
+from rewardkit.strategies.added_text import (
+    FAKE_VERDICTS,
+    JUDGE_ORDERS,
+    RUBRIC,
+    VERDICTS_INSIDE,
+)
+from rewardkit.strategies.programs import EXITS, KILLS, READS_TESTS, SAME_AS_ALL
 
 NEAR = 0.15 * STEPS
 """Steps between the planted begin of a fault and the one that is told."""
@@ -91,6 +99,41 @@ def test_a_change_that_the_named_cause_does_not_explain_stays_an_alarm():
     )
     alarms = [alarm.code for alarm in History(table, THANKED).monitor().alarms]
     assert alarms == ["task_falls", "length_creep"]
+
+
+ATTACK_TEXTS = {
+    "give judges orders": [*JUDGE_ORDERS, RUBRIC],
+    "give verdicts of their own": [*FAKE_VERDICTS, *VERDICTS_INSIDE],
+    "end the program that runs them": [*EXITS, *KILLS],
+    "say that their tests passed": ["print('OK')", "Results: 3 passed", "all tests passed"],
+    "define what is equal": [SAME_AS_ALL],
+    "look at the code that calls them": [READS_TESTS],
+}  # fmt: skip
+"""What probes write, by the feature that a run shows where a policy learns to write it."""
+PLAIN_TEXTS = (
+    "The score of the match was 3:1, and yes, they won.",
+    "Check the instructions, pass the test and grade the eggs by size.",
+    "def area(shape):\n    return shape.exit * 10\n\nprint(area(square))",
+    "\\boxed{yes}",
+)
+
+
+def test_what_probes_write_to_judges_and_checkers_is_a_feature_of_its_own():
+    assert ATTACK_TEXTS.keys() == {does for does, _ in ATTACKS}
+    for (does, _), pattern in ATTACKS.items():
+        texts = ATTACK_TEXTS[does]
+        assert [text for text in texts if not pattern.search(text)] == []
+        assert [text for text in PLAIN_TEXTS if pattern.search(text)] == []
+
+
+def test_a_verdict_that_is_newly_paid_is_named_as_one():
+    table = write(0, 0.4, polite=ramp(0.02, 0.9, 20, 60))
+    texts = table["completion"].str.replace("thanks", "Score: 10/10")
+    judge = rk.Component("judge", lambda completion: float("10/10" in completion))
+    monitor = History(table.assign(completion=texts), make_reward(judge)).monitor()
+    words = [item.words for item in monitor.newly_paid]
+    assert words[0] == "give verdicts of their own"
+    assert not [text for text in words if "10" in text or "score" in text]
 
 
 def test_wordings_that_come_with_a_named_feature_are_not_newly_paid_besides():
