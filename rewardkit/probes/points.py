@@ -61,18 +61,13 @@ def quote_examples(
         about = UserText(_describe(example, finding), instead=redacted)
         quote = quote_of(example, about, spans, longest=longest)
         if finding.family == "hang" and quote.text is not None:
-            quote = replace(quote, text=_first_lines(quote.text))
+            lines = quote.text.split("\n")  # which may be thousands
+            if len(lines) > LINES_OF_HANG:
+                rest = len(lines) - LINES_OF_HANG + 1
+                lines[LINES_OF_HANG - 1 :] = [f"... and {rest:,} more lines"]
+            quote = replace(quote, text="\n".join(lines))
         quotes.append(quote)
     return quotes
-
-
-def _first_lines(text: str) -> str:
-    """Keep what fits into a few lines: a text that hangs may have thousands."""
-    lines = text.split("\n")
-    rest = len(lines) - LINES_OF_HANG + 1
-    if rest < 2:
-        return text
-    return "\n".join([*lines[: LINES_OF_HANG - 1], f"... and {rest:,} more lines"])
 
 
 def make_snippet(finding: Finding) -> str:
@@ -84,9 +79,7 @@ def make_snippet(finding: Finding) -> str:
         for example in finding.examples
         if "completion" in example.columns
     ]
-    if not snippets:
-        return ""
-    return " ".join(visible(min(snippets, key=len)).splitlines())
+    return " ".join(visible(min(snippets, key=len, default="")).splitlines())
 
 
 def _describe(example: Example, finding: Finding) -> str:

@@ -22,7 +22,6 @@ from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
 from rewardkit.probes.findings import (
     ALWAYS_FAILING,
-    LOG_RULES,
     OVERALL_RULES,
     PART_RULES,
     WHOLE_RULES,
@@ -34,6 +33,7 @@ from rewardkit.probes.findings import (
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
 from rewardkit.probes.findings.log_scores import contradicts_log
+from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.options import (
     BUDGET,
     CALL_TIMEOUT,
@@ -177,7 +177,7 @@ def probe(
         tries.reach(CALIBRATED)
         findings = run_rules(OVERALL_RULES, observed)
         is_open = not findings  # else they say all there is to say of what is paid
-        notes += explain_unwritable(observed, probes)
+        notes += explain_unwritable(observed)
         if is_open:
             observed = try_strategies(observed, probes, is_graded=expects_partial)
             tries.reach(TRIED)
@@ -249,20 +249,17 @@ def try_strategies(
     subjects = [item for item in observed.subjects if item.rollout_id in measured]
     calibration = replace(observed.calibration, subjects=tuple(subjects))
     observed = replace(observed, calibration=calibration, measured=measured)
-    pool = observed.calibration.pool
-    rows = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
-    verdicts = own_verdicts(observed.reward.functions, rows)
-    own = {probe.name: probe for probe in fake_verdicts(*verdicts)}
+    verdicts = own_verdicts(observed.reward.functions, calibration.judged)
+    verdict_probes = {probe.name: probe for probe in fake_verdicts(*verdicts)}
     strategies: list[Strategy] = []
     for probe in probes:
-        # without a limit a call runs in this process, which must not end
-        if probe.expects == "back" or (
-            probe is kills_process and not observed.tries.limit
-        ):
+        if probe.expects == "back":
             continue
+        if probe is kills_process and not observed.tries.limit:
+            continue  # without a limit it would end this process
         if observed.tries.unwritable and probe.expects != "wrong":
             continue  # a right answer is unpaid beside the worst values of a column
-        strategies.append(own.get(probe.name, probe))
+        strategies.append(verdict_probes.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded(trials, observed, is_graded=is_graded)
     tallies = tally_trials(
@@ -283,12 +280,12 @@ def find_graded(
     They do on all subjects of a part of the log if they do on one, and on all subjects
     if the caller says so.
     """
-    parts: set[str] = set()
-    for trial in trials:
-        is_near = trial.probe.knows in ("near", "guess")
-        if is_near and trial.is_tried and not trial.has_failed:
-            if 0.05 < observed.scale(trial.subject).gain(trial.reward) < 0.95:
-                parts.add(trial.subject.part)
+    parts = {
+        trial.subject.part
+        for trial in trials
+        if trial.probe.knows in ("near", "guess")
+        and 0.05 < observed.scale(trial.subject).gain(trial.reward) < 0.95
+    }
     return {
         subject.rollout_id: is_graded or subject.part in parts
         for subject in observed.subjects
@@ -326,26 +323,24 @@ def explain_parts(
             yield Inconclusive(part, why)
 
 
-def explain_unwritable(
-    observed: Observed, probes: Sequence[Strategy]
-) -> Iterator[Inconclusive]:
+def explain_unwritable(observed: Observed) -> Iterator[Inconclusive]:
     """Say that no completion could be written, if a column stands against it."""
     names = observed.tries.unwritable
     if not names:
         return
     columns = " and ".join(map(repr, names))
     verb = "differs" if len(names) == 1 else "differ"
-    tried = "no other completion could be tried"
+    consequence = "no other completion could be tried"
     if observed.tries.worst_values:
-        tried = (
+        consequence = (
             "wrong completions were tried beside its worst values alone, right ones "
             "not at all"
         )
     yield Inconclusive(
         "probes",
         f"the reward reads {columns}, which {verb} from completion to completion and "
-        f"cannot be written for another one: {tried}; probe a version of the reward "
-        "that makes it itself",
+        f"cannot be written for another one: {consequence}; probe a version of the "
+        "reward that makes it itself",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -37,7 +37,14 @@ def find_doubts(
     """
     doubts: dict[ProbeTrial, Doubt] = {}
     proven: set[tuple[str, Any]] = set()
-    for alike in _group_by_place(trials):
+    # the first trial of a probe on each prompt of a part, the second on each ...
+    counts: Counter[tuple[str, Any]] = Counter()
+    groups: dict[tuple[str, str, int], list[ProbeTrial]] = defaultdict(list)
+    for trial in trials:
+        key = trial.probe.name, trial.subject.rollout_id
+        groups[trial.probe.name, trial.subject.part, counts[key]].append(trial)
+        counts[key] += 1
+    for alike in groups.values():
         for trial in alike:
             key = trial.probe.name, trial.subject.rollout_id
             if key in proven or not _is_paid_as_right(trial, observed):
@@ -48,18 +55,6 @@ def find_doubts(
             else:
                 doubts[trial] = doubt
     return doubts
-
-
-def _group_by_place(trials: Sequence[ProbeTrial]) -> Iterable[list[ProbeTrial]]:
-    """Group trials: the first of a probe on each prompt of a part, the second ..."""
-    counts: Counter[tuple[str, Any]] = Counter()
-    groups: dict[tuple[str, str, int], list[ProbeTrial]] = defaultdict(list)
-    for trial in trials:
-        probe, subject = trial.probe.name, trial.subject
-        key = probe, subject.rollout_id
-        groups[probe, subject.part, counts[key]].append(trial)
-        counts[key] += 1
-    return groups.values()
 
 
 def _is_paid_as_right(trial: ProbeTrial, observed: Observed) -> bool:
@@ -76,52 +71,51 @@ def _find_doubt(
     trial: ProbeTrial, alike: Sequence[ProbeTrial], observed: Observed
 ) -> Doubt | None:
     """Say why a completion may be right; `alike` are its like on other prompts."""
-    own, (text,) = trial.subject, trial.attempt.completions
-    answer = own.format.read(text) or text
-    if _is_listed(answer, own, is_copy=trial.probe.source == "prompt"):
+    subject, (text,), probe = trial.subject, trial.attempt.completions, trial.probe
+    answer = subject.format.read(text) or text
+    if _is_listed(answer, subject, is_copy=probe.source == "prompt"):
         return Doubt.LISTED
-    if trial.probe.knows == "near" and not _is_stated(own):
+    if probe.knows == "near" and not _is_stated(subject):
         return Doubt.UNSTATED
-    beside = [item for item in observed.subjects if item.part == own.part]
-    doubt, elsewhere = Doubt.OWN_PROMPT, [(subject, text) for subject in beside]
-    if trial.probe.source == "list":
+    beside = [item for item in observed.subjects if item.part == subject.part]
+    doubt, elsewhere = Doubt.OWN_PROMPT, [(other, text) for other in beside]
+    if probe.source == "list":
         elsewhere = [(item.subject, item.attempt.completions[0]) for item in alike]
-    elif trial.probe.knows == "near":
-        doubt, elsewhere = Doubt.TOLERANCE, _enlarge_error(own, answer, beside)
-    elif not trial.probe.source:
+    elif probe.knows == "near":
+        doubt, elsewhere = Doubt.TOLERANCE, _enlarge_error(subject, answer, beside)
+    elif not probe.source:
         return None
-    others = [pair for pair in elsewhere if _differ(own, pair[0])]
-    rows = [(subject, other, dict[str, Any]()) for subject, other in others]
-    rewards = rewards_in(observed.tries.on(rows))
+    elsewhere = [pair for pair in elsewhere if _differ(subject, pair[0])]
+    rewards = rewards_in(observed.tries.on(elsewhere))
     verdicts: set[bool] = set()
-    for (subject, _), reward in zip(others, rewards, strict=True):
+    for (other, _), reward in zip(elsewhere, rewards, strict=True):
         if not math.isnan(reward):
-            verdicts.add(observed.scale(subject).gain(reward) >= PAID_NEARLY)
+            verdicts.add(observed.scale(other).gain(reward) >= PAID_NEARLY)
     return doubt if verdicts == {doubt is Doubt.TOLERANCE} else None
 
 
 def _differ(first: Subject, other: Subject) -> bool:
     """Whether two prompts have different right answers."""
-    truths = [subject.columns.get("ground_truth") for subject in (first, other)]
-    is_same = truths[0] is not None and truths[0] == truths[1]
+    truth = first.columns.get("ground_truth")
+    is_same = truth is not None and truth == other.columns.get("ground_truth")
     return not is_same and not is_right(first.right, other)
 
 
 def _enlarge_error(
-    own: Subject, answer: str, beside: Sequence[Subject]
+    subject: Subject, answer: str, beside: Sequence[Subject]
 ) -> list[tuple[Subject, str]]:
     """Write the same small error, as a share, of far larger right answers."""
     larger: list[tuple[Subject, str]] = []
-    right, wrong = _number(own.right), _number(answer)
+    right, wrong = _number(subject.right), _number(answer)
     if not right or not wrong or abs(wrong / right - 1) > WRONG_BY:
         return larger
-    for subject in beside:
-        value = _number(subject.right) or Decimal(0)
+    for other in beside:
+        value = _number(other.right) or Decimal(0)
         if abs(value) >= FAR_LARGER * abs(right):
             error = value * (wrong / right - 1)
             if value == int(value):
                 error = Decimal(int(error))
-            larger.append((subject, subject.write(f"{value + error:f}")))
+            larger.append((other, other.write(f"{value + error:f}")))
     return larger
 
 

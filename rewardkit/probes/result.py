@@ -123,18 +123,17 @@ class ProbeResult(AcceptsFindings, HasPage):
         return self.reward.name
 
     @property
-    def _graver(self) -> list[Finding]:
-        return [finding for finding in self.findings if finding.severity != "info"]
-
-    @property
     def table(self) -> pd.DataFrame:
         """One row a finding, the worst first."""
-        rows: list[list[Any]] = []
-        for finding in self.findings:
-            values = {**vars(finding), "sentence": finding.sentence}
-            values["rate"] = finding.evidence.get("value")
-            values["gain"] = finding.evidence.get("gain")
-            rows.append([values[name] for name in TABLE_COLUMNS])
+        rows = [
+            {
+                **vars(finding),
+                "sentence": finding.sentence,
+                "rate": finding.evidence.get("value"),
+                "gain": finding.evidence.get("gain"),
+            }
+            for finding in self.findings
+        ]
         return pd.DataFrame(rows, columns=TABLE_COLUMNS, dtype=object)
 
     @property
@@ -170,12 +169,11 @@ class ProbeResult(AcceptsFindings, HasPage):
         if not self.calibration.subjects or self.says_all:
             return ()
         others = read_codes()["diagnosis"]
-        stale = []
-        for entry in self.baseline.accepted:
-            is_found = any(map(entry.matches, self.findings))
-            if not is_found and entry.code not in others:
-                stale.append(entry)
-        return tuple(stale)
+        return tuple(
+            entry
+            for entry in self.baseline.accepted
+            if entry.code not in others and not any(map(entry.matches, self.findings))
+        )
 
     def baseline_changes(self) -> Iterator[str]:
         """Yield a sentence for each entry of the baseline that is out of date."""
@@ -242,10 +240,13 @@ class ProbeResult(AcceptsFindings, HasPage):
             for note in self.inconclusive
             if note.probe not in ("probes", "hang")
         ]
-        for finding in self.findings:
-            is_open = finding.evidence.get("doubt") in OPEN_DOUBTS
-            if is_open and finding.severity == "info" and not finding.accepted:
-                undecided.append(finding.code)
+        undecided += [
+            finding.code
+            for finding in self.findings
+            if finding.evidence.get("doubt") in OPEN_DOUBTS
+            and finding.severity == "info"
+            and not finding.accepted
+        ]
         if undecided:
             gaps.append(f"not decided: {most(undecided)}")
         return tuple(gaps)
@@ -283,7 +284,7 @@ class ProbeResult(AcceptsFindings, HasPage):
             return "inconclusive: no prompt could be probed"
         else:
             verdict = self._nothing_found()
-        minor = len(self.findings) - len(self._graver)
+        minor = sum(finding.severity == "info" for finding in self.findings)
         if minor:
             verdict += f"; {minor} for information"
         if self._accepted:
@@ -293,7 +294,7 @@ class ProbeResult(AcceptsFindings, HasPage):
     @property
     def _accepted(self) -> int:
         """Count the findings that would be alarms if they were not accepted."""
-        return len(self._graver) - len(self.alarms)
+        return sum(finding.severity != finding.gravity for finding in self.findings)
 
     def _nothing_found(self) -> str:
         fault = "hole" if self.looks_for_holes else "broken contract"
@@ -333,10 +334,11 @@ class ProbeResult(AcceptsFindings, HasPage):
             codes = most([point.code for point in others])
             blocks.append(f"and {len(others)} more: {codes}")
             blocks.append(More(f"{len(others)} more", others))
-        minor: list[Block] = []
-        for finding in self.findings:
-            if finding.severity == "info" and not finding.accepted:
-                minor.append(f"{finding.code}: {finding.statement} {finding.advice}")
+        minor = [
+            f"{finding.code}: {finding.statement} {finding.advice}"
+            for finding in self.findings
+            if finding.severity == "info" and not finding.accepted
+        ]
         blocks.append(More("For information", minor))
         blocks.append(accepted_findings(self.findings))
         blocks += self.other_blocks()
@@ -393,17 +395,13 @@ class ProbeResult(AcceptsFindings, HasPage):
 
 def kind_of_alarm(finding: Finding) -> str:
     """Say what an alarm is: one of `ALARM_PLURALS`."""
-    if finding.family in ("contract", "hang"):
+    code, family = finding.code, finding.family
+    if family in ("contract", "hang") or code in (*JUDGES_NOTHING, "raises"):
         return "broken contract"
-    if finding.code == "log_mismatch":
+    if code == "log_mismatch":
         return "contradiction to the log"
-    if finding.code in (*JUDGES_NOTHING, "raises"):
-        return "broken contract"
-    if finding.family == "equivalents" or finding.code in LOSSES:
-        return "loss of right answers"
-    if finding.evidence.get("kind") == "loses":
-        return "loss of right answers"
-    return "hole"
+    is_loss = code in LOSSES or finding.evidence.get("kind") == "loses"
+    return "loss of right answers" if is_loss or family == "equivalents" else "hole"
 
 
 def count_alarms(alarms: Sequence[Finding]) -> str:

@@ -88,8 +88,7 @@ class Review(HasPage):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
-        compared = self.compared
-        checked = self.checked
+        compared, checked = self.compared, self.checked
         plain: dict[str, Any] = to_plain(
             {
                 "reward": self.name,
@@ -109,7 +108,10 @@ class Review(HasPage):
         if self.checked is None:
             blocks.append("Cases: none were given")
         else:
-            blocks.append(_describe_cases(self.checked))
+            cases = f"Cases: {self.checked.passed} of {self.checked.decided} pass"
+            if self.checked.undecided:
+                cases += f"; {self.checked.undecided} undecided"
+            blocks.append(cases)
             blocks += [one_line(miss) for miss in self.checked.misses[:MOST_SHOWN]]
             blocks += self.checked.unknown_sentences
         blocks.append(f"Probes: {self.probed.in_short}")
@@ -130,14 +132,6 @@ class Review(HasPage):
         lines.append(f"What changed: {changes}")
         table, *_ = version_blocks(self.compared.names, self.compared.figures)
         return [*lines, table]
-
-
-def _describe_cases(checked: CheckResult) -> str:
-    """Say how many cases pass, and how many nobody has decided on."""
-    text = f"Cases: {checked.passed} of {checked.decided} pass"
-    if checked.undecided:
-        text += f"; {checked.undecided} undecided"
-    return text
 
 
 def review(
@@ -183,11 +177,12 @@ def review(
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     before, why = _find_before(reward, against, folder)
-    if label is None and isinstance(before, Run):
-        label = _label_of(before, rollouts)
-    checked = None
-    if cases is not None:
-        checked = check(reward, cases, timeout=timeout)
+    name = str(before)
+    if isinstance(before, Run):
+        name = before.version.name
+        if label is None and before.figures.get(LABEL) in rollouts.table:
+            label = before.figures[LABEL]
+    checked = None if cases is None else check(reward, cases, timeout=timeout)
     probed = probe(
         reward,
         rollouts,
@@ -202,7 +197,7 @@ def review(
         compared = compare(
             before,
             score(reward, rollouts, timeout=timeout),
-            names=[_name_of(before), "this one"],
+            names=[name, "this one"],
             cases=cases,
             label=label,
             training=training,
@@ -219,27 +214,17 @@ def _find_before(reward: Reward, against: Any, folder: str | Path) -> tuple[Any,
     if isinstance(against, str) and against != LAST:
         against = find_run(against, folder) or against
     if against == LAST:
-        kept = runs(folder).select(reward=reward.name)
-        if not len(kept):
+        earlier = runs(folder).select(reward=reward.name)
+        if not len(earlier):
             return None, (
                 f"no run of {reward.name!r} is kept in {str(folder)!r} (rewardkit "
                 "score REWARD ROLLOUTS --keep)"
             )
         definition = definition_hash(reward.record())
-        others = [run for run in kept if run.version.definition != definition]
+        others = [run for run in earlier if run.version.definition != definition]
         if not others:
             return None, (
                 f"all runs of {reward.name!r} in {str(folder)!r} are of this definition"
             )
         against = others[0]
     return against, ""
-
-
-def _label_of(before: Run, rollouts: Rollouts) -> str | None:
-    """Return the label under which a run was kept, where these rollouts have it."""
-    label = before.figures.get(LABEL)
-    return label if label in rollouts.table else None
-
-
-def _name_of(before: Any) -> str:
-    return before.version.name if isinstance(before, Run) else str(before)

@@ -95,11 +95,6 @@ def rewards_in(outcomes: Iterable[RowOutcome | None]) -> list[float]:
     return [math.nan if out is None else out.reward for out in outcomes]
 
 
-def reward_for(reward: Reward, row: Row) -> Reward:
-    """Return the reward for this row: of a route one of its rewards."""
-    return reward.for_row(row) or reward
-
-
 def score_rows(
     reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None
 ) -> Outcomes:
@@ -169,6 +164,12 @@ class Tries:
         """Whether a component or field looks at the siblings of a group."""
         return looks_at_group(self.reward)
 
+    @cached_property
+    def asks_model(self) -> bool:
+        """Whether a function of the reward asks a model."""
+        functions = self.reward.functions
+        return any(getattr(function, "asks_model", False) for function in functions)
+
     @property
     def seconds_left(self) -> float:
         """Return the seconds left of the budget; 0 where it was cancelled."""
@@ -214,8 +215,9 @@ class Tries:
         tried, too, as one that earns nothing may do so whatever stands there.
         """
         judged = [pair for pair in scored if pair[1].is_judged]
-        ranked = [row for row, _ in sorted(judged, key=lambda pair: pair[1].reward)]
-        sample = [*ranked[-ROWS_WITH_OTHER_VALUES:], *ranked[:1]]
+        judged.sort(key=lambda pair: pair[1].reward)
+        rows = [row for row, _ in judged]
+        sample = [*rows[-ROWS_WITH_OTHER_VALUES:], *rows[:1]]
         unwritable: list[str] = []
         for name in self.text_columns.doubtful:
             pairs = other_values(sample, name)
@@ -227,20 +229,19 @@ class Tries:
                 unwritable.append(name)
         self.unwritable = tuple(unwritable)
         if unwritable:
-            self.worst_values = self._find_worst_values(judged)
+            low, high = judged[0][1].reward, judged[-1][1].reward
+            self.worst_values = self._find_worst_values(rows, low, high)
 
     def _find_worst_values(
-        self, judged: Sequence[tuple[Row, RowOutcome]]
+        self, ranked: Sequence[Row], low: float, high: float
     ) -> dict[str, Any]:
         """Return values of badly paid rows beside which the best completion is unpaid.
 
         Empty where the completion is paid beside all that are tried.
         """
-        ranked = sorted(judged, key=lambda pair: pair[1].reward)
-        best, worst = ranked[-1], ranked[:ROWS_WITH_OTHER_VALUES]
-        low, high = worst[0][1].reward, best[1].reward
-        values = [{name: row.get(name) for name in self.unwritable} for row, _ in worst]
-        outcomes = self.outcomes([self.varied(best[0], **item) for item in values])
+        worst = ranked[:ROWS_WITH_OTHER_VALUES]
+        values = [{name: row.get(name) for name in self.unwritable} for row in worst]
+        outcomes = self.outcomes([self.varied(ranked[-1], **item) for item in values])
         rewards = np.nan_to_num(rewards_in(outcomes), nan=math.inf)
         least = int(rewards.argmin())
         is_unpaid = rewards[least] - low < UNPAID_BESIDE * (high - low)
@@ -269,19 +270,13 @@ class Tries:
         return changed
 
     def on(
-        self,
-        completions: Iterable[tuple[Subject, str, Mapping[str, Any]]],
-        *,
-        share: float = 1.0,
+        self, completions: Iterable[tuple[Subject, str]], *, share: float = 1.0
     ) -> list[RowOutcome | None]:
-        """Try completions of subjects, each with other values for columns.
-
-        See `outcomes`, also for `share`.
-        """
+        """Try completions of subjects; see `outcomes`, also for `share`."""
         rows: list[Row] = []
         siblings: list[Sequence[Row]] = []
-        for subject, text, columns in completions:
-            rows.append(self.varied(subject.columns, text, **columns))
+        for subject, text in completions:
+            rows.append(self.varied(subject.columns, text))
             siblings.append(subject.siblings)
         return self.outcomes(rows, siblings, share=share)
 
@@ -366,36 +361,30 @@ class Tries:
 
 def _outcome_of(scored: Outcomes, row: int) -> RowOutcome:
     """Read what one row got."""
-    scores: dict[str, float] = {}
-    statuses: dict[str, str] = {}
-    reasons: dict[str, Reason] = {}
-    for name, outcome in scored.components.items():
-        scores[name] = float(outcome.scores[row])
-        statuses[name] = scored.status(name, row)
-        reason = scored.reason(name, row)
-        if reason:
-            reasons[name] = reason
-    return RowOutcome(float(scored.rewards[row]), scores, statuses, reasons)
+    outcomes = scored.components
+    reasons = {name: scored.reason(name, row) for name in outcomes}
+    return RowOutcome(
+        float(scored.rewards[row]),
+        {name: float(outcome.scores[row]) for name, outcome in outcomes.items()},
+        {name: scored.status(name, row) for name in outcomes},
+        {name: reason for name, reason in reasons.items() if reason},
+    )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a subject's reference and baseline got, and their rewards when repeated."""
+    """What a subject's reference and baseline got, and their rewards each time."""
 
     reference: RowOutcome
     baseline: RowOutcome
-    repeated: list[tuple[float, float]] = field(default_factory=list)
+    rewards: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def spread(self) -> float:
         """Return the largest difference between rewards of the same completion."""
-        pairs = [(self.reference.reward, self.baseline.reward), *self.repeated]
-        spread = 0.0
-        for rewards in zip(*pairs, strict=True):
-            judged = [reward for reward in rewards if not math.isnan(reward)]
-            if judged:
-                spread = max(spread, max(judged) - min(judged))
-        return spread
+        rewards = np.array(self.rewards)  # (times, 2)
+        spreads = np.fmax.reduce(rewards) - np.fmin.reduce(rewards)
+        return float(np.nan_to_num(spreads).max())  # NaN where none was judged
 
 
 def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Measured]:
@@ -406,10 +395,9 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
     Returns:
         Rollout id -> what they got, of the subjects that could be tried.
     """
-    texts: list[tuple[Subject, str, Mapping[str, Any]]] = []
+    texts: list[tuple[Subject, str]] = []
     for subject in subjects:
-        texts.append((subject, subject.reference, {}))
-        texts.append((subject, subject.baseline, {}))
+        texts += [(subject, subject.reference), (subject, subject.baseline)]
     measured: dict[Any, Measured] = {}
     for _ in range(MEASURED_TIMES if runs_users_code(tries.reward) else 1):
         outcomes = tries.on(texts)
@@ -418,10 +406,7 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
         ):
             if reference is None or baseline is None:
                 continue
-            key = subject.rollout_id
-            if key not in measured:
-                measured[key] = Measured(reference, baseline)
-            else:
-                rewards = reference.reward, baseline.reward
-                measured[key].repeated.append(rewards)
+            first = Measured(reference, baseline)
+            rewards = reference.reward, baseline.reward
+            measured.setdefault(subject.rollout_id, first).rewards.append(rewards)
     return measured

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
@@ -17,13 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.statistics import numbered, within
 from rewardkit.answers.formats import CLEAR_MARKS, LOOSE_MARKS, find_tags
 from rewardkit.primitives import extract
-from rewardkit.primitives.verify.numbers import (
-    as_decimal,
-    distance,
-    read_number,
-)
+from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 from rewardkit.strategies.strategy import Row
 
 MOST_ROWS_READ = 240  # rows of the log from which columns are learnt
@@ -63,11 +60,17 @@ class TextColumns:
         text = row.get("completion")
         if not isinstance(text, str) or text == completion:
             return {}
-        return {
-            name: write(row[name], text, completion)
-            for name, write in self.writers.items()
-            if row.get(name) is not None
-        }
+        return _write_columns(self.writers, row, text, completion)
+
+
+def _write_columns(
+    writers: Mapping[str, Write], row: Row, old: str, new: str
+) -> dict[str, Any]:
+    return {
+        name: write(row[name], old, new)
+        for name, write in writers.items()
+        if row.get(name) is not None
+    }
 
 
 def other_values(rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
@@ -93,22 +96,23 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
         groups: Codes of their prompts.
     """
     step = max(1, len(rows) // MOST_ROWS_READ)
-    read: list[tuple[Row, int]] = []
-    for row, group in list(zip(rows, groups, strict=True))[::step]:
-        if isinstance(row.get("completion"), str) and row["completion"]:
-            read.append((row, int(group)))
-    if len(read) < FEWEST_TEXTS:
+    pairs = zip(rows[::step], list(groups)[::step], strict=True)
+    sample = [
+        (row["completion"], row, int(group))
+        for row, group in pairs
+        if isinstance(row.get("completion"), str) and row["completion"]
+    ]
+    if len(sample) < FEWEST_TEXTS:
         return TextColumns()
     writers: dict[str, Write] = {}
     doubtful: list[str] = []
-    for name in dict.fromkeys(chain.from_iterable(row for row, _ in read)):
+    for name, column in _columns_of(sample):
         if name in NO_TEXT_COLUMNS:
             continue
-        sample = [(row["completion"], row.get(name), group) for row, group in read]
-        write = _learn_writer(sample, name)
+        write = _learn_writer(column, name)
         if write is not None:
             writers[name] = write
-        if _is_doubtful(sample, write):
+        if _is_doubtful(column, write):
             doubtful.append(name)
     return TextColumns(writers, tuple(doubtful))
 
@@ -117,15 +121,30 @@ Sample = Sequence[tuple[str, Any, int]]
 """Completions, the column's values beside them, and codes of their prompts."""
 
 
+def _columns_of(sample: Sample) -> Iterator[tuple[str, Sample]]:
+    """Yield the names of all columns of rows, or keys of objects, with their values."""
+    for name in dict.fromkeys(chain.from_iterable(row for _, row, _ in sample)):
+        yield name, [(text, row.get(name), prompt) for text, row, prompt in sample]
+
+
 def _learn_writer(sample: Sample, name: str) -> Write | None:
     """Learn how a column is written, None where it does not follow the text."""
-    if any(isinstance(value, dict) for _, value, _ in sample):
-        return _learn_object(sample)
+    objects = [item for item in sample if isinstance(item[1], dict)]
+    if objects:
+        writers: dict[str, Write] = {}
+        for key, column in _columns_of(objects):
+            write = _learn_writer(column, key)
+            if write is not None:
+                writers[key] = write
+        return partial(_write_object, writers) if writers else None
     filled = [item for item in sample if item[1] is not None and item[1] != ""]
     write = _learn_length(filled, name)
-    if write is None and _differs(sample):
-        write = _learn_copy(filled) or _learn_answer(filled)
-    return write
+    if write is not None or not _differs(sample):
+        return write
+    copies = sum(_write_copy(value, text, "") != value for text, value, _ in filled)
+    if copies >= FOLLOWS * max(1, len(filled)):
+        return _write_copy
+    return _learn_answer(filled)
 
 
 def _is_doubtful(sample: Sample, write: Write | None) -> bool:
@@ -147,37 +166,16 @@ def _differs(sample: Sample) -> bool:
     return bool(different >= max(2, 0.1 * len(unlike)))
 
 
-def _learn_object(sample: Sample) -> Write | None:
-    """Learn how the values of objects are written, by their keys."""
-    objects = [item for item in sample if isinstance(item[1], dict)]
-    writers: dict[str, Write] = {}
-    for key in dict.fromkeys(chain.from_iterable(value for _, value, _ in objects)):
-        write = _learn_writer(
-            [(text, value.get(key), prompt) for text, value, prompt in objects], key
-        )
-        if write is not None:
-            writers[key] = write
-    return partial(_write_object, writers) if writers else None
-
-
 def _write_object(writers: Mapping[str, Write], value: Any, old: str, new: str) -> Any:
     if not isinstance(value, dict):
         return value
-    written = dict(value)
-    for key, write in writers.items():
-        if value.get(key) is not None:
-            written[key] = write(value[key], old, new)
-    return written
+    return {**value, **_write_columns(writers, value, old, new)}
 
 
 # --- lengths
 
 
-def _count_words(text: str) -> int:
-    return len(text.split())
-
-
-COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
+COUNTS: tuple[Callable[[str], int], ...] = (len, lambda text: len(text.split()))
 """What is counted exactly: characters and words."""
 
 
@@ -193,21 +191,22 @@ def _learn_length(sample: Sample, name: str) -> Write | None:
     prompts = np.array([prompt for _, _, prompt in sample])
     characters = np.array([len(text) for text, _, _ in sample], dtype=float)
     counts = np.array(sizes, dtype=float)
-    if LENGTH_NAME.search(name):
+    is_named = LENGTH_NAME.search(name)
+    if is_named:
         ratios = counts / characters
         usual = np.median(ratios)
         if usual <= 0:
             return None
         is_whole = (ratios < CUT * usual) & (ratios > usual / CUT)
-        prompts, characters, counts = (
-            values[is_whole] for values in (prompts, characters, counts)
-        )
-    lengths = _around_mean(characters, prompts)
-    sizes_around = _around_mean(counts, prompts)
-    norms = np.linalg.norm(lengths), np.linalg.norm(sizes_around)
-    product = float(lengths @ sizes_around)
-    is_length = is_list or LENGTH_NAME.search(name)
-    limit = FOLLOWS_BY_NAME if is_length else FOLLOWS
+        prompts, characters = prompts[is_whole], characters[is_whole]
+        counts = counts[is_whole]
+    groups = numbered(prompts)
+    if groups.max() + 1 == len(groups):
+        groups = np.zeros_like(groups)  # each prompt stands alone
+    lengths, counts = within(characters, groups), within(counts, groups)
+    norms = np.linalg.norm(lengths), np.linalg.norm(counts)
+    product = float(lengths @ counts)
+    limit = FOLLOWS_BY_NAME if is_list or is_named else FOLLOWS
     if min(norms) == 0 or product < limit * norms[0] * norms[1]:
         return None
     return partial(_write_length, product / float(norms[0]) ** 2)
@@ -218,19 +217,11 @@ def _size_of(value: Any) -> float | None:
     if isinstance(value, list):
         is_numeric = all(isinstance(item, int | float) for item in value)
         return len(value) if is_numeric else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value
+    return value if _is_number(value) else None
 
 
-def _around_mean(values: Iterable[Any], prompts: np.ndarray) -> np.ndarray:
-    """Return the values less the mean of their prompt; of all where each is alone."""
-    array = np.array(list(values), dtype=float)
-    _, codes, counts = np.unique(prompts, return_inverse=True, return_counts=True)
-    if counts.max() == 1:
-        codes, counts = np.zeros_like(codes), counts.sum()
-    centred: np.ndarray = array - (np.bincount(codes, array) / counts)[codes]
-    return centred
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _write_count(count: Callable[[str], int], value: Any, old: str, new: str) -> Any:
@@ -251,34 +242,24 @@ def _write_length(slope: float, value: Any, old: str, new: str) -> Any:
 # --- copies and parts of the text
 
 
-def _learn_copy(sample: Sample) -> Write | None:
-    """Learn a column that holds the whole completion, alone or among other texts."""
-    holding = sum(_replace(value, text, "") != value for text, value, _ in sample)
-    return _write_copy if holding >= FOLLOWS * max(1, len(sample)) else None
-
-
 def _write_copy(value: Any, old: str, new: str) -> Any:
-    return _replace(value, old, new)
-
-
-def _replace(value: Any, old: str, new: str) -> Any:
     """Replace a text in a value, in its lists and objects as well."""
     if isinstance(value, str):
         return value.replace(old, new) if old else value
     if isinstance(value, list):
-        return [_replace(item, old, new) for item in value]
+        return [_write_copy(item, old, new) for item in value]
     if isinstance(value, dict):
-        return {key: _replace(item, old, new) for key, item in value.items()}
+        return {key: _write_copy(item, old, new) for key, item in value.items()}
     return value
 
 
 def _learn_answer(sample: Sample) -> Write | None:
     """Learn which reader takes a column's answers from the completions."""
-    texts = [text for text, _, _ in sample]
-    tags = {name: extract.tag(name) for name in find_tags(texts)}
-    behind = {name: extract.after(f"</{name}>", until="end") for name in tags}
-    readers = [*CLEAR_MARKS.values(), *tags.values(), *behind.values()]
-    for reader in chain(readers, LOOSE_MARKS.values()):
+    tags = find_tags([text for text, _, _ in sample])
+    inside = [extract.tag(name) for name in tags]
+    behind = [extract.after(f"</{name}>", until="end") for name in tags]
+    readers = [*CLEAR_MARKS.values(), *inside, *behind, *LOOSE_MARKS.values()]
+    for reader in readers:
         agreed = sum(_says_same(reader(text), value) for text, value, _ in sample)
         if agreed >= FOLLOWS * max(1, len(sample)):
             return partial(_write_answer, reader)
@@ -290,11 +271,10 @@ def _says_same(answer: str | None, value: Any) -> bool:
         return False
     if isinstance(value, str):
         return answer.strip() == value.strip()
-    number = read_number(answer)
-    if number is None or isinstance(value, bool) or not isinstance(value, int | float):
+    number, written = read_number(answer), read_number(str(value))
+    if number is None or written is None or not _is_number(value):
         return False
-    written = read_number(str(value))
-    return written is not None and not distance(number, written)
+    return not distance(number, written)
 
 
 def _write_answer(

@@ -7,8 +7,8 @@ earns is compared with right and wrong answers, which says how grave a fault is.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -86,91 +86,89 @@ def run_trials(
     Returns:
         The trials; those that the budget did not reach have no outcomes.
     """
-    parts: dict[str, list[Subject]] = defaultdict(list)
+    counts: Counter[str] = Counter()
+    pilots: list[Plan] = []
+    others: list[Plan] = []
     for subject in subjects:
-        parts[subject.part].append(subject)
-    first: list[Subject] = []
-    others: list[Subject] = []
-    for in_part in parts.values():
-        first += in_part[:PILOT_SUBJECTS]
-        others += in_part[PILOT_SUBJECTS:]
-    trials = _run_plans(tries, _plan(first, dict.fromkeys(parts, probes)))
+        counts[subject.part] += 1
+        plans = pilots if counts[subject.part] <= PILOT_SUBJECTS else others
+        plans += [(probe, subject) for probe in probes]
+    trials = _run_plans(tries, pilots)
     late = {trial.probe.name for trial in trials if trial.is_late}
     fallen = {
         (trial.probe.name, trial.subject.part)
         for trial in trials
         if trial.is_tried and falls(trial)
     }
-    promising: dict[str, list[Strategy]] = defaultdict(list)
-    for part in parts:
-        for probe in probes:
-            is_worth_it = probe.expects == "right" or (probe.name, part) in fallen
-            if is_worth_it and probe.name not in late:
-                promising[part].append(probe)
-    return trials + _run_plans(tries, _plan(others, promising))
+    promising: list[Plan] = []
+    for probe, subject in others:
+        is_worth_it = probe.expects == "right" or (probe.name, subject.part) in fallen
+        if is_worth_it and probe.name not in late:
+            promising.append((probe, subject))
+    return trials + _run_plans(tries, promising)
 
 
-Plan = tuple[Strategy, Subject, Attempt]
-
-
-def _plan(
-    subjects: Sequence[Subject], probes: Mapping[str, Sequence[Strategy]]
-) -> list[Plan]:
-    """Plan attempts: the first of each probe come first, so that a budget is spread."""
-    plans: list[Plan] = []
-    for subject in subjects:
-        for probe in probes.get(subject.part, ()):
-            plans += [(probe, subject, attempt) for attempt in probe.attempts(subject)]
-    return in_turn(plans, lambda plan: (plan[0].name, id(plan[1])))
+Plan = tuple[Strategy, Subject]
 
 
 def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
-    """Try attempts; after a late call those of its probe are left out."""
+    """Try the attempts of probes on subjects, the first of each before the second.
+
+    So a budget is spread. After a late call the others of its probe are left out.
+    """
+    waiting: list[ProbeTrial] = []
+    for probe, subject in plans:
+        for attempt in probe.attempts(subject):
+            untried = (None,) * len(attempt.completions)
+            waiting.append(ProbeTrial(probe, subject, attempt, untried))
+    waiting = in_turn(waiting, lambda trial: (trial.probe.name, id(trial.subject)))
     trials: list[ProbeTrial] = []
     late: set[str] = set()
-    while plans and not tries.is_over:
-        pending: list[Plan] = []
-        for trial in _run_once(tries, plans):
-            if trial.is_tried or trial.is_late:
-                trials.append(trial)
-            else:
-                pending.append((trial.probe, trial.subject, trial.attempt))
-            if trial.is_late:
+    while waiting and not tries.is_over:
+        pending: list[ProbeTrial] = []
+        for trial, outcomes in _score_trials(tries, waiting):
+            scored = replace(trial, outcomes=outcomes)
+            if scored.is_late:
                 late.add(trial.probe.name)
-        if len(pending) == len(plans):
+            if scored.is_tried or scored.is_late:
+                trials.append(scored)
+            else:
+                pending.append(trial)
+        if len(pending) == len(waiting):
             break
-        plans = pending
+        waiting = pending
         if late:  # what has the form of an answer is less likely to be late, too
-            on_time = [plan for plan in pending if plan[0].name not in late]
-            plans = list(filter(_has_marks, on_time))
-    for plan in plans:
-        trials.append(ProbeTrial(*plan, (None,) * len(plan[2].completions)))
-    return trials
+            on_time = [trial for trial in pending if trial.probe.name not in late]
+            waiting = list(filter(_has_marks, on_time))
+    return trials + waiting
 
 
-def _run_once(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
-    """Try attempts; a completion that several of them share is scored once."""
-    rows: dict[tuple[Any, ...], tuple[Subject, str, Mapping[str, Any]]] = {}
-    keys: list[list[tuple[Any, ...]]] = []
-    for _, subject, attempt in plans:
+def _score_trials(
+    tries: Tries, trials: Sequence[ProbeTrial]
+) -> Iterator[tuple[ProbeTrial, tuple[RowOutcome | None, ...]]]:
+    """Yield what trials got; a completion that several of them share is scored once."""
+    completions: dict[tuple[int, str], tuple[Subject, str]] = {}
+    keys: list[list[tuple[int, str]]] = []
+    for trial in trials:
         keys.append([])
-        for text, columns in attempt.rows:
-            key = id(subject), text, id(columns) if columns else 0
-            rows[key] = subject, text, columns
-            keys[-1].append(key)
-    outcomes = dict(zip(rows, tries.on(rows.values()), strict=True))
-    return [
-        ProbeTrial(*plan, tuple(map(outcomes.__getitem__, of_plan)))
-        for plan, of_plan in zip(plans, keys, strict=True)
-    ]
+        for text, columns in trial.attempt.rows:
+            subject = trial.subject
+            if columns:
+                changed = tries.varied(subject.columns, **columns)
+                subject = replace(subject, columns=changed)
+            completions[id(subject), text] = subject, text
+            keys[-1].append((id(subject), text))
+    outcomes = dict(zip(completions, tries.on(completions.values()), strict=True))
+    for trial, of_trial in zip(trials, keys, strict=True):
+        yield trial, tuple(map(outcomes.__getitem__, of_trial))
 
 
-def _has_marks(plan: Plan) -> bool:
-    """Whether all completions of an attempt have the marks of an answer."""
-    _, subject, attempt = plan
-    form = subject.format
+def _has_marks(trial: ProbeTrial) -> bool:
+    """Whether all completions of a trial have the marks of an answer."""
+    form = trial.subject.format
     return all(
-        form.opening in text and form.closing in text for text in attempt.completions
+        form.opening in text and form.closing in text
+        for text in trial.attempt.completions
     )
 
 
@@ -302,7 +300,7 @@ def find_fall(
         return _find_rise(trial, scale, noise)
     if probe.expects == "form":
         bonus = scale.wrong - scale.plain
-        share = bonus / (scale.right - scale.floor)
+        share = bonus / scale.ceiling
         if share > 0.01 and (reward - scale.plain) / bonus >= FORM_FOOLED:
             return Fall(trial, share)
         return None
@@ -447,24 +445,17 @@ def tally_trials(
             )
             if fall:
                 fall = replace(fall, doubt=doubts.get(trial))
-                clearest[key] = max(clearest.get(key, fall), fall, key=_clearness)
-        falls, different = tuple(clearest.values()), len({*answers.values()})
+                clearest[key] = max(
+                    clearest.get(key, fall),
+                    fall,
+                    key=lambda fall: (fall.doubt is None, fall.size),
+                )
+        falls = tuple(clearest.values())
+        different, count = len({*answers.values()}), len(prompts[part])
         tallies.append(
-            Tally(
-                group[0].probe,
-                len(answers),
-                falls,
-                different,
-                len(prompts[part]),
-                part,
-                noise,
-            )
+            Tally(group[0].probe, len(answers), falls, different, count, part, noise)
         )
     return tallies
-
-
-def _clearness(fall: Fall) -> tuple[bool, float]:
-    return fall.doubt is None, fall.size
 
 
 def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
@@ -476,28 +467,9 @@ def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
         scale = scales[fall.trial.subject.rollout_id]
         share = fall.size
         if tally.probe.expects != "form":  # which is a share of the ceiling already
-            share *= scale.span / (scale.right - scale.floor)
+            share *= scale.span / scale.ceiling
         shares.append(min(1.0, share))
     ease = EASE.get(tally.probe.knows, 1.0)
     if tally.size > BEATS and ease >= EASE["near"]:
         ease = 1.0  # training leads there by itself
     return fmean(shares) * tally.rate * ease
-
-
-def components_at_fault(
-    weights: Mapping[str, float],
-    scores: Mapping[str, float],
-    before: Mapping[str, float],
-) -> list[tuple[str, float]]:
-    """List components and their part of a change in reward, the largest first."""
-    changes: dict[str, float] = {}
-    for name, weight in weights.items():
-        change = weight * (_or_zero(scores, name) - _or_zero(before, name))
-        if abs(change) > 1e-9:
-            changes[name] = change
-    return sorted(changes.items(), key=lambda pair: -abs(pair[1]))
-
-
-def _or_zero(scores: Mapping[str, float], name: str) -> float:
-    score = scores.get(name, 0.0)
-    return 0.0 if math.isnan(score) else score

@@ -13,7 +13,6 @@ import sys
 import types
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,10 +86,8 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
     >>> constants([long])
     [300, 'because']
     """
-    values = (value for value, _ in _search(functions))
-    return list(
-        dict.fromkeys(value for value in values if isinstance(value, str | int))
-    )
+    values = dict.fromkeys(value for value, _ in _search(functions))
+    return [value for value in values if isinstance(value, str | int)]
 
 
 def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:
@@ -174,67 +171,65 @@ Constant = tuple[Any, int | None]
 """A text, number or pattern, with the flags named beside it; None: no engine is."""
 
 
-def _search(functions: Iterable[Any]) -> list[Constant]:
-    search = _Search()
+def _search(functions: Iterable[Any]) -> Iterator[Constant]:
+    visited: dict[int, Any] = {}
     for function in functions:
         for part in (function, *user_code(function)):
-            search.visit(part, None, None)
-    return search.constants
+            yield from _walk(part, None, None, visited)
 
 
-@dataclass(eq=False)
-class _Search:
-    """A walk through objects that collects constants."""
+def _walk(
+    value: Any, home: _Home | None, flags: int | None, visited: dict[int, Any]
+) -> Iterator[Constant]:
+    """Yield the constants in a value that stands in what is defined at `home`.
 
-    constants: list[Constant] = field(default_factory=list)
-    visited: dict[int, Any] = field(default_factory=dict)
-    """Objects by id; they are held, so that no other object gets the same id."""
-
-    def visit(self, value: Any, home: _Home | None, flags: int | None) -> None:
-        """Visit a value that stands in what is defined at `home`."""
-        if isinstance(value, str | re.Pattern | regex.Pattern) or type(value) is int:
-            self.constants.append((value, flags))
+    `visited` are objects by id; they are held, so that no other one gets the same id.
+    """
+    if isinstance(value, str | re.Pattern | regex.Pattern) or type(value) is int:
+        yield value, flags
+        return
+    if id(value) in visited or len(visited) >= MOST_OBJECTS:
+        return
+    if isinstance(value, types.ModuleType):
+        return
+    visited[id(value)] = value
+    parts: Iterable[Any] | None
+    if isinstance(value, types.FunctionType):
+        function_home = _Home.of(value)
+        if not function_home.is_near(home or function_home):
             return
-        if id(value) in self.visited or len(self.visited) >= MOST_OBJECTS:
-            return
-        if isinstance(value, types.ModuleType):
-            return
-        self.visited[id(value)] = value
-        if isinstance(value, types.FunctionType):
-            function_home = _Home.of(value)
-            if function_home.is_near(home or function_home):
-                self._visit_function(value, function_home)
-            return
+        home = function_home
+        parts, flags = _parts_of_function(value, home)
+    else:
         parts = _parts_of_container(value)
         if parts is None:
             cached = inspect.getattr_static(value, "__wrapped__", None)
             parts = _attributes(value, home) if cached is None else [cached]
-        self._visit_all(parts, home, flags)
+    for part in parts:
+        yield from _walk(part, home, flags, visited)
 
-    def _visit_all(
-        self, values: Iterable[Any], home: _Home | None, flags: int | None
-    ) -> None:
-        for value in values:
-            self.visit(value, home, flags)
 
-    def _visit_function(self, function: types.FunctionType, home: _Home) -> None:
-        names = dict.fromkeys(names_in(function))
-        values = list(named_values(function).values())
-        for module in [item for item in values if isinstance(item, types.ModuleType)]:
-            file = getattr(module, "__file__", None) or ""
-            if _Home(module.__name__, str(Path(file).parent)).is_near(home):
-                content = vars(module)
-                values += [content[name] for name in names if name in content]
-        flags = _flags_named(names, values)
-        for code in codes_in(function.__code__):
-            for step in dis.get_instructions(code):
-                if "CONST" in step.opname:
-                    self.visit(step.argval, home, flags)
-        values += map(cell_content, function.__closure__ or ())
-        values += function.__defaults__ or ()
-        values += (function.__kwdefaults__ or {}).values()
-        values += vars(function).values()
-        self._visit_all(values, home, flags)
+def _parts_of_function(
+    function: types.FunctionType, home: _Home
+) -> tuple[Iterable[Any], int | None]:
+    """List what a function has and names, and the flags that it names."""
+    names = dict.fromkeys(names_in(function))
+    values = list(named_values(function).values())
+    for module in [item for item in values if isinstance(item, types.ModuleType)]:
+        file = getattr(module, "__file__", None) or ""
+        if _Home(module.__name__, str(Path(file).parent)).is_near(home):
+            content = vars(module)
+            values += [content[name] for name in names if name in content]
+    parts: list[Any] = []
+    for code in codes_in(function.__code__):
+        steps = dis.get_instructions(code)
+        parts += [step.argval for step in steps if "CONST" in step.opname]
+    parts += values
+    parts += map(cell_content, function.__closure__ or ())
+    parts += function.__defaults__ or ()
+    parts += (function.__kwdefaults__ or {}).values()
+    parts += vars(function).values()
+    return parts, _flags_named(names, values)
 
 
 def _flags_named(names: Iterable[str], values: Iterable[Any]) -> int | None:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
-from operator import call, methodcaller
+from operator import call, itemgetter, methodcaller
 from typing import Any
 
 from rewardkit.probes.code.constants import Pattern
@@ -56,12 +56,12 @@ READ_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
 class Node:
     """One part of a pattern with its counts: a single character or a group.
 
-    A part that takes one character has the pattern that matches it, `one`, and the
+    A part that takes one `character` has the pattern that matches it, and the
     characters that it `names`; a group has `branches` instead. A look-around takes no
     text.
     """
 
-    one: re.Pattern[str] | None = None
+    character: re.Pattern[str] | None = None
     names: str = ""
     branches: tuple[tuple[Node, ...], ...] = ()
     least: int = 1
@@ -87,7 +87,11 @@ def slow_texts(patterns: Iterable[Pattern]) -> Iterator[str]:
     """
     with Workers(seconds=10 * SLOW_SECONDS, cpu_seconds=SLOW_SECONDS) as workers:
         for pattern in patterns:
-            pumps = _find_pumps(pattern)
+            nodes = _parse_pattern(pattern.pattern, pattern.flags & READ_FLAGS)
+            names = (node.names for node in chain.from_iterable(_nested(nodes)))
+            alphabet = tuple(dict.fromkeys(chain(USUAL_CHARACTERS, *names)))
+            repeated = dict.fromkeys(_repeated_parts(nodes, "", alphabet))
+            pumps = list(islice(filter(itemgetter(1), repeated), MOST_PARTS))
             for place, length in enumerate(TIMED_LENGTHS):
                 slow = _time_pumps(workers, pattern, pumps, length)
                 if slow:
@@ -111,26 +115,18 @@ def _time_pumps(
         for end, method, pump in product(ENDINGS, methods, pumps)
     ]
     answers = workers.map(call, calls)  # a function whose import takes no time
-    late = filter(_is_late, answers)
-    return {pumps[place % len(pumps)] for place, _ in islice(late, MOST_SLOW_PARTS)}
-
-
-def _is_late(answer: tuple[int, Any]) -> bool:
-    return isinstance(answer[1], Lost) and isinstance(answer[1].error, DeadlinePassed)
+    late = (
+        place
+        for place, answer in answers
+        if isinstance(answer, Lost) and isinstance(answer.error, DeadlinePassed)
+    )
+    return {pumps[place % len(pumps)] for place in islice(late, MOST_SLOW_PARTS)}
 
 
 def _pumped(pump: Pump, length: int, end: str) -> str:
     """Write the prefix, then the part until it has this length, then the ending."""
     prefix, part = pump
     return prefix + part * -(-length // len(part)) + end
-
-
-def _find_pumps(pattern: Pattern) -> list[Pump]:
-    """Find what to repeat in texts for a pattern."""
-    nodes = _parse_pattern(pattern.pattern, pattern.flags & READ_FLAGS)
-    alphabet = tuple(dict.fromkeys([*USUAL_CHARACTERS, *_literals(nodes)]))
-    pumps = (pump for pump in _repeated_parts(nodes, "", alphabet) if pump[1])
-    return list(islice(dict.fromkeys(pumps), MOST_PARTS))
 
 
 # --- reading a pattern
@@ -166,14 +162,14 @@ def _read_parts(parts: Any) -> tuple[Node, ...]:
             case "ASSERT" | "ASSERT_NOT":
                 nodes.append(Node(branches=(_read_parts(value[1]),), is_look=True))
             case "LITERAL" | "NOT_LITERAL" | "ANY" | "IN":
-                one = compiler.compile(parts[place : place + 1])
-                nodes.append(Node(one, "".join(_names_of(operator, value))))
+                pattern = compiler.compile(parts[place : place + 1])
+                nodes.append(Node(pattern, "".join(_names_of(operator, value))))
     return tuple(nodes)
 
 
 def _group(nodes: tuple[Node, ...]) -> Node:
     """Return the one character without counts, or a group of all nodes."""
-    if len(nodes) == 1 and nodes[0].one and (nodes[0].least, nodes[0].most) == (1, 1):
+    if len(nodes) == 1 and nodes[0].character and nodes[0].least == nodes[0].most == 1:
         return nodes[0]
     return Node(branches=(nodes,))
 
@@ -196,12 +192,6 @@ def _nested(nodes: Nodes) -> Iterator[Nodes]:
     for node in nodes:
         for branch in node.branches:
             yield from _nested(branch)
-
-
-def _literals(nodes: Nodes) -> Iterator[str]:
-    """Yield the characters that a pattern names, ends of ranges among them."""
-    for node in chain.from_iterable(_nested(nodes)):
-        yield from node.names
 
 
 # --- writing texts
@@ -250,11 +240,10 @@ def _sample_once(node: Node, prefer: str, full: bool) -> str:
     if node.branches:
         texts = [_sample(branch, prefer, full=full) for branch in node.branches]
         return min(texts, key=lambda text: (prefer not in text, len(text)))
-    if node.one is not None:
-        candidates: list[str] = [prefer, *node.names, *USUAL_CHARACTERS]
-        for character in candidates:
-            if character and node.one.fullmatch(character):
-                return character
+    if node.character is not None:
+        for text in chain([prefer], node.names, USUAL_CHARACTERS):
+            if text and node.character.fullmatch(text):
+                return text
     return ""
 
 

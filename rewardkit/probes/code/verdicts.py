@@ -65,7 +65,12 @@ def own_verdicts(
     prompts = [text for text in texts if ABOUT_GRADES.search(text)]
     logged = list(_logged_answers(rows))
     grades = [answer for answer in logged if isinstance(answer, int | float)]
-    numbers = _choose_numbers(chain(grades, *map(_scale_of, prompts)))
+    for ends in chain.from_iterable(map(SCALE.findall, prompts)):  # "from 1 to 5"
+        grades += map(int, ends)
+    possible = {grade for grade in grades if 0 <= grade <= LARGEST_GRADE}
+    highest_first = sorted(possible, reverse=True)
+    scale = [*highest_first[: MOST_NUMBERS - 1], *highest_first[-1:]]
+    numbers = list(dict.fromkeys(scale))
     patterns = [pattern.pattern for pattern in patterns_in(functions)]
     verdicts = chain(
         (text for text in literals if IN_BRACKETS.fullmatch(text)),
@@ -84,34 +89,18 @@ def _write_members(pattern: str, numbers: Sequence[float]) -> Iterator[str]:
         if match is None:
             continue
         before, behind = pattern[: match.start()], pattern[match.end() :]
-        members: Sequence[str] = [f"{number:g}" for number in numbers]
+        members = [f"{number:g}" for number in numbers]
         if piece is WORDS_PIECE:
             members = match[1].split("|")
+        elif piece is CLASS_PIECE and match[3]:
+            members = list(match[3])
         elif piece is CLASS_PIECE:
-            members = match[3] or _span(match[1], match[2])
+            members = list(map(chr, range(ord(match[1]), ord(match[2]) + 1)))
         has_frame = piece is not NUMBER_PIECE or FRAME.search(before + behind)
         if has_frame and len(members) <= MOST_MEMBERS:
             for member in members:
-                whole = f"{before}(?:{re.escape(member)}){behind}"
-                yield from samples(whole)[:1]
+                yield from samples(f"{before}(?:{re.escape(member)}){behind}")[:1]
         return
-
-
-def _span(first: str, last: str) -> str:
-    return "".join(map(chr, range(ord(first), ord(last) + 1)))
-
-
-def _scale_of(prompt: str) -> Iterator[float]:
-    """Yield the ends of the scales that a prompt names: "from 1 to 5"."""
-    for first, last in SCALE.findall(prompt):
-        yield from (int(first), int(last))
-
-
-def _choose_numbers(numbers: Iterable[float]) -> list[float]:
-    """Choose the ends of a scale, the highest first."""
-    grades = sorted({item for item in numbers if 0 <= item <= LARGEST_GRADE})
-    highest_first = grades[::-1]
-    return list(dict.fromkeys([*highest_first[: MOST_NUMBERS - 1], *grades[:1]]))
 
 
 def _words_of(prompt: str) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
-from rewardkit.findings import Example, Finding, most, rule, run_rules
+from rewardkit.findings import Finding, most, rule, run_rules
 from rewardkit.probes.contract.batches import (
     ArgumentChanged,
     Batches,
@@ -54,10 +55,8 @@ def check_contract(
     """
     tries = observed.tries
     seconds_a_row = 2 * tries.seconds_a_call * MOST_PASSES  # in one process of several
-    fitting = ROWS_OF_CONTRACT
-    if seconds_a_row * ROWS_OF_CONTRACT > tries.seconds_left:
-        fitting = max(0, int(tries.seconds_left / (seconds_a_row or 1)))
-    rows = _choose_rows(observed, seed)[:fitting]
+    fitting = max(0.0, tries.seconds_left) / max(seconds_a_row, 1e-9)
+    rows = _choose_rows(observed, seed)[: int(min(fitting, ROWS_OF_CONTRACT))]
     seconds = None if unsendable else timeout
     with time_limit(seconds, processes=1) as limit:
         batches = Batches(observed, rows, limit, seconds, unsendable)
@@ -68,13 +67,14 @@ def check_contract(
 
 def _choose_rows(observed: Observed, seed: int) -> list[Row]:
     """Draw rows that were judged, with as many different rewards as there are."""
-    judged: list[tuple[float, Row]] = []
-    for row, outcome in observed.calibration.pool:
-        if outcome.is_judged and not outcome.failures:
-            judged.append((outcome.reward, row))
+    judged = [
+        (outcome.reward, row)
+        for row, outcome in observed.calibration.pool
+        if outcome.is_judged and not outcome.failures
+    ]
     order = np.random.default_rng(seed).permutation(len(judged))
     drawn = in_turn([judged[place] for place in order], lambda pair: pair[0])
-    return [row for _, row in drawn[:ROWS_OF_CONTRACT]]
+    return [row for _, row in drawn]
 
 
 # --- the rules
@@ -87,18 +87,17 @@ def not_picklable(batches: Batches, findings: Findings) -> Iterator[Finding]:
         yield batches.report("not_picklable", batches.unsendable)
 
 
-@rule("differs_between_calls")
+@rule("differs_between_calls", "hidden_state")
 def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that is random: it differs in every process."""
-    if batches.is_unsteady and not are_same(batches.first, batches.elsewhere):
-        yield from batches.report_changes("differs_between_calls", batches.second)
+    """Report a reward that is random, or keeps something from call to call.
 
-
-@rule("hidden_state")
-def hidden_state(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that keeps something from call to call."""
-    if batches.is_unsteady and are_same(batches.first, batches.elsewhere):
-        yield from batches.report_changes("hidden_state", batches.second)
+    What is random differs in every process.
+    """
+    if batches.is_unsteady:
+        code = "differs_between_calls"
+        if are_same(batches.first, batches.elsewhere):
+            code = "hidden_state"
+        yield from batches.report_changes(code, batches.second)
 
 
 @rule("ignores_completion")
@@ -123,14 +122,11 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         truths,
         [rf"<answer>{text}</answer> \boxed{{{text}}} #### {text}" for text in truths],
     ):
-        exchanged = [
-            batches.observed.tries.varied(row, completion)
-            for row, completion in zip(rows, completions, strict=True)
-        ]
-        if not are_same(first, batches.rewards(exchanged)):
+        exchanged = map(batches.observed.tries.varied, rows, completions)
+        if not are_same(first, batches.rewards(list(exchanged))):
             return
     examples = [
-        row_example(row, reward, "contract", "")
+        row_example(row, reward, "contract")
         for row, reward in zip(rows, first, strict=True)
     ]
     yield batches.report("ignores_completion", "", examples)
@@ -161,14 +157,12 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
     others = "which other completions stand in its batch: "
     twice = "whether the same completion stands in its batch twice: "
     code = "depends_on_siblings"
-    reports = batches.report_changes(code, batches.rewards_alone(rows), others)
-    if not reports:
-        half = batches.rewards(rows[: len(rows) // 2])
-        reports = batches.report_changes(code, half, others)
-    if not reports:
-        doubled = batches.rewards([*rows, *rows])
-        reports = batches.report_changes(code, doubled, twice)
-    yield from reports
+    half, doubled = rows[: len(rows) // 2], [*rows, *rows]
+    yield from (
+        batches.report_changes(code, batches.rewards_alone(rows), others)
+        or batches.report_changes(code, batches.rewards(half), others)
+        or batches.report_changes(code, batches.rewards(doubled), twice)
+    )
 
 
 @rule("changes_arguments")
@@ -185,10 +179,11 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report NaN in a list for TRL; rows that it left unjudged are tried, too."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return
-    unjudged: list[Row] = []
-    for row, outcome in batches.observed.calibration.pool:
-        if not outcome.is_judged and not outcome.failures:
-            unjudged.append(row)
+    unjudged = [
+        row
+        for row, outcome in batches.observed.calibration.pool
+        if not outcome.is_judged and not outcome.failures
+    ]
     rows = [*unjudged[:ROWS_OF_CONTRACT], *batches.varied_rows]
     where = "on {count} rows"
     yield from batches.report_watched("nan_for_none", rows, GivesNaN, where)
@@ -207,24 +202,25 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
         for component in batches.reward.all_components:
             if component.range is not None:
                 continue
-            name, count = component.name, 0
-            beyond: list[float] = []
-            examples: list[Example] = []
-            for row, outcome in batches.observed.calibration.pool:
-                if name in outcome.scores:
-                    count += 1
-                    score = outcome.scores[name]
-                    if score < low or score > high:
-                        beyond.append(score)
-                        example = row_example(row, score, "contract", f"{score:g}")
-                        examples.append(example)
+            name = component.name
+            scored = [
+                (row, outcome.scores[name])
+                for row, outcome in batches.observed.calibration.pool
+                if name in outcome.scores
+            ]
+            beyond = [pair for pair in scored if pair[1] < low or pair[1] > high]
             if beyond:
                 middle = (low + high) / 2
-                worst = max(beyond, key=lambda score: (abs(score - middle), score))
+                scores = [score for _, score in beyond]
+                worst = max(scores, key=lambda score: (abs(score - middle), score))
                 phrase = (
-                    f"{worst:g} and the like to {len(beyond)} of {count} "
+                    f"{worst:g} and the like to {len(beyond)} of {len(scored)} "
                     f"completions, and {target.title} wants [{low:g}, {high:g}]"
                 )
+                examples = [
+                    row_example(row, score, "contract", f"{score:g}")
+                    for row, score in beyond
+                ]
                 yield batches.report("outside_trainer_range", phrase, examples, name)
                 return
 
@@ -238,13 +234,10 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
     declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
     for adapter in adapters:
         declared |= {*adapter.needs, *parameters(adapter.function)}
-    undeclared: list[str] = []
-    for row in batches.rows:
-        undeclared += [name for name in row if name not in declared]
     undeclared = [
         name
-        for name in dict.fromkeys(undeclared)
-        if not any(adapter.gives(name) for adapter in adapters)
+        for name in dict.fromkeys(chain.from_iterable(batches.rows))
+        if name not in declared and not any(item.gives(name) for item in adapters)
     ]
     if not undeclared:
         return
@@ -265,7 +258,6 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
 CONTRACT_RULES = (
     not_picklable,
     differs_between_calls,
-    hidden_state,
     ignores_completion,
     depends_on_order,
     depends_on_siblings,

@@ -14,11 +14,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import Tries, looks_at_group, score_rows
-from rewardkit.rewards.component import Component, is_async
+from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
@@ -108,11 +110,11 @@ class Batches:
             return rows
         siblings = [rows[:2]] * len(rows)
         outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
-        safe: list[dict[str, Any]] = []
-        for row, outcome in zip(rows, outcomes, strict=True):
-            if outcome is not None and not outcome.is_gone:
-                safe.append(row)
-        return safe
+        return [
+            row
+            for row, outcome in zip(rows, outcomes, strict=True)
+            if outcome is not None and not outcome.is_gone
+        ]
 
     def report(
         self,
@@ -137,26 +139,20 @@ class Batches:
         self, code: str, rewards: Rewards, by: str = ""
     ) -> list[Finding]:
         """Report rows that earn something else now; `rewards` may repeat the rows."""
-        count = len(self.rows)
-        steps: list[float] = []
-        lost = 0
-        examples: list[Example] = []
-        for place, reward in enumerate(rewards):
-            before = self.first[place % count]
-            if not are_same([before], [reward]):
-                step = abs(reward - before)
-                if math.isnan(step):
-                    lost += 1
-                else:
-                    steps.append(step)
-                change = f"{_amount(reward)}, before {_amount(before)}"
-                row = self.rows[place % count]
-                examples.append(row_example(row, reward, "contract", change))
-        if not examples:
+        before = np.resize(self.first, len(rewards))
+        places = np.flatnonzero(~_are_close(before, rewards)).tolist()
+        if not places:
             return []
-        phrase = f"{by}{len(examples)} of {len(rewards)} rows"
-        if steps:
-            phrase += f", by up to {max(steps):.3g}"
+        examples: list[Example] = []
+        for place in places:
+            reward, row = rewards[place], self.rows[place % len(self.rows)]
+            change = f"{_amount(reward)}, before {_amount(before[place])}"
+            examples.append(row_example(row, reward, "contract", change))
+        steps = np.abs(np.subtract(rewards, before))[places]
+        lost = int(np.isnan(steps).sum())
+        phrase = f"{by}{len(places)} of {len(rewards)} rows"
+        if lost < len(steps):
+            phrase += f", by up to {np.nanmax(steps):.3g}"
         if lost:
             phrase += f", {lost} of which have a reward only one time"
         return [self.report(code, phrase, examples)]
@@ -172,20 +168,20 @@ class Batches:
             return []
         outcomes = self.score(rows, watch(self.reward, error))
         for name, outcome in outcomes.components.items():
-            reasons = outcome.reasons
-            places = [
-                at for at in sorted(reasons) if reasons[at].error == error.__name__
-            ]
-            if places:
-                row, words = rows[places[0]], reasons[places[0]].words
-                reward = math.nan
+            reasons = {
+                place: reason
+                for place, reason in sorted(outcome.reasons.items())
+                if reason.error == error.__name__
+            }
+            if reasons:
+                failed = [rows[place] for place in reasons]
+                words, reward = next(iter(reasons.values())).words, math.nan
                 if error is ArgumentChanged:
-                    failed = [rows[at] for at in places]
-                    row = next(filter(self._changes_alone, failed), row)
-                    reward = self.rewards([row])[0]
-                count = f"{len(places)} of {len(rows)}"
+                    failed = [next(filter(self._changes_alone, failed), failed[0])]
+                    (reward,) = self.rewards(failed)
+                count = f"{len(reasons)} of {len(rows)}"
                 phrase = phrase.format(words=words, count=count)
-                example = row_example(row, reward, "contract", words)
+                example = row_example(failed[0], reward, "contract", words)
                 return [self.report(code, phrase, [example], name)]
         return []
 
@@ -197,9 +193,11 @@ class Batches:
 
 def are_same(first: Rewards, second: Rewards) -> bool:
     """Whether rewards are the same, missing ones as well."""
-    return len(first) == len(second) and np.allclose(
-        first, second, rtol=1e-9, atol=1e-9, equal_nan=True
-    )
+    return len(first) == len(second) and bool(_are_close(first, second).all())
+
+
+def _are_close(first: ArrayLike, second: ArrayLike) -> Mask:
+    return np.isclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
 def _amount(reward: float) -> str:
@@ -254,31 +252,28 @@ class WatchedFunction:
             ArgumentChanged: It changed an argument.
             GivesNaN: It gave a NaN.
         """
-        places = map(str, range(1, len(positional) + 1))
-        arguments = {**dict(zip(places, positional, strict=True)), **keywords}
-        watched = [(name, value, repr(value)) for name, value in arguments.items()]
+        arguments = [*enumerate(positional, start=1), *keywords.items()]
+        watched = [(str(name), value, repr(value)) for name, value in arguments]
         answer = self.function(*positional, **keywords)
         if self.is_async:
             return self._await(answer, watched)
-        self._check(answer, watched)
-        return answer
+        return self._check(answer, watched)
 
     async def _await(self, answer: Any, watched: Watched) -> Any:
-        value = await answer
-        self._check(value, watched)
-        return value
+        return self._check(await answer, watched)
 
-    def _check(self, answer: Any, watched: Watched) -> None:
+    def _check(self, answer: Any, watched: Watched) -> Any:
         if self.error is GivesNaN:
             if isinstance(answer, list) and any(map(_is_nan, answer)):
                 raise GivesNaN("gives NaN")
-            return
+            return answer
         # a copy would not do: many objects have their address in their repr
         for name, value, before in watched:
             if repr(value) != before:
                 self.changes.append(f"changed its argument {name!r}")
         if self.changes:
             raise ArgumentChanged(self.changes[0])
+        return answer
 
 
 def _is_nan(value: Any) -> bool:
@@ -293,10 +288,10 @@ def watch(reward: Reward, error: type[Exception]) -> Reward:
             name: _watch_function(function, error)
             for name, function in branch.fields.items()
         }
-        components: list[Component] = []
-        for component in branch.components:
-            function = _watch_function(component.function, error)
-            components.append(replace(component, function=function))
+        components = [
+            replace(item, function=_watch_function(item.function, error))
+            for item in branch.components
+        ]
         return replace(branch, fields=fields, components=components)
 
     return reward.map(watch_branch)
@@ -347,14 +342,13 @@ def vary(rows: Iterable[Row], tries: Tries) -> list[dict[str, Any]]:
     varied: list[dict[str, Any]] = []
     for place, row in enumerate(rows):
         form = TEXT_FORMS[place % len(TEXT_FORMS)]
-        completion = row.get("completion")
-        if isinstance(completion, str) and not tries.unwritable:
-            completion = form(completion)
-        else:
-            completion = None
-        padded: dict[str, str] = {}
-        for name in PADDED_COLUMNS:
-            if isinstance(row.get(name), str):
-                padded[name] = _pad(row[name])
+        completion = None
+        if isinstance(row.get("completion"), str) and not tries.unwritable:
+            completion = form(row["completion"])
+        padded = {
+            name: _pad(row[name])
+            for name in PADDED_COLUMNS
+            if isinstance(row.get(name), str)
+        }
         varied.append(tries.varied(row, completion, **padded))
     return varied

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,9 +44,10 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
     for probe in probes:
         if probe.expects != "back":
             continue
-        attempts: Iterable[Attempt] = probe.attempts(subject)
+        attempts = list(probe.attempts(subject))
         if probe is PATTERNS:
-            attempts = _attempt_patterns(tries.reward.functions, subject)
+            for text in slow_texts(patterns_in(tries.reward.functions)):
+                attempts += [Attempt.of(text), Attempt.of(subject.write(text))]
         plans += [(probe, attempt) for attempt in attempts]
     plans.sort(key=lambda plan: len(plan[1].completions[0]))
     rows = [
@@ -58,13 +59,6 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
         ProbeTrial(probe, subject, attempt, (outcome,))
         for (probe, attempt), outcome in zip(plans, outcomes, strict=True)
     ]
-
-
-def _attempt_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]:
-    """Yield texts on which patterns in functions are slow, as they are and marked."""
-    for text in slow_texts(patterns_in(functions)):
-        yield Attempt.of(text)
-        yield Attempt.of(subject.write(text))
 
 
 @rule("hang", "slow", "dies")
@@ -91,12 +85,8 @@ def _report_hang(
     row = observed.tries.varied(trial.subject.columns, text)
     failure = Failure(trial.probe.name, row, outcome, reason)
     code, severity, longest = failure.code, "high", LONG_COMPLETION
-    length, what = len(text), trial.probe.says
-    evidence: dict[str, Any] = {
-        "trait": trial.probe.name,
-        "length": length,
-        "beyond_policy": length > LONG_COMPLETION,
-    }
+    length, description = len(text), trial.probe.says
+    evidence: dict[str, Any] = {}
     if reason.code is ReasonCode.LATE:
         seconds = max(1.0, observed.tries.seconds_left)
         limit = min(PATIENCE_FACTOR * reason.seconds, seconds)
@@ -105,7 +95,7 @@ def _report_hang(
             code, severity, longest = "slow", "warn", OFTEN_WRITTEN
             evidence["took"] = took
     if length > longest:
-        what, severity = f"{what}, of {length:,} characters", "info"
+        description, severity = f"{description}, of {length:,} characters", "info"
     return report_failures(
         code,
         n,
@@ -113,7 +103,10 @@ def _report_hang(
         observed,
         severity=severity,
         component=component,
-        what=what,
+        what=description,
+        trait=trial.probe.name,
+        length=length,
+        beyond_policy=length > LONG_COMPLETION,
         **evidence,
     )
 

@@ -23,25 +23,19 @@ from rewardkit.findings import (
     rule,
     run_rules,
 )
-from rewardkit.probes.findings import (
-    causes,
-    floor,
-    judge_words,
-    length,
-    logged,
-    misread,
-    queries,
-)
+from rewardkit.probes.findings import causes, floor, judge_words, length
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
     alarms_among,
+    rate_of,
     row_example,
 )
 from rewardkit.probes.findings.limits import find_limit
+from rewardkit.probes.findings.logged import LOG_RULES, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal, runs_users_code
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.trials import WILD, ProbeTrial, wilson
+from rewardkit.probes.trials import WILD, ProbeTrial
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Row
@@ -150,19 +144,17 @@ def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]
     """Report why right and wrong answers earn the same, where that is known."""
     modes = {*observed.calibration.modes.values()}
     if modes and modes <= {"constant", "deaf"}:
-        yield from misread.misread_rows.find(observed, findings)
+        yield from misread_rows.find(observed, findings)
 
 
 @rule("constant")
 def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that is the same for all that was tried so far."""
     calibration, tries = observed.calibration, observed.tries
-    if findings:
+    if findings or not calibration.rewards or _has_failures(calibration):
         return
     is_open = not {"slow", "unknown"}.isdisjoint(calibration.modes.values())
-    if not calibration.rewards or is_open or _has_failures(calibration):
-        return
-    if are_equal(tries.rewards):
+    if are_equal(tries.rewards) and not is_open:
         count = len(tries.rewards)
         limit = None
         if runs_users_code(tries.reward):
@@ -247,13 +239,11 @@ def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bo
 
     It stands before the right answer of one prompt.
     """
-    scores: list[float] = []
     for subject in observed.subjects[:1]:
         text = f"{filler(HUGE_WORDS)}\n{subject.reference}"
-        for outcome in observed.tries.on([(subject, text, {})]):
-            if outcome is not None:
-                scores.append(outcome.scores.get(component, math.nan))
-    return not scores or scores[0] != score
+        (outcome,) = observed.tries.on([(subject, text)])
+        return outcome is None or outcome.scores.get(component) != score
+    return True
 
 
 # --- on some of what was tried
@@ -274,8 +264,9 @@ def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
             groups[component, failure.code].append(failure)
     n = len(rows) + observed.calls - len(observed.failed)
     origins: set[tuple[str, str]] = set()
-    unpaid = {name for name, item in observed.components.items() if not item.weight}
-    for component, code in sorted(groups, key=lambda key: key[0] in unpaid):
+    for component, code in sorted(
+        groups, key=lambda key: observed.components[key[0]].weight == 0
+    ):
         group = groups[component, code]
         origin = [*group[0].reason.passed_by, component][0] or component
         if code == "keys_differ":
@@ -284,13 +275,13 @@ def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
             continue  # it only passes on what the same field did
         origins.add((origin, code))
         in_log = any(failure.probe == OF_LOG for failure in group)
-        is_frequent = len(group) >= HIGH_RISK * n
+        is_grave = in_log or code in FATAL_CODES or len(group) >= HIGH_RISK * n
         yield report_failures(
             code,
             n,
             group,
             observed,
-            severity="high" if in_log or is_frequent or code in FATAL_CODES else "warn",
+            severity="high" if is_grave else "warn",
             component=component,
             what=f"{len(group)} of {n} completions that were tried",
         )
@@ -310,9 +301,9 @@ def report_failures(
     code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
 ) -> Finding:
     """Make a finding; its examples are the shortest completion of each error title."""
-    by_title: dict[str, list[Failure]] = defaultdict(list)
+    shortest: dict[str, Failure] = {}
     for failure in sorted(group, key=lambda item: len(str(item.row.get("completion")))):
-        by_title[failure.reason.title].append(failure)
+        shortest.setdefault(failure.reason.title, failure)
     counts = Counter(failure.reason.title for failure in group)
     titles = counts.most_common(MOST_TITLES)
     return observed.finding(
@@ -320,10 +311,10 @@ def report_failures(
         n,
         len(group),
         examples=[
-            alike[0].example(observed.shown_columns(alike[0].row))
-            for alike in by_title.values()
+            failure.example(observed.shown_columns(failure.row))
+            for failure in shortest.values()
         ],
-        reason=by_title[titles[0][0]][0].reason.shortened(),
+        reason=shortest[titles[0][0]].reason.shortened(),
         errors=titles if len(titles) > 1 else [],
         seconds=group[0].reason.seconds or math.nan,
         **evidence,
@@ -339,13 +330,6 @@ OVERALL_RULES: tuple[Rule, ...] = (
     misreads_truth,
 )
 """Of a reward for which nothing else needs to be tried."""
-LOG_RULES: tuple[Rule, ...] = (
-    misread.misread_rows,
-    misread.other_scale,
-    logged.misjudged_rows,
-    queries.empty_truth_results,
-)
-"""Of what the log itself shows."""
 BY_PLACE = ("loses_layout", "strict", "text_behind", "text_far_behind", "text_before")
 BY_READING = ("right_unpaid", "loses_layout", "strict")
 OF_SAME_CAUSE = {
@@ -382,6 +366,10 @@ WHOLE_RULES: tuple[Rule, ...] = (
 """Of all rollouts, each at a step of its own."""
 
 
+PAYS_FOR_NOTHING = (*causes.PAYS_ANYTHING, causes.CONTAINMENT)
+"""Findings of which credit for any text is the same fault."""
+
+
 def find_paid(observed: Observed, leakage: float) -> list[Finding]:
     """Find what wrong answers earn and right ones lose, part by part.
 
@@ -393,24 +381,22 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
     """
     if observed.noise > WILD:
         return []
-    findings = of_log = run_rules(LOG_RULES, observed)
+    findings = run_rules(LOG_RULES, observed)
+    reported: set[str] = set()
+    for finding in alarms_among(findings):
+        trait = finding.evidence.get("trait", finding.code)
+        reported |= {finding.code, *OF_SAME_CAUSE.get(trait, ())}
     for part in dict.fromkeys(subject.part for subject in observed.subjects):
         limits = {"leakage": leakage}
         in_part = run_rules(PART_RULES, observed.of(part), thresholds=limits)
-        codes = {finding.code for finding in alarms_among(in_part)}
-        pays_anything = {*causes.PAYS_ANYTHING, causes.CONTAINMENT}
-        same_cause: set[str] = set()
-        if not codes.isdisjoint(pays_anything):
-            same_cause.add("flat_credit")
-        if any(item.evidence.get("peaks") for item in alarms_among(in_part)):
-            same_cause |= {item.code for item in in_part if item.family == "padding"}
-            same_cause.remove("length_curve")
-        in_part = [item for item in in_part if item.code not in same_cause]
-        for finding in alarms_among(of_log):
-            told = OF_SAME_CAUSE.get(finding.evidence.get("trait", finding.code), ())
-            told = (finding.code, *told)
-            in_part = [item for item in in_part if item.code not in told]
-        findings = [*findings, *in_part]
+        same_cause = set(reported)
+        for alarm in alarms_among(in_part):
+            if alarm.code in PAYS_FOR_NOTHING:
+                same_cause.add("flat_credit")
+            if alarm.evidence.get("peaks"):
+                padding = {item.code for item in in_part if item.family == "padding"}
+                same_cause |= padding - {alarm.code}
+        findings += [item for item in in_part if item.code not in same_cause]
     findings = _merge_silent(findings)
     of_judge = list(judge_words.verdict_in_words.find(observed, findings))
     caused = {code for finding in of_judge for code in finding.evidence["also"]}
@@ -427,12 +413,12 @@ def _merge_silent(findings: Sequence[Finding]) -> list[Finding]:
     for finding in findings:
         if finding.evidence.get("silent", math.nan) == finding.evidence.get("found"):
             silent = finding.evidence["silent"]
-    shows = (*causes.PAYS_ANYTHING, causes.CONTAINMENT, "truth_unread")
-    if not silent or all(finding.code not in shows for finding in findings):
+    codes = (*PAYS_FOR_NOTHING, "truth_unread")
+    if not silent or all(finding.code not in codes for finding in findings):
         return list(findings)
     merged: list[Finding] = []
     for finding in findings:
-        if finding.code in shows:
+        if finding.code in codes:
             evidence = {**finding.evidence, "in_log": silent}
             merged.append(replace(finding, evidence=evidence))
         elif "silent" not in finding.evidence:
@@ -453,8 +439,7 @@ def sort_findings(
         # alone, all rows earn the same
         chosen = [finding for finding in chosen if finding.code != "constant"]
     merged = merge_parts(chosen, list(observed.calibration.modes))
-    worst_first = sorted(merged, key=lambda finding: finding.order)
-    return sorted(worst_first, key=_rank)
+    return sorted(merged, key=lambda finding: (_rank(finding), finding.order))
 
 
 def _rank(finding: Finding) -> tuple[int, bool]:
@@ -478,12 +463,10 @@ def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Findi
         logged = [item for item in group if item.evidence.get("logged")]
         worst = min((item.severity for item in group), key=SEVERITIES.index)
         finding = _merge(logged or group, parts)
-        truths = [
-            item.evidence["truths"] for item in group if "truths" in item.evidence
-        ]
         evidence = dict(finding.evidence)
-        if truths:
-            evidence.setdefault("truths", truths[0])
+        for item in group:
+            if "truths" in item.evidence:
+                evidence.setdefault("truths", item.evidence["truths"])
         merged.append(replace(finding, severity=worst, evidence=evidence))
     return merged
 
@@ -497,10 +480,9 @@ def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
     evidences = [finding.evidence for finding in findings]
     n = sum(evidence["tried"] for evidence in evidences)
     counts = [evidence.get("found", 0) for evidence in evidences]
-    count = sum(counts)
     pooled = {**evidences[0], "tried": n, "parts": names}
-    if count:
-        pooled |= {"found": count, "value": count / n, "interval": wilson(count, n)}
+    if any(counts):
+        pooled |= rate_of(sum(counts), n)
         if "gain" in pooled:
             gains = [evidence["gain"] for evidence in evidences]
             pooled["gain"] = fmean(gains, counts)

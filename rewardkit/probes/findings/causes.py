@@ -94,12 +94,13 @@ KINDS_BY_EXPECTATION = {
 def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report wrong answers that are paid, and special truths that are not."""
     has_floor = bool(alarms_among(findings))
-    fallen: dict[str, Tally] = {}
-    for tally in observed.tallies:
-        is_loss = tally.probe.knows in (LAYOUT, NOTATION)
-        is_floor = has_floor and tally.probe.expects == "form"
-        if tally.falls and not is_loss and not is_floor:
-            fallen[tally.probe.name] = tally
+    fallen = {
+        tally.probe.name: tally
+        for tally in observed.tallies
+        if tally.falls
+        and tally.probe.knows not in (LAYOUT, NOTATION)
+        and not (has_floor and tally.probe.expects == "form")
+    }
     serious = {name: tally for name, tally in fallen.items() if not tally.doubt}
     by_length: set[str] = set()
     if LONGER_TRIAL in serious:
@@ -117,27 +118,27 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     is_judged = not roots.keys().isdisjoint(VERDICT_PROBES)
     for name, members in roots.items():
         # causes may explain one another, so that the root may belong elsewhere
-        own = [tally for tally in members if tally.probe.name == name]
-        tally = [*own, *members][0]
+        by_name = {tally.probe.name: tally for tally in members}
+        tally = by_name.get(name, members[0])
         yield _make_hole(tally, members, observed, name, is_judged=is_judged)
 
 
 def _find_containment(serious: Mapping[str, Tally]) -> set[str]:
     """Name what falls because one text only has to stand in the other."""
     contained: set[str] = set()
-    for witness, *others in (MORE_THAN_TRUTH, PARTS_OF_TRUTH):
-        if witness in serious and not serious.keys().isdisjoint(others):
-            contained |= {witness, *others} & serious.keys()
+    for names in (MORE_THAN_TRUTH, PARTS_OF_TRUTH):
+        fallen = serious.keys() & names
+        if names[0] in fallen and len(fallen) > 1:
+            contained |= fallen
     return contained
 
 
 def _payers_beside_task(tally: Tally, observed: Observed) -> set[str]:
     """Name the components that pay for what fell, if none of them is the task."""
     payers = set(observed.components_of(tally.falls))
-    for branch in observed.reward.branches:
-        if not payers.isdisjoint(branch.task):
-            return set()
-    return payers
+    branches = observed.reward.branches
+    is_task = any(not payers.isdisjoint(branch.task) for branch in branches)
+    return set() if is_task else payers
 
 
 def _find_root(
@@ -149,12 +150,11 @@ def _find_root(
         causes = [cause for cause, others in EXPLAINS.items() if name in others]
         if fallen[name].probe.expects != "right" and name not in PAYS_ANYTHING:
             causes += PAYS_ANYTHING
-        causes = [
-            cause for cause in causes if cause in serious and cause not in visited
-        ]
-        if not causes:
+        new = (cause for cause in causes if cause in serious and cause not in visited)
+        cause = next(new, None)
+        if cause is None:
             return name
-        name = causes[0]
+        name = cause
         visited.add(name)
 
 
@@ -167,9 +167,7 @@ def _make_hole(
     is_judged: bool,
 ) -> Finding:
     """Make the finding of a cause: of its probe, or of a member that is graver."""
-    risks: dict[str, float] = {}
-    for member in members:
-        risks[member.probe.name] = _risk(member, observed)
+    risks = {member.probe.name: _risk(member, observed) for member in members}
     worst = max(members, key=lambda member: risks[member.probe.name])
     if _rank(risks[worst.probe.name]) < _rank(risks[tally.probe.name]):
         tally = worst
@@ -213,9 +211,9 @@ def _count_verdicts(observed: Observed) -> int:
     rows = [(answer.row, answer.reward) for answer in judged]
     holders: set[int] = set()
     for verdict in own_verdicts(observed.reward.functions, rows):
-        holds = [n for n, answer in enumerate(judged) if verdict in answer.completion]
+        holds = [answer for answer in judged if verdict in answer.completion]
         if len(verdict) >= SHORTEST_VERDICT and len(holds) < RARE * len(judged):
-            holders.update(n for n in holds if judged[n].is_paid)
+            holders |= {id(answer) for answer in holds if answer.is_paid}
     return len(holders)
 
 
@@ -259,14 +257,16 @@ def _risk(tally: Tally, observed: Observed) -> float:
 @rule("loses_layout", "strict")
 def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report right answers lost by layout: a fault if most layouts are accepted."""
-    tallies: dict[str, Tally] = {}
-    lost: dict[str, Tally] = {}
-    for tally in observed.tallies:
-        name = tally.probe.name
-        if tally.n and tally.probe.knows == LAYOUT:
-            tallies[name] = tally
-            if tally.falls and _is_about_answer(tally, observed):
-                lost[name] = tally
+    tallies = {
+        tally.probe.name: tally
+        for tally in observed.tallies
+        if tally.n and tally.probe.knows == LAYOUT
+    }
+    lost = {
+        name: tally
+        for name, tally in tallies.items()
+        if tally.falls and _is_about_answer(tally, observed)
+    }
     if "other_reasoning" in lost:
         for name in LONGER_REASONING:
             tallies.pop(name, None)
@@ -276,11 +276,11 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     accepted = len(tallies) - len(lost)
     # where other words do not matter, an answer is looked for in any text
     is_lenient = "other_reasoning" in tallies or 2 * accepted >= len(tallies)
-    worst_loss = 0.0
-    for name, tally in lost.items():
-        if name != MENTIONS_TAG or _is_tag_named(tally, observed):
-            worst_loss = max(worst_loss, tally.rate * tally.size)
-    is_fault = is_lenient and worst_loss >= LAYOUT_LOST
+    is_fault = is_lenient and any(
+        tally.rate * tally.size >= LAYOUT_LOST
+        for name, tally in lost.items()
+        if name != MENTIONS_TAG or _is_tag_named(tally, observed)
+    )
     yield _make_loss(
         "loses_layout" if is_lenient else "strict",
         list(lost.values()),
@@ -325,18 +325,19 @@ def notations(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
     For information, unless policies write them: then right rollouts are lost by it.
     """
-    lost: list[tuple[int, Tally]] = []
-    for tally in observed.tallies:
-        if tally.falls and tally.probe.knows == NOTATION:
-            lost.append((_count_lost_rollouts(tally, observed), tally))
+    lost = [
+        (_count_lost_rollouts(tally, observed), tally)
+        for tally in observed.tallies
+        if tally.falls and tally.probe.knows == NOTATION
+    ]
     if not lost:
         return
     lost.sort(key=lambda pair: -pair[0])
     tallies = [tally for _, tally in lost]
     unpaid = [f"{tally.probe.says} ({rows})" for rows, tally in lost if rows]
     rollouts = sum(rows for rows, _ in lost)
-    paid = sum(answer.is_paid for answer in observed.logged)
-    is_fault = rollouts >= max(LEAST_ROWS, LEAST_MISJUDGED_SHARE * paid)
+    paid_rollouts = sum(answer.is_paid for answer in observed.logged)
+    is_fault = rollouts >= max(LEAST_ROWS, LEAST_MISJUDGED_SHARE * paid_rollouts)
     yield _make_loss(
         "loses_notation",
         tallies,
@@ -384,8 +385,6 @@ def _count_lost_rollouts(tally: Tally, observed: Observed) -> int:
         form = subject.format
         written = text[len(form.lead) : len(text) - len(form.tail)].strip()
         for answer in observed.logged:
-            is_same = (
-                written in answer.completion and subject.prompt == answer.prompt[0]
-            )
-            count += is_same and answer.is_unpaid
+            if answer.is_unpaid and answer.prompt[0] == subject.prompt:
+                count += written in answer.completion
     return count

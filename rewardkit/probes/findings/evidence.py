@@ -11,17 +11,18 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from rewardkit.answers.kinds import read_truth
 from rewardkit.answers.logged import LoggedAnswer, judge_log
 from rewardkit.findings import Example, Finding, read_codes, severity_of
-from rewardkit.probes.runner import Measured, RowOutcome, Tries, reward_for
+from rewardkit.probes.runner import Measured, RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import (
     Fall,
     ProbeTrial,
     RewardRange,
     Tally,
-    components_at_fault,
     expected_rewards,
     find_fall,
     wilson,
@@ -63,6 +64,11 @@ def row_example(
     return Example(
         row_id, columns, reward, None, probe=probe, said=outcome, reason=reason
     )
+
+
+def rate_of(count: int, n: int) -> dict[str, Any]:
+    """Return the evidence of a share: its value, its interval, and the count."""
+    return {"value": count / n, "interval": wilson(count, n), "found": count}
 
 
 def alarms_among(findings: Iterable[Finding]) -> list[Finding]:
@@ -147,27 +153,25 @@ class Observed:
     @cached_property
     def noise(self) -> float:
         """Share of full marks by which rewards of the same completion differ."""
-        noise = 0.0
-        for key, measured in self.measured.items():
-            noise = max(noise, measured.spread / self.calibration.scales[key].span)
-        return noise
+        scales = self.calibration.scales
+        noises = [item.spread / scales[key].span for key, item in self.measured.items()]
+        return max(noises, default=0.0)
 
     @cached_property
     def logged(self) -> list[LoggedAnswer]:
         """The judged completions of the log, and which of them are right."""
         rows = [row for row, _ in self.calibration.pool]
-        earned = [self._earned_by_task(*pair) for pair in self.calibration.pool]
         labels = self.calibration.labels
         return judge_log(
             rows,
-            earned,
+            [self._earned_by_task(*pair) for pair in self.calibration.pool],
             routed_by=self.reward.routed_by,
             labels=[labels.get(row.get("rollout_id")) for row in rows if labels],
         )
 
     def _earned_by_task(self, row: Row, outcome: RowOutcome) -> float:
         """Return what the task earned; NaN where it is gated or was not judged."""
-        reward = reward_for(self.reward, row)
+        reward = self.reward_for(row)
         if not outcome.is_judged or len(reward.components) == 1:
             return outcome.reward
         earned = 0.0
@@ -199,9 +203,36 @@ class Observed:
             return True
         return special_truth(attempt.columns["ground_truth"]) in self.special_truths
 
+    def reward_for(self, row: Row) -> Reward:
+        """Return the reward for this row: of a route one of its rewards."""
+        return self.reward.for_row(row) or self.reward
+
     def weights(self, subject: Subject) -> dict[str, float]:
         """Return the weights of the components for a subject."""
-        return reward_for(self.reward, subject.columns).weights
+        return self.reward_for(subject.columns).weights
+
+    def changes(
+        self,
+        subject: Subject,
+        scores: Mapping[str, float],
+        before: Mapping[str, float],
+    ) -> list[tuple[str, float]]:
+        """List components and their part of a change in reward, the largest first.
+
+        A score that is missing or NaN counts as 0; what changes nothing is left out.
+        """
+        changes: list[tuple[str, float]] = []
+        for name, weight in self.weights(subject).items():
+            pair = [scores.get(name, 0.0), before.get(name, 0.0)]
+            after, earlier = np.nan_to_num(pair)
+            changes.append((name, weight * float(after - earlier)))
+        changes = [change for change in changes if abs(change[1]) > 1e-9]
+        return sorted(changes, key=lambda change: -abs(change[1]))
+
+    @property
+    def has_one_component(self) -> bool:
+        """Whether there is nothing to tell apart by its component."""
+        return len(self.reward.all_components) < 2
 
     @cached_property
     def components(self) -> dict[str, Component]:
@@ -240,11 +271,11 @@ class Observed:
         row = read_codes()["probe"].get(code, {})
         counts: dict[str, Any] = {"value": 1.0, "tried": n}
         if count is not None:
-            counts |= {"value": count / n, "interval": wilson(count, n), "found": count}
+            counts |= rate_of(count, n)
             if "gain" in evidence:
                 counts["risk"] = evidence["gain"] * count / n
         counts |= evidence
-        if len(self.reward.all_components) < 2:
+        if self.has_one_component:
             component = None
         elif components is not None:
             component = components[0] if components else None
@@ -345,6 +376,5 @@ class Observed:
                 outcome, before = outcomes[-1], measured.reference.scores
             case "form":
                 before = {}  # all that is paid without the task
-        weights = self.weights(trial.subject)
-        changes = components_at_fault(weights, outcome.scores, before)
+        changes = self.changes(trial.subject, outcome.scores, before)
         return [(name, sign * change) for name, change in changes]

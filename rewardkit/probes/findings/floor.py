@@ -12,13 +12,7 @@ from rewardkit.findings import Example, Finding, most, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.trials import (
-    NOISY,
-    RARE,
-    RIGHT_LOST,
-    ProbeTrial,
-    components_at_fault,
-)
+from rewardkit.probes.trials import NOISY, RARE, RIGHT_LOST
 from rewardkit.strategies.strategy import Subject
 
 Findings = Sequence[Finding]
@@ -43,13 +37,12 @@ def open_gates(observed: Observed, findings: Findings) -> Iterator[Finding]:
             if _tells_right(observed, subject, gate)
         ]
         amounts = [_earned_by_wrong(observed, subject, name) for subject in subjects]
-        if not amounts or min(amounts) <= 0:
+        if min(amounts, default=0.0) <= 0:
             continue
         first, amount = subjects[0], fmean(amounts)
         scale = observed.scale(first)
         with_gate_closed = scale.wrong - amount
-        lowest = min(scale.floor, with_gate_closed)
-        expected = lowest, with_gate_closed
+        expected = min(scale.floor, with_gate_closed), with_gate_closed
         example = observed.example(
             first, first.baseline, scale.wrong, expected, "open_gate"
         )
@@ -59,7 +52,7 @@ def open_gates(observed: Observed, findings: Findings) -> Iterator[Finding]:
             len(subjects),
             component=name,
             examples=[example],
-            gain=amount / (scale.right - lowest),
+            gain=amount / (scale.right - expected[0]),
             on=gate,
         )
 
@@ -80,7 +73,7 @@ def leaks(
     worst = max(subjects, key=lambda subject: shares[subject.rollout_id])
     scale = observed.scale(worst)
     scores = observed.measured[worst.rollout_id].baseline.scores
-    payers = components_at_fault(observed.weights(worst), scores, {})
+    payers = observed.changes(worst, scores, {})
     component, paid_by = None, ""
     if len(payers) == 1:
         component = payers[0][0]
@@ -89,7 +82,7 @@ def leaks(
     severity = "info"
     if leak > leakage:
         severity = "high" if leak > (1 + leakage) / 2 else "warn"
-    highest = scale.floor + leakage * (scale.right - scale.floor)
+    highest = scale.floor + leakage * scale.ceiling
     expected = scale.floor - scale.span, highest
     example = observed.example(worst, worst.baseline, scale.wrong, expected, "leakage")
     finding = observed.finding(
@@ -120,16 +113,13 @@ def _undeclared_leak(subject: Subject, observed: Observed) -> float:
     scale = observed.scale(subject)
     declared = sum(_earned_by_wrong(observed, subject, name) for name in partial)
     leak = max(0.0, scale.wrong - max(0.0, declared) - scale.floor)
-    return leak / (scale.right - scale.floor)
+    return leak / scale.ceiling
 
 
 def _earned_by_wrong(observed: Observed, subject: Subject, component: str) -> float:
     """Return what a component pays the wrong answer; 0 behind a closed gate."""
     scores = observed.measured[subject.rollout_id].baseline.scores
-    score = scores.get(component, math.nan)
-    if math.isnan(score):
-        return 0.0
-    return score * observed.weights(subject).get(component, 0.0)
+    return dict(observed.changes(subject, scores, {})).get(component, 0.0)
 
 
 def _tells_right(observed: Observed, subject: Subject, component: str) -> bool:
@@ -148,14 +138,16 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     if alarms_among(findings):
         return
-    empty_outcomes: dict[object, RowOutcome | None] = {}
-    unrelated: dict[object, list[ProbeTrial]] = defaultdict(list)
+    empty_outcomes: dict[object, RowOutcome] = {}
+    unrelated: dict[object, list[tuple[str, RowOutcome]]] = defaultdict(list)
     for trial in observed.trials:
-        if trial.is_tried and not trial.has_failed:
-            if trial.probe.name == "empty":
-                empty_outcomes[trial.subject.rollout_id] = trial.outcomes[0]
-            elif trial.probe.name in UNRELATED_TEXTS:
-                unrelated[trial.subject.rollout_id].append(trial)
+        key, outcome = trial.subject.rollout_id, trial.outcomes[0]
+        if outcome is None or outcome.is_lost:
+            continue
+        if trial.probe.name == "empty":
+            empty_outcomes[key] = outcome
+        elif trial.probe.name in UNRELATED_TEXTS:
+            unrelated[key].append((trial.attempt.completions[0], outcome))
     credits: dict[str, list[tuple[float, Example]]] = defaultdict(list)
     count = 0
     for subject in observed.subjects:
@@ -163,10 +155,10 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
         if empty is None:
             continue
         count += 1
-        trials = unrelated[subject.rollout_id]
+        others = unrelated[subject.rollout_id]
         for name in observed.weights(subject):
             if _tells_right(observed, subject, name):
-                credit = _measure_credit(observed, subject, name, empty, trials)
+                credit = _measure_credit(observed, subject, name, empty, others)
                 if credit[0] >= FLAT_CREDIT:
                     credits[name].append(credit)
     for name, pairs in credits.items():
@@ -186,18 +178,15 @@ def _measure_credit(
     subject: Subject,
     component: str,
     empty: RowOutcome,
-    unrelated: Sequence[ProbeTrial],
+    unrelated: Sequence[tuple[str, RowOutcome]],
 ) -> tuple[float, Example]:
     """Return the share of full marks that a component pays any text, and an example."""
-    outcomes: list[RowOutcome] = []
-    for trial in unrelated:
-        outcomes += filter(None, trial.outcomes)
-    scores = {outcome.scores.get(component, math.nan) for outcome in outcomes}
+    scores = {outcome.scores.get(component, math.nan) for _, outcome in unrelated}
     score_of_empty = empty.scores.get(component, 0.0)
     score, text, reward = score_of_empty, "", empty.reward
     if len(scores) == 1:
-        (score,) = scores
-        text, reward = unrelated[0].attempt.completions[0], outcomes[0].reward
+        (score,), (text, outcome) = scores, unrelated[0]
+        reward = outcome.reward
     full = observed.scale(subject).right - min(empty.reward, 0.0)
     weight = observed.weights(subject)[component]
     share = weight * (score - min(score_of_empty, 0.0)) / max(full, 1e-9)
@@ -220,36 +209,31 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     right_from = fmean(scale.right - RIGHT_LOST * scale.span for scale in scales)
     truths: dict[str, list[str]] = defaultdict(list)
     examples: dict[str, list[Example]] = defaultdict(list)
-    codes_with_special: set[str] = set()
-    for prompt in left_out:
-        subject, scale = prompt.subject, observed.scale(prompt.subject)
+    has_special = False
+    for subject, own_scale in left_out:
+        scale = observed.scale(subject)
         is_special = special_truth(subject.columns.get("ground_truth")) != ""
         if is_special and "special_values" in families:
             continue
-        code, text, reward = "wrong_paid", subject.baseline, prompt.wrong
+        code, text, reward = "wrong_paid", subject.baseline, own_scale.wrong
         expected = scale.floor, scale.wrong
-        if prompt.right < right_from:
-            code, text, reward = "right_unpaid", subject.reference, prompt.right
+        if own_scale.right < right_from:
+            code, text, reward = "right_unpaid", subject.reference, own_scale.right
             expected = scale.right - 0.1 * scale.span, scale.right
         truths[code].append(preview(subject.answer))
         examples[code].append(observed.example(subject, text, reward, expected, code))
-        if is_special:
-            codes_with_special.add(code)
+        has_special |= is_special and code == "wrong_paid"
     n = len(subjects) + len(left_out)
-    for code in truths:
-        count = len(truths[code])
-        severity, risk = "", count / n / 2
-        if code == "wrong_paid":
-            risk = count / n
-            if risk < RARE and code not in codes_with_special:
-                severity = "info"  # several answers may be right
+    for code, answers in truths.items():
+        share = len(answers) / n
+        is_open = code == "wrong_paid" and share < RARE and not has_special
         yield observed.finding(
             code,
             n,
-            count,
-            severity=severity,
+            len(answers),
+            severity="info" if is_open else "",  # several answers may be right
             examples=examples[code],
             gain=1.0,
-            risk=risk,
-            truths=most(list(dict.fromkeys(truths[code]))),
+            risk=share if code == "wrong_paid" else share / 2,
+            truths=most(list(dict.fromkeys(answers))),
         )

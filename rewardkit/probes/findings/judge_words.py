@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import FunctionType, ModuleType
@@ -89,7 +89,11 @@ def find_reader(functions: Sequence[Any]) -> VerdictReader | None:
                 continue
             for helper in helpers(part)[1:]:
                 if _reads_verdicts(helper):
-                    verdicts = list(filter(_finds_inside(helper), WORDS_WITH_VERDICT))
+                    verdicts = [
+                        verdict
+                        for verdict in WORDS_WITH_VERDICT
+                        if _finds_inside(helper, verdict)
+                    ]
                     letters = [verdict for verdict in verdicts if len(verdict) == 1]
                     if verdicts:  # a letter is found in other verdicts as well
                         return VerdictReader(helper, tuple(letters or verdicts))
@@ -123,18 +127,13 @@ def _is_harmless(function: FunctionType) -> bool:
     return True
 
 
-def _finds_inside(function: FunctionType) -> Callable[[str], bool]:
-    """Return whether a function takes a verdict out of a word that says otherwise."""
-    nothing = _read(function, "")
-
-    def finds(verdict: str) -> bool:
-        longer = WORDS_WITH_VERDICT[verdict]
-        if len(verdict) == 1:  # such a word may stand in a table of its own
-            longer = f"QQ{verdict}QQ"
-        value = _read(function, verdict)
-        return bool(value != nothing and _read(function, longer) == value)
-
-    return finds
+def _finds_inside(function: FunctionType, verdict: str) -> bool:
+    """Whether a function takes a verdict out of a word that says otherwise."""
+    longer = WORDS_WITH_VERDICT[verdict]
+    if len(verdict) == 1:  # such a word may stand in a table of its own
+        longer = f"QQ{verdict}QQ"
+    value = _read(function, verdict)
+    return bool(value != _read(function, "") and _read(function, longer) == value)
 
 
 def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
@@ -178,8 +177,7 @@ def verdict_in_words(
     tries = observed.tries
     if reader is None or tries.by_group:
         return
-    pool = observed.calibration.pool
-    judged = [(row, outcome.reward) for row, outcome in pool if outcome.is_judged]
+    judged = observed.calibration.judged
     by_prompt = in_turn(judged, lambda pair: prompt_text(pair[0].get("prompt")))
     fitting = SHARE_OF_HEARING * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
     n = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class Lengthened:
     """
 
     subject: Subject
-    texts: tuple[tuple[str, ...], tuple[str, ...]]
+    texts: list[list[str]]
     right: LengthCurve
     wrong: LengthCurve
 
@@ -60,21 +59,16 @@ class Lengthened:
         """
         unit = "characters"
         story = tell_curve(self.right, self.wrong, self.span, unit, high=LENGTH_HIGH)
-        curves = self.right, self.wrong
-        if story.kind and all(
-            self._only_falls_behind(longest, curve) for curve in curves
-        ):
-            words = {**story.words, "kind": "mild"}
-            return replace(story, kind="mild", severity="info", words=words)
-        return story
-
-    def _only_falls_behind(self, longest: float, curve: LengthCurve) -> bool:
-        """Whether a curve never rises, and is flat at the lengths up to one."""
         least = TURNS / 2 * self.span
-        gains = curve.values - np.minimum.accumulate(curve.values)
-        within = curve.values[curve.lengths <= longest]
-        is_flat = len(within) == 0 or np.ptp(within) < least
-        return bool(gains.max() < least and is_flat)
+        for curve in (self.right, self.wrong):
+            gains = curve.values - np.minimum.accumulate(curve.values)
+            within = curve.values[curve.lengths <= longest]
+            if gains.max() >= least or (len(within) and np.ptp(within) >= least):
+                return story
+        if not story.kind:
+            return story
+        words = {**story.words, "kind": "mild"}
+        return replace(story, kind="mild", severity="info", words=words)
 
 
 @rule("length_curve")
@@ -87,26 +81,24 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if observed.noise > NOISY or observed.tries.is_over:
         return
     attempts = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
-    curves = [item for item in attempts if item is not None]
+    curves = list(filter(None, attempts))
     logged = [len(answer.completion) for answer in observed.logged]
     longest = float(np.quantile(logged, NEARLY_ALL)) if logged else math.inf
     stories = [item.tell(longest) for item in curves if item.span > 0]
     if len(stories) < len(curves) or len({story.kind for story in stories}) != 1:
         return  # no subject, or they differ
-    first, story = curves[0], stories[0]
-    is_told = any(item.family == "padding" for item in alarms_among(findings))
-    turns = story.kind == "turns"
-    is_of_parts = len(observed.components) > 1 and not turns
-    if not story.kind or is_of_parts:
+    story, turns = stories[0], stories[0].kind == "turns"
+    if not story.kind or (len(observed.components) > 1 and not turns):
         return
-    if is_told and not turns and not story.words["peaks"]:
-        return
+    if not turns and not story.words["peaks"]:
+        if any(item.family == "padding" for item in alarms_among(findings)):
+            return
     yield observed.finding(
         "length_curve",
         len(curves),
         len(curves),
         severity=story.severity,
-        examples=[_example(observed, first, story.places[1] if turns else None)],
+        examples=[_example(observed, curves[0], story.places[1] if turns else None)],
         gain=min(story.worth, 1.0),
         among="right answers",
         others="wrong ones",
@@ -116,15 +108,14 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 def _example(observed: Observed, lengthened: Lengthened, dip: int | None) -> Example:
     """Show the right answer at a dip, else the wrong answer that earns most."""
-    best = float(lengthened.right.values.max())
-    side, curve, place = 0, lengthened.right, dip
+    values, texts = lengthened.right.values, lengthened.texts[0]
+    best = float(values.max())
     expected = best - 0.1 * lengthened.span, best
-    if place is None:
-        side, curve = 1, lengthened.wrong
-        place = int(np.argmax(curve.values))
-        lowest = float(curve.values.min())
+    if dip is None:
+        values, texts = lengthened.wrong.values, lengthened.texts[1]
+        dip, lowest = int(values.argmax()), float(values.min())
         expected = lowest, lowest + 0.1 * lengthened.span
-    text, reward = lengthened.texts[side][place], float(curve.values[place])
+    text, reward = texts[dip], float(values[dip])
     return observed.example(lengthened.subject, text, reward, expected, "length_curve")
 
 
@@ -134,10 +125,11 @@ def _choose_subjects(observed: Observed) -> list[Subject]:
     Where no mark opens the answer, all of the completion is compared: more text is
     another answer then.
     """
-    subjects = []
-    for item in observed.subjects:
-        if item.answer is not None and item.format.opening:
-            subjects.append(item)
+    subjects = [
+        subject
+        for subject in observed.subjects
+        if subject.answer is not None and subject.format.opening
+    ]
     return subjects[:MOST_SUBJECTS_LENGTHENED]
 
 
@@ -152,18 +144,16 @@ def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
     neutral = replace(subject, format=form)
     shortest = len(neutral.write(subject.right, reasoning=""))
     lengths = [length for length in LENGTHS if length > shortest]
-    texts: list[tuple[str, ...]] = []
-    for answer in (subject.right, subject.wrong[0]):
-        written = []
-        for length in lengths:
-            words = filler(length // 3)[: length - shortest]
-            written.append(neutral.write(answer, reasoning=words))
-        texts.append(tuple(written))
-    rows = [(subject, text, dict[str, Any]()) for text in (*texts[0], *texts[1])]
-    rewards = rewards_in(observed.tries.on(rows, share=SHARE_OF_BUDGET))
+    words = [filler(length // 3)[: length - shortest] for length in lengths]
+    texts = [
+        [neutral.write(answer, reasoning=text) for text in words]
+        for answer in (subject.right, subject.wrong[0])
+    ]
+    pairs = [(subject, text) for text in (*texts[0], *texts[1])]
+    rewards = rewards_in(observed.tries.on(pairs, share=SHARE_OF_BUDGET))
     values = np.array(rewards).reshape(2, -1)
-    if values.shape[1] < 3 or np.isnan(values).any():
+    if len(lengths) < 3 or np.isnan(values).any():
         return None
-    at = np.array([len(text) for text in texts[0]], dtype=float)
-    right, wrong = (LengthCurve(at, side) for side in values)
-    return Lengthened(subject, (texts[0], texts[1]), right, wrong)
+    written_lengths = np.array(list(map(len, texts[0])), dtype=float)
+    right, wrong = (LengthCurve(written_lengths, side) for side in values)
+    return Lengthened(subject, texts, right, wrong)

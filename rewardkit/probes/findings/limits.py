@@ -18,7 +18,6 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from rewardkit.probes.runner import reward_for
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.answers import LIBRARY_PREFIXES
 from rewardkit.strategies.strategy import Row
@@ -75,7 +74,7 @@ def find_limit(reward: Reward, rows: Sequence[Row]) -> Limit | None:
     sys.settrace(trace)
     try:
         for row in rows:
-            reward_for(reward, row)(**row)
+            (reward.for_row(row) or reward)(**row)
             if time.monotonic() > end:
                 break
     finally:

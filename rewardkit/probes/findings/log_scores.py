@@ -14,7 +14,7 @@ from rewardkit.analysis.findings.scored import (
     SEVERE_MISMATCH,
     compare_with_log,
 )
-from rewardkit.analysis.statistics import Codes, Floats, finite
+from rewardkit.analysis.statistics import Floats, finite
 from rewardkit.findings import Finding, rule
 from rewardkit.probes.findings.evidence import Observed, row_example
 from rewardkit.probes.runner import RowOutcome, rewards_in
@@ -54,40 +54,41 @@ def contradicts_log(
     Nothing where it is not known which column has this reward's scores, or where the
     same row may earn something else the next time.
     """
-    reward = observed.reward
-    codes = {finding.code for finding in findings}
-    functions = [*reward.functions]
-    asks_model = any(getattr(function, "asks_model", False) for function in functions)
-    if is_recorded(reward) or asks_model or observed.tries.by_group or observed.noise:
+    reward, tries = observed.reward, observed.tries
+    if is_recorded(reward) or tries.asks_model or tries.by_group or observed.noise:
         return
-    if codes & CHANGING:
+    if not CHANGING.isdisjoint(finding.code for finding in findings):
         return
     pool = [pair for pair in observed.calibration.pool if pair[1].is_judged]
     for component, column in _columns_compared(observed):
         ours = np.array([_score_of(outcome, component) for _, outcome in pool])
-        theirs = _logged_scores([row for row, _ in pool], column)
+        logged = [row.get(column) for row, _ in pool]
+        theirs = finite(np.array(logged, dtype=float))
         evidence, rows = compare_with_log(ours, theirs)
         if not evidence["rows"]:
             continue
         rows = rows[: evidence["rows"]]
-        different = [pool[place] for place in rows]
+        spread = np.linspace(0, len(rows) - 1, MOST_RETRIED)  # from all over them
+        retried = rows[np.unique(spread.astype(np.intp))]
+        different = [pool[place] for place in retried]
         if not _is_steady(observed, different):
             return
-        evidence |= _explain(observed, different, component, theirs[rows])
+        evidence |= _explain(observed, different, component, theirs[retried])
         is_blind = not observed.subjects or len(set(ours.tolist())) == 1
         severity = "info"
         if evidence["trait"]:
             severity = "high"
-        elif _is_of_run(observed):
+        elif observed.reward.origin or observed.logged_scores.components.keys() & (
+            observed.components.keys()
+        ):
             if is_blind and np.nanstd(theirs) > 0:
                 severity = "high"
             elif len(rows) >= SEVERE_MISMATCH * len(pool):
                 severity = "warn"
         examples = []
-        for (row, outcome), logged in zip(different[:3], theirs[rows], strict=False):
-            says = f"the log has {logged:.4g}"
-            score = _score_of(outcome, component)
-            examples.append(row_example(row, score, "rollout", says))
+        for place in rows[:3]:
+            row, says = pool[place][0], f"the log has {theirs[place]:.4g}"
+            examples.append(row_example(row, float(ours[place]), "rollout", says))
         yield observed.finding(
             "log_mismatch",
             evidence.pop("compared"),
@@ -116,35 +117,17 @@ def _columns_compared(observed: Observed) -> Iterator[tuple[str | None, str]]:
         yield None, logged.total
 
 
-def _is_of_run(observed: Observed) -> bool:
-    """Whether the reward is one that a trainer calls, or the log has its components."""
-    names = observed.logged_scores.components
-    return bool(observed.reward.origin) or not names.keys().isdisjoint(
-        observed.components
-    )
-
-
 def _score_of(outcome: RowOutcome, component: str | None) -> float:
     if component is None:
         return outcome.reward
     return outcome.scores.get(component, math.nan)
 
 
-def _logged_scores(rows: Sequence[Row], column: str) -> Floats:
-    return finite(np.array([row.get(column) for row in rows], dtype=float))
-
-
-def _some(different: Sequence[tuple[Row, RowOutcome]]) -> Codes:
-    """Return the places of some of the rows, from all over them."""
-    places = np.linspace(0, len(different) - 1, MOST_RETRIED)
-    return np.unique(places.astype(np.intp))
-
-
 def _is_steady(observed: Observed, different: Sequence[tuple[Row, RowOutcome]]) -> bool:
     """Whether rows earn the same once more."""
-    some = [different[place] for place in _some(different)]
-    again = rewards_in(observed.tries.outcomes([row for row, _ in some], share=0.3))
-    before = [outcome.reward for _, outcome in some]
+    rows = [row for row, _ in different]
+    again = rewards_in(observed.tries.outcomes(rows, share=0.3))
+    before = [outcome.reward for _, outcome in different]
     is_same = np.isclose(again, before, rtol=RTOL, atol=ATOL) | np.isnan(again)
     return bool(is_same.all())
 
@@ -156,14 +139,13 @@ def _explain(
     theirs: Floats,
 ) -> dict[str, Any]:
     """Say what makes rows agree: a logged column, or prompt and completion as one."""
-    places = _some(different)
-    rows = [different[place][0] for place in places]
+    rows = [row for row, _ in different]
     for trait, name, changed in _other_forms(observed, rows):
         outcomes = observed.tries.outcomes(changed, share=0.3)
         if None in outcomes:
             break
         scores = [_score_of(out, component) for out in outcomes if out is not None]
-        agreeing = int(np.isclose(scores, theirs[places], rtol=RTOL, atol=ATOL).sum())
+        agreeing = int(np.isclose(scores, theirs, rtol=RTOL, atol=ATOL).sum())
         if agreeing >= ENOUGH_AGREE * len(rows):
             figures = {"retried": len(rows), "agreeing": agreeing}
             return {"trait": trait, "asked": name, **figures}

@@ -1,49 +1,290 @@
-"""Rules of what the log itself shows: right completions unpaid, others paid as such."""
+"""Rules of what the log itself shows: which right completions are unpaid, and why.
+
+Right completions of the log that earn nothing are tried once more: with what their
+prompt has opened before them, with the whole prompt, with their marks exchanged, and
+with their truth in the forms that rewards often ask for. What makes them earn more is
+the cause.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from rewardkit.answers.misjudged import Misjudged, find_misjudged
-from rewardkit.findings import Example, Finding, rule
+from rewardkit.answers.formats import THINKING
+from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
+from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, find_misjudged
+from rewardkit.answers.stated import NUMBER, find_factor
+from rewardkit.findings import Example, Finding, rule, severity_of
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.runner import rewards_in
+from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn
+from rewardkit.probes.trials import FULL_MARKS
+from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
+from rewardkit.strategies.strategy import Row
 
 Findings = Sequence[Finding]
 
+MOST_RIGHT, MOST_WRONG = 8, 4  # rows that are tried once more: our choice
+RAISED_SHARE = 0.75
+"""Share of the right rows that have to earn more, where a quarter of the wrong ones may
+not. Our choice."""
+LEAST_RAISED = 2  # right rows that have to earn more
+LEAST_FACTORS = 4  # answers that are the same multiple of their truths
+FACTOR_SHARE = 0.3
+"""Share of all answers that are such a multiple. Our choice."""
 
-@rule("right_unpaid", "wrong_paid")
+LEAST_RISE = 0.5
+"""Share of the span of all rewards that a row has to earn more. Our choice."""
+SHARE_OF_MISREAD = 0.1  # share of the remaining budget for trying rows once more
+
+SHARE_OF_QUERIES = 0.1  # the same for an empty query on all prompts
+MOST_EMPTY = 0.9
+"""Share of the prompts from which it is not their data that pays. Our choice."""
+
+OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
+"""A tag that a prompt opens at its end, for the completion to go on."""
+ANSWER_MARK = re.compile(
+    r"\\boxed\{[^{}\n]{0,80}\}|<(\w{1,30})>[^<>\n]{0,80}</\1>|####[^\n]{0,40}"
+)
+"""A mark of an answer: in a completion, or in a prompt that gives an example."""
+TRUTH_FORMS = ("#### {}", r"\boxed{{{}}}", "<answer>{}</answer>")
+"""How data sets mark the answer of a truth."""
+
+
+@dataclass(frozen=True)
+class Rereading:
+    """Another way to put a row before the reward.
+
+    `code` is that of the finding if right rows earn more so, `form` tells it from other
+    ways; `says` is what was put otherwise.
+    """
+
+    code: str
+    form: str
+    says: str
+    completion: str
+    columns: dict[str, Any]
+
+
+def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
+    """Yield ways to put a row before the reward, the row as it is first."""
+    text = answer.completion
+    yield Rereading("", "", "", text, {})
+    prompt = prompt_text(answer.row.get("prompt"))
+    opened = OPENED.search(prompt)
+    if opened:
+        tag = opened[0]
+        says = f"{tag.strip()}, which their prompts have opened, before them"
+        yield Rereading("prompt_left_out", tag, says, tag + text, {})
+    says = "their prompts before them"
+    yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
+    unmarked = _without_marks(answer.row.get("prompt"))
+    if unmarked != answer.row.get("prompt"):
+        says = "no answer mark in their prompts"
+        yield Rereading("prompt_read", "marks", says, text, {"prompt": unmarked})
+    if prompt and text.startswith(prompt):
+        says = "the prompts cut off that their texts begin with"
+        yield Rereading("prompt_read", "prefix", says, text.removeprefix(prompt), {})
+    exchanged = _exchange_marks(text)
+    if exchanged != text:
+        says = "their first and their last mark exchanged"
+        yield Rereading("first_mark_read", "exchanged", says, exchanged, {})
+    truth = answer.row.get("ground_truth")
+    if not isinstance(truth, str | int | float):
+        return
+    forms = {form: form.format(answer.truth) for form in TRUTH_FORMS}
+    numbers = NUMBER.findall(str(truth))
+    if len(numbers) == 1 and numbers[0] != truth:
+        forms["the number alone"] = numbers[0]
+    for form, other in forms.items():
+        says = f"a truth such as {other!r} in place of {truth!r}"
+        yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
+
+
+def _without_marks(prompt: Any) -> Any:
+    """Return a prompt, a text or messages, without examples of an answer's mark."""
+    if isinstance(prompt, str):
+        return ANSWER_MARK.sub("", prompt)
+    if isinstance(prompt, list):
+        return list(map(_without_marks, prompt))
+    if isinstance(prompt, dict):
+        return {**prompt, "content": _without_marks(prompt.get("content"))}
+    return prompt
+
+
+def _exchange_marks(completion: str) -> str:
+    """Exchange the first mark of an answer and the last one of its kind.
+
+    A reward that wants one mark only pays neither text.
+    """
+    marks = [
+        mark for mark in ANSWER_MARK.finditer(completion) if mark[1] not in THINKING
+    ]
+    if len(marks) < 2 or marks[0][1] != marks[-1][1]:
+        return completion
+    first, last = marks[0], marks[-1]
+    between = completion[first.end() : last.start()]
+    before, behind = completion[: first.start()], completion[last.end() :]
+    return f"{before}{last[0]}{between}{first[0]}{behind}"
+
+
+@rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
+def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report what makes right completions that earned nothing earn more."""
+    answers = in_turn(observed.logged, lambda answer: answer.prompt)
+    wrong = [answer for answer in answers if answer.is_right is False]
+    right = [answer for answer in answers if answer.is_right]
+    lost = [answer for answer in right if not answer.gain > UNPAID_TO]  # or NaN
+    others = [answer for answer in right if answer.is_paid]
+    n = len(right)
+    if len(lost) < max(LEAST_RAISED, LEAST_MISJUDGED_SHARE * n):
+        return
+    raised = _count_raised(observed, lost[:MOST_RIGHT], 1)
+    raised_wrong = _count_raised(observed, wrong[:MOST_WRONG], 1)
+    # where others are paid as they are, the cause may not be a cause for them
+    lowered = _count_raised(observed, others[:MOST_WRONG], -1)
+    count = len(lost[:MOST_RIGHT])
+    for form, hits in raised.items():
+        is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * count)
+        # what its prompt has opened may be all that a reward of form looks for
+        allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
+        is_certain = len(raised_wrong.get(form, ())) <= allowed
+        if is_frequent and is_certain and form not in lowered:
+            reread, reward, row = hits[0]
+            yield observed.finding(
+                reread.code,
+                count,
+                len(hits),
+                severity=severity_of(len(lost) / n),
+                examples=[observed.row_example(row, reward, reread.code)],
+                gain=1.0,
+                lost=len(lost),
+                right=n,
+                what=reread.says,
+                in_log=sum(
+                    answer.states_nothing and answer.is_paid
+                    for answer in observed.logged
+                ),
+            )
+            return
+
+
+def _count_raised(
+    observed: Observed, answers: Sequence[LoggedAnswer], sign: int
+) -> dict[str, list[tuple[Rereading, float, Row]]]:
+    """Return the ways to put rows that made them earn more, with what they earned.
+
+    With `sign` -1 those that made them earn less.
+    """
+    tries = observed.tries
+    rewards = observed.calibration.rewards
+    least_change = max(1e-9, LEAST_RISE * (max(rewards) - min(rewards)))
+    plans = [(answer, reread) for answer in answers for reread in _reread(answer)]
+    rows = [
+        tries.varied(answer.row, reread.completion, **reread.columns)
+        for answer, reread in plans
+    ]
+    rewards = rewards_in(tries.outcomes(rows, share=SHARE_OF_MISREAD))
+    raised: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
+    before = math.nan
+    for (answer, reread), reward in zip(plans, rewards, strict=True):
+        if not reread.code:
+            before = reward
+        elif sign * (reward - before) > least_change:
+            raised[reread.form].append((reread, before, answer.row))
+    return raised
+
+
+@rule("other_scale")
+def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report answers that are the same multiple of their truths and earned nothing."""
+    names = {"ground_truth", *observed.reward.needs} - NO_TRUTH_COLUMNS
+    unpaid: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
+    counts: Counter[str] = Counter()
+    for answer in observed.logged:
+        for name in sorted(names & answer.row.keys()):
+            factor = find_factor(answer.answer, str(answer.row[name]))
+            if factor is not None:
+                counts[name] += 1
+            if factor not in (None, "1") and not answer.gain > UNPAID_TO:
+                unpaid[name, str(factor)].append(answer)
+    for (name, factor), answers in unpaid.items():
+        prompts = {answer.prompt for answer in answers}
+        n = counts[name]
+        if len(prompts) >= LEAST_FACTORS and len(answers) >= FACTOR_SHARE * n:
+            yield observed.finding(
+                "other_scale",
+                n,
+                len(answers),
+                severity=severity_of(len(answers) / n),
+                examples=[
+                    observed.row_example(answer.row, answer.reward, "other_scale")
+                    for answer in sorted(answers, key=lambda item: len(item.completion))
+                ],
+                gain=1.0,
+                factor=factor,
+                column=name,
+            )
+
+
+@rule("wrong_paid", "right_unpaid")
 def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and unpaid, or paid and not right.
 
-    Of right ones nothing is said where a finding before this says why they lose.
+    Of right ones nothing is said where a finding before this says why they lose. The
+    shortest of each part is an example.
     """
     by_label = bool(observed.calibration.labels)
-    for misjudged in find_misjudged(observed.logged, by_label=by_label):
-        if misjudged.code == "wrong_paid" or not findings:
-            yield _report(observed, misjudged)
-
-
-def _report(observed: Observed, misjudged: Misjudged) -> Finding:
-    """Make a finding of rows of the log, with the shortest of each part as examples."""
-    code, at_fault = misjudged.code, misjudged.at_fault
     rewards = [answer.reward for answer in observed.logged]
-    shortest: dict[str, Example] = {}
-    for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
-        if answer.part not in shortest:
+    for misjudged in find_misjudged(observed.logged, by_label=by_label):
+        code, at_fault = misjudged.code, misjudged.at_fault
+        if code == "right_unpaid" and findings:
+            continue
+        shortest: dict[str, Example] = {}
+        for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
             example = observed.row_example(answer.row, answer.reward, code)
-            shortest[answer.part] = replace(
-                example, right=max(rewards), wrong=min(rewards)
-            )
-    components = dict.fromkeys(
-        name for branch in observed.reward.branches for name in branch.task
-    )
-    return observed.finding(
-        code,
-        len(misjudged.rows),
-        len(at_fault),
-        components=list(components),
-        examples=shortest.values(),
-        severity="" if misjudged.is_certain else "info",
-        **misjudged.evidence,
-    )
+            example = replace(example, right=max(rewards), wrong=min(rewards))
+            shortest.setdefault(answer.part, example)
+        task = [name for branch in observed.reward.branches for name in branch.task]
+        yield observed.finding(
+            code,
+            len(misjudged.rows),
+            len(at_fault),
+            components=list(dict.fromkeys(task)),
+            examples=shortest.values(),
+            severity="" if misjudged.is_certain else "info",
+            **misjudged.evidence,
+        )
+
+
+@rule("empty_truth_result")
+def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report prompts on which an empty query is paid; on all of them it is a hole."""
+    queries = [item for item in observed.subjects if QUERY.match(item.answer or "")]
+    if not queries:
+        return
+    subject, tries = queries[0], observed.tries
+    scale, completion = observed.scale(subject), subject.write(EMPTY_QUERY)
+    prompts: dict[str, Row] = {}
+    for row, _ in observed.calibration.pool:
+        prompts.setdefault(prompt_text(row.get("prompt")), row)
+    rows = [tries.varied(row, completion) for row in prompts.values()]
+    rewards = rewards_in(tries.outcomes(rows, share=SHARE_OF_QUERIES))
+    code = "empty_truth_result"
+    examples: list[Example] = []
+    for row, reward in zip(rows, rewards, strict=True):
+        if scale.gain(reward) >= FULL_MARKS:
+            examples.append(observed.row_example(row, reward, code))
+    count = len(examples)
+    if 0 < count < MOST_EMPTY * len(rows):
+        yield observed.finding(code, len(rows), count, examples=examples, gain=1.0)
+
+
+LOG_RULES = (misread_rows, other_scale, misjudged_rows, empty_truth_results)
+"""Rules of all rows of the log."""

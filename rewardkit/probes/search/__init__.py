@@ -96,8 +96,7 @@ def search_exploits(
             draw = np.random.default_rng([seed, *part.encode()])
             vocabulary = gather_vocabulary(observed, subjects)
             of_parts += _search_part(gains, vocabulary, draw, calls // len(parts))
-    of_parts.sort(key=lambda exploit: exploit.home.completion)
-    return sorted(of_parts, key=lambda exploit: len(exploit.home.completion))
+    return sorted(of_parts, key=lambda exploit: exploit.home.size)
 
 
 def find_why_unsearchable(observed: Observed) -> str:
@@ -107,10 +106,9 @@ def find_why_unsearchable(observed: Observed) -> str:
     parts = _group_by_part(observed)
     if not parts:
         return "no right answer is known, so no completion is certainly wrong"
-    for subjects in parts.values():
-        answers = {subject.answer for subject in subjects}
-        if len(answers) > LEAST_OTHER_PROMPTS:
-            return ""
+    answers = [{subject.answer for subject in subjects} for subjects in parts.values()]
+    if max(map(len, answers)) > LEAST_OTHER_PROMPTS:
+        return ""
     return (
         f"there are fewer than {LEAST_OTHER_PROMPTS + 1} prompts with answers of "
         "their own, so nothing could be told from chance; give more rollouts"
@@ -137,9 +135,7 @@ def _search_part(
         home, start = gains.subjects[at], gains.calls
         until = start + remaining // (len(order) - place) - gains.others - 1
         template = _climb(gains, home, vocabulary, draw, until)
-        exploit = None
-        if template is not None:
-            exploit = gains.confirm(template, home)
+        exploit = None if template is None else gains.confirm(template, home)
         remaining -= gains.calls - start
         if exploit is None or is_explained(exploit, gains.skip):
             continue
@@ -175,15 +171,13 @@ def _climb(
         templates: dict[str, Template] = {}
         for template in wave:
             text = write_wrong(template, home)
-            if text is not None:
+            if text is not None and gains.is_new(home, text):
                 templates[text] = template
-        new = [text for text in templates if gains.is_new(home, text)]
-        new = new[: max(0, until - gains.calls)]
+        new = list(templates.items())[: max(0, until - gains.calls)]
         if not new:
             break
-        outcomes = gains.outcomes([(home, text) for text in new])
-        for text, outcome in zip(new, outcomes, strict=True):
-            template = templates[text]
+        outcomes = gains.outcomes([(home, text) for text, _ in new])
+        for (_, template), outcome in zip(new, outcomes, strict=True):
             worth = gains.gain(home, outcome)
             if outcome is not None and not math.isnan(worth):
                 scored.append((worth, template, outcome))
@@ -204,9 +198,8 @@ def _select_elite(
     elite = sorted(reversed(scored), key=lambda item: -round(item[0], 6))[:ELITE_SIZE]
     for name, weight in weights.items():
         amounts = [out.scores.get(name, math.nan) * weight for _, _, out in scored]
-        if amounts:
-            order = sorted(range(len(amounts)), key=amounts.__getitem__)
-            elite.append(scored[order[-1]])
+        order = sorted(range(len(amounts)), key=amounts.__getitem__)
+        elite += [scored[place] for place in order[-1:]]
     return list(dict.fromkeys(template for _, template, _ in elite))
 
 
@@ -221,9 +214,7 @@ def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
     def holds(template: Template) -> bool:
         for item in (exploit.home, shortest):
             subject, text = item.subject, write_wrong(template, item.subject)
-            if text is None:
-                return False
-            if gains.calls >= end and gains.is_new(subject, text):
+            if text is None or (gains.calls >= end and gains.is_new(subject, text)):
                 return False
             (outcome,) = gains.outcomes([(subject, text)])
             goal = min(FULL_MARKS, KEPT_GAIN * item.gain)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain, cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -66,18 +67,17 @@ def plain(subject: Subject, answer: str = WRONG_SLOTS[0]) -> Template:
 
 def fill(template: Template, subject: Subject) -> str:
     """Write the completion of a template."""
-    form, wrong = subject.format, subject.wrong
+    form = subject.format
     before, _, behind = form.lead.partition(REASONING)
     quote = '"' if form.quoted else ""
     slots: dict[str, str | int | None] = {
+        **dict(zip(WRONG_SLOTS, cycle(subject.wrong), strict=False)),
         BEFORE: before,
         BEHIND: behind,
         OPENING: form.opening + quote,
         CLOSING: quote + form.closing,
         TAIL: form.tail,
     }
-    for number, slot in enumerate(WRONG_SLOTS):
-        slots[slot] = wrong[number % len(wrong)]
     return join_segments(template).translate(str.maketrans(slots))
 
 
@@ -91,9 +91,7 @@ def write_wrong(template: Template, subject: Subject) -> str | None:
     if sum(len(text) * times for text, times in template) > LONGEST_SEARCHED:
         return None
     text = fill(template, subject)
-    if len(text) > LONGEST_SEARCHED or not is_wrong(text, subject):
-        return None
-    return text
+    return text if len(text) <= LONGEST_SEARCHED and is_wrong(text, subject) else None
 
 
 def is_wrong(text: str, subject: Subject) -> bool:
@@ -125,11 +123,10 @@ def _states(text: str, answer: str, kind: str) -> bool:
             return sought in searched
         return re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", searched) is not None
     size = abs(as_decimal(number))
-    for token in set(NUMBER_TOKEN.findall(text)):
-        stated = Decimal(token.replace(",", ""))
-        if 2 * distance(stated, size) <= max(1, int(size)):
-            return True
-    return False
+    return any(
+        2 * distance(Decimal(token.replace(",", "")), size) <= max(1, int(size))
+        for token in set(NUMBER_TOKEN.findall(text))
+    )
 
 
 # --- what completions can be made of
@@ -193,29 +190,27 @@ def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabu
     """Gather the vocabulary of a reward and its rollouts for some subjects."""
     functions = observed.reward.functions
     patterns = [pattern.pattern for pattern in patterns_in(functions)]
-    texts: list[str] = []
-    numbers: list[int] = []
-    for value in constants(functions):
-        if isinstance(value, str):
-            if value not in patterns:
-                texts.append(value)
-        elif value in CODE_THRESHOLDS:
-            numbers.append(value)
+    values = constants(functions)
+    texts = [item for item in values if isinstance(item, str) and item not in patterns]
+    numbers = {item for item in values if isinstance(item, int)}
     candidates: list[str] = []
     for pattern in patterns:
-        candidates += _sample_pattern(pattern)
-    phrases: list[str] = []
-    for text in dict.fromkeys([*candidates, *texts]):
-        if text.strip() and len(text) <= LONGEST_PHRASE:
-            phrases.append(text)
-    phrases = phrases[:MOST_PHRASES]
+        for text in samples(pattern)[: MOST_PHRASES + 2]:
+            candidates.append(text)
+            if "0" in text:  # which may be a score
+                candidates.append(re.sub(r"0+", "10", text))
+    phrases = [
+        text
+        for text in dict.fromkeys([*candidates, *texts])
+        if text.strip() and len(text) <= LONGEST_PHRASE
+    ][:MOST_PHRASES]
     completions = [str(row.get("completion")) for row, _ in observed.calibration.pool]
-    references = [subject.reference for subject in subjects[:1]]
-    tags = TAG_NAME.findall(" ".join([*references, *phrases]))
+    tags = TAG_NAME.findall(" ".join([subjects[0].reference, *phrases]))
     tags += find_tags(completions)
     tags += filter(IDENTIFIER.fullmatch, texts)
     names = list(dict.fromkeys(tags))[:MOST_TAG_NAMES]
-    return assemble_vocabulary(phrases, names, sorted(set(numbers))[:MOST_TAG_NAMES])
+    thresholds = sorted(numbers.intersection(CODE_THRESHOLDS))[:MOST_TAG_NAMES]
+    return assemble_vocabulary(phrases, names, thresholds)
 
 
 def assemble_vocabulary(
@@ -229,13 +224,10 @@ def assemble_vocabulary(
     around: list[int] = []
     for number in numbers:
         around += [number, number + 1]
-    ends: list[str] = []
-    for tag in tags:
-        ends += tag
     texts = {
         "phrases": phrases,
         "pairs": [opening + closing for opening, closing in tags],
-        "ends": ends,
+        "ends": list(chain.from_iterable(tags)),
         "verdicts": FAKE_VERDICTS,
         "sentences": STOCK_SENTENCES,
         "delimiters": DELIMITERS,
@@ -243,14 +235,6 @@ def assemble_vocabulary(
         "fillers": list(map(filler, lengths)),
     }
     return Vocabulary(texts, (*STOCK_WRAPS, *tags), around)
-
-
-def _sample_pattern(pattern: str) -> Iterator[str]:
-    """Yield texts that an expression matches; a 0 in it may be a score."""
-    for text in samples(pattern)[: MOST_PHRASES + 2]:
-        yield text
-        if "0" in text:
-            yield re.sub(r"0+", "10", text)
 
 
 # --- edits
@@ -295,10 +279,7 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
         Segment(""),
     )
     for state in states:
-        start = list(template)
-        for place, segment in enumerate(template):
-            if segment.text == WRONG_MARKED:
-                start[place] = state
+        start = [state if item.text == WRONG_MARKED else item for item in template]
         for added in additions:
             yield (*start, Segment("\n"), *map(Segment, added))
 
@@ -307,9 +288,8 @@ def _draw_place(template: Template, draw: Generator) -> int:
     return int(draw.integers(len(template) + 1))
 
 
-def _draw_span(template: Template, draw: Generator) -> tuple[int, int]:
-    first, second = _draw_place(template, draw), _draw_place(template, draw)
-    return min(first, second), max(first, second)
+def _draw_span(template: Template, draw: Generator) -> list[int]:
+    return sorted(_draw_place(template, draw) for _ in range(2))
 
 
 def insert(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:

@@ -14,7 +14,7 @@ from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.code.constants import constants
-from rewardkit.probes.runner import RowOutcome, Tries, are_equal, reward_for
+from rewardkit.probes.runner import RowOutcome, Tries, are_equal
 from rewardkit.probes.subjects.drafts import (
     against_unpaid,
     best_format,
@@ -32,8 +32,8 @@ from rewardkit.probes.subjects.log import (
 from rewardkit.probes.subjects.scales import (
     ENOUGH,
     Calibration,
+    Measurements,
     Placed,
-    PromptRewards,
     Scale,
     compare_answers,
     read_answers,
@@ -70,8 +70,8 @@ class PartCalibration:
 
     mode: str
     why: str = ""
-    subjects: Sequence[tuple[Subject, Scale]] = ()
-    left_out: Sequence[PromptRewards] = ()
+    subjects: Measurements = ()
+    left_out: Measurements = ()
     constant: tuple[float, int] | None = None
 
 
@@ -87,8 +87,8 @@ def calibrate(
         seed: Draws the rollouts that are scored.
     """
     columns = rollouts.as_logged()
-    names, values = list(columns), zip(*columns.values(), strict=True)
-    rows: list[Row] = [dict(zip(names, row, strict=True)) for row in values]
+    values = zip(*columns.values(), strict=True)
+    rows: list[Row] = [dict(zip(columns, row, strict=True)) for row in values]
     tries.text_columns = learn_text_columns(rows, rollouts.groups)
     labels: Sequence[bool | None] = ()
     if label is not None:
@@ -151,8 +151,9 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
     if not any(place in part.outcomes for place in part.places):
         return PartCalibration("slow", _explain_slow(part.tries))
     if part.tries.unwritable:
-        holes_can_be_shown = bool(part.tries.worst_values)
-        subjects = _choose_without_truth(part, count) if holes_can_be_shown else []
+        if not part.tries.worst_values:  # then no hole can be shown
+            return PartCalibration("unknown")
+        subjects = _choose_without_truth(part, count)
         return PartCalibration("unknown", subjects=subjects)
     if _is_slow(part.tries):
         count = FEW_SUBJECTS
@@ -164,8 +165,7 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
     best = best_format(part, to_write, slow=_is_slow(part.tries))
     written: list[tuple[int, Subject]] = []
     if best.format:
-        for place, draft in drafted:
-            written.append((place, with_format(draft, best.format)))
+        written = [(place, with_format(draft, best.format)) for place, draft in drafted]
     if not best.is_fully_paid:
         written += of_log
         written += _write_like_log(part, drafted, of_log)
@@ -218,18 +218,17 @@ def _write_like_log(
     None where truths are objects of another form than answers: where there is a right
     completion, the truth in its place is not paid.
     """
-    prompts = part.by_prompt(place for place, _ in of_log)
     forms = {int(part.groups[place]): subject.format for place, subject in of_log}
-    known: list[tuple[Subject, str]] = []
-    for place, draft in drafted:
-        form = forms.get(int(part.groups[place]))
-        if form is not None and draft.kind == "json":
-            known.append((draft, form.write(draft.right)))
-    rewards = part.score_all(known)
+    objects = [
+        (draft, forms[int(part.groups[place])].write(draft.right))
+        for place, draft in drafted
+        if draft.kind == "json" and int(part.groups[place]) in forms
+    ]
+    rewards = part.score_all(objects)
     if rewards and not any(reward >= ENOUGH * part.high for reward in rewards):
         return
     for place, draft in drafted:
-        if int(part.groups[place]) in prompts:
+        if int(part.groups[place]) in forms:
             continue
         formats = list(islice(skeletons(part, place, draft), 2))
         if of_log and of_log[0][1].kind == draft.kind:
@@ -310,7 +309,7 @@ def _explain_none_right(part: ScoredPart, drafted: Placed) -> str:
 
 def _ceiling(part: ScoredPart, place: int) -> float:
     """Return full marks of all components for a row; without a range they are 1."""
-    reward = reward_for(part.tries.reward, part.rows[place])
+    reward = part.tries.reward.for_row(part.rows[place]) or part.tries.reward
     total = 0.0
     for component in reward.components:
         weight = reward.weights[component.name]
@@ -342,16 +341,15 @@ def _truth_matters(part: ScoredPart) -> bool:
             siblings.append(part.siblings(place))
             rewards.append(part.earned(place))
     outcomes = part.tries.outcomes(rows, siblings, share=0.3)
-    for outcome, reward in zip(outcomes, rewards, strict=True):
-        if outcome is not None:
-            if not math.isclose(outcome.reward, reward, abs_tol=1e-9):
-                return True
-    return False
+    return any(
+        outcome is not None and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
+        for outcome, reward in zip(outcomes, rewards, strict=True)
+    )
 
 
 def _choose_without_truth(
     part: ScoredPart, count: int, *, is_flat: bool = False
-) -> list[tuple[Subject, Scale]]:
+) -> Measurements:
     """Choose prompts by what their rollouts earn.
 
     References are the best paid rollouts of prompts, the baseline is the worst. Where

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
+from os.path import commonprefix
 from statistics import fmean
-from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.answers.formats import (
     LOOSE_MARKS,
@@ -110,38 +112,29 @@ def _state_answers(part: ScoredPart, places: Iterable[int]) -> dict[int, str]:
     list has none where right completions state all items, and no single one.
     """
     truths = {place: part.rows[place].get("ground_truth") for place in places}
-    lists = [place for place in truths if _has_items(truths[place])]
-    writes_lists = any(states_list(part.text(place), truths[place]) for place in lists)
-    right = [place for place in lists if _is_right(part, place)]
-    pairs = [(_stated(part, place), truths[place]) for place in right]
-    are_all_needed = any(_states_all(*pair) for pair in pairs)
-    are_all_needed &= not any(_states_one(*pair) for pair in pairs)
+    lists = {
+        place: truth
+        for place, truth in truths.items()
+        if isinstance(truth, list | tuple) and len(truth) > 1
+    }
+    writes_lists = state_all = state_one = False
+    for place, items in lists.items():
+        writes_lists |= states_list(part.text(place), items)
+        if _is_right(part, place):
+            answer = read_statement(part.text(place), items).answer
+            texts = [str(item) for item in items]
+            state_all |= all(normal_text(text) in normal_text(answer) for text in texts)
+            state_one |= any(answers_truth(answer, text) for text in texts)
     answers: dict[int, str] = {}
     for place, truth in truths.items():
         if writes_lists and isinstance(truth, list):
             truth = json.dumps(truth, ensure_ascii=False)
-        elif are_all_needed and _has_items(truth):
+        elif place in lists and state_all and not state_one:
             continue
-        answer = read_truth(truth)
-        if answer is not None:  # "$7$" is 7, in mathematics
-            answers[place] = re.sub(r"^\$([^$]+)\$$", r"\1", answer)
+        stated = read_truth(truth)
+        if stated is not None:  # "$7$" is 7, in mathematics
+            answers[place] = re.sub(r"^\$([^$]+)\$$", r"\1", stated)
     return answers
-
-
-def _has_items(truth: Any) -> bool:
-    return isinstance(truth, list | tuple) and len(truth) > 1
-
-
-def _stated(part: ScoredPart, place: int) -> str:
-    return read_statement(part.text(place), part.rows[place].get("ground_truth")).answer
-
-
-def _states_all(answer: str, items: Any) -> bool:
-    return all(normal_text(str(item)) in normal_text(answer) for item in items)
-
-
-def _states_one(answer: str, items: Any) -> bool:
-    return any(answers_truth(answer, str(item)) for item in items)
 
 
 def with_format(draft: Subject, option: Format) -> Subject:
@@ -189,7 +182,8 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
     prompts = [draft.prompt for _, draft in chosen]
     candidates = propose_formats(texts, prompts, chosen[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
-    is_paid = np.array([_has_paid_rollout(part, place) for place, _ in chosen])
+    highest = [max(map(part.earned, part.beside(place))) for place, _ in chosen]
+    is_paid = np.array(highest) >= ENOUGH * part.high
     if not is_paid.any():
         is_paid[:] = True
     best: Format | None = None
@@ -202,9 +196,12 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
         if not wave:
             break
         idle += is_full
-        rewards = _score_formats(part, wave, chosen)
+        written = [
+            with_format(draft, form) for form, (_, draft) in product(wave, chosen)
+        ]
+        rewards = part.score_answers(written).reshape(len(wave), len(chosen), 2)
         for option, earned in zip(wave, rewards[:, is_paid], strict=True):
-            right, wrong = _mean(earned[:, 0]), _mean(earned[:, 1])
+            right, wrong = pd.DataFrame(earned).mean().tolist()  # without NaN
             if math.isnan(wrong):
                 wrong = min(right, 0.0)
             is_tried |= not math.isnan(right)
@@ -214,32 +211,6 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
                 best, rank, idle = option, option_rank, 0
                 is_full = rank[1] >= ENOUGH * part.high
     return BestFormat(best, is_full, is_inverted, is_tried)
-
-
-def _score_formats(
-    part: ScoredPart, formats: Sequence[Format], drafted: Placed
-) -> np.ndarray:
-    """Return what right and wrong answers earn, (formats, prompts, 2)."""
-    completions: list[tuple[Subject, str]] = []
-    for option in formats:
-        for _, draft in drafted:
-            subject = with_format(draft, option)
-            completions.append((subject, subject.reference))
-            completions.append((subject, subject.baseline))
-    rewards = np.array(part.score_all(completions))
-    return rewards.reshape(len(formats), len(drafted), 2)
-
-
-def _has_paid_rollout(part: ScoredPart, place: int) -> bool:
-    """Whether a rollout of the prompt is fully paid."""
-    rewards = map(part.earned, part.beside(place))
-    return any(reward >= ENOUGH * part.high for reward in rewards)
-
-
-def _mean(rewards: np.ndarray) -> float:
-    """Return the mean of what is not NaN; NaN where nothing is."""
-    judged = rewards[~np.isnan(rewards)]
-    return float(judged.mean()) if len(judged) else math.nan
 
 
 def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
@@ -312,9 +283,10 @@ def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
     answers = [mark.answer for mark in stated.values()]
     if len(set(answers)) < LEAST_ANSWERS:
         return stated
-    before = re.sub(r"[\w.,+-]*\Z", "", _shared_start(answers))
-    ends = [answer[::-1] for answer in answers]
-    after = re.sub(r"[\w,]*\Z", "", _shared_start(ends))[::-1]
+    start = commonprefix(answers)  # noqa: RUF071  (texts, not paths)
+    end = commonprefix([answer[::-1] for answer in answers])  # noqa: RUF071
+    before = re.sub(r"[\w.,+-]*\Z", "", start)
+    after = re.sub(r"[\w,]*\Z", "", end)[::-1]
     if min(map(len, answers)) <= len(before + after):
         return stated
     tight: dict[int, MarkedAnswer] = {}
@@ -324,17 +296,9 @@ def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
             opening=mark.format.opening + before,
             closing=after + mark.format.closing,
         )
-        answer = mark.answer[len(before) : len(mark.answer) - len(after)]
+        answer = mark.answer.removeprefix(before).removesuffix(after)
         tight[place] = MarkedAnswer(form, answer)
     return tight
-
-
-def _shared_start(texts: Sequence[str]) -> str:
-    """Return what all texts begin with."""
-    for length, characters in enumerate(zip(*texts, strict=False)):
-        if len(set(characters)) > 1:
-            return texts[0][:length]
-    return min(texts, key=len)
 
 
 def _is_right(part: ScoredPart, place: int) -> bool:
@@ -363,38 +327,32 @@ def _find_mark(
 
     `marks` has, for the place of each right completion, its marks by name.
     """
-    trials: dict[str, list[MarkTrial]] = {}
-    by_name: dict[str, dict[int, MarkedAnswer]] = {}
+    by_name: dict[str, dict[int, MarkedAnswer]] = defaultdict(dict)
     for place, named in marks.items():
         for name, mark in named.items():
-            by_name.setdefault(name, {})[place] = mark
+            by_name[name][place] = mark
+    trials: dict[str, list[MarkTrial]] = {}
+    completions: list[tuple[Subject, str]] = []
     for name, in_rows in by_name.items():
         if len(in_rows) >= max(min(2, len(marks)), len(marks) - 1):
             trials[name] = _plan_mark_trials(part, name, in_rows)
-    completions: list[tuple[Subject, str]] = []
-    for plan in trials.values():
-        completions += [(part.plain(place), text) for place, text, _ in plan]
+            completions += [(part.plain(at), text) for at, text, _ in trials[name]]
     rewards = iter(part.score_all(completions))
-    not_exchanged: str | None = None
-    not_carried: str | None = None
+    ranks: dict[str, int] = {}
     for name, plan in trials.items():
-        holds: list[bool] = []
+        passes: list[bool] = []
         for place, _, must_lose in plan:
             loss = part.earned(place) - next(rewards)
             limit = (TELLS if must_lose else MAY_LOSE) * part.span
             is_lost = not loss <= limit  # what was not judged, NaN, is lost
-            holds.append(is_lost is must_lose)
+            passes.append(is_lost is must_lose)
         count = len(plan) // 3
-        is_needed = sum(holds[0::3]) >= count - 1
-        is_exchanged = sum(holds[1::3]) >= count - 1
-        is_carried = sum(holds[2::3]) >= count
-        if is_needed and is_exchanged and is_carried:
-            return name
-        if is_needed and is_carried:
-            not_exchanged = not_exchanged or name
-        elif is_needed and is_exchanged:
-            not_carried = not_carried or name
-    return not_exchanged or not_carried
+        is_needed = sum(passes[0::3]) >= count - 1
+        is_exchanged = sum(passes[1::3]) >= count - 1
+        is_carried = sum(passes[2::3]) >= count
+        if is_needed and (is_exchanged or is_carried):
+            ranks[name] = 2 * (not is_carried) + (not is_exchanged)
+    return min(ranks, key=ranks.__getitem__, default=None)
 
 
 def _plan_mark_trials(

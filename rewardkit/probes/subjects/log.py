@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.context import truths
+from rewardkit.analysis.statistics import Floats
 from rewardkit.answers.formats import Format
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
@@ -123,15 +124,11 @@ class ScoredPart:
         self.rewards += rewards
         if are_equal(rewards) and not self.tries.by_group:
             firsts = [group[0] for group in self.by_prompt(places).values()]
-            self.low = min(self.low, *self._try_exchanged(firsts))
+            self.low = min(self.low, float(self._try_exchanged(firsts).min()))
 
     def score_rest(self, *, share: float) -> None:
         """Score the other rows of the log, up to a number, unless a model is asked."""
-        asks_model = any(
-            getattr(function, "asks_model", False)
-            for function in self.tries.reward.functions
-        )
-        if asks_model or self.tries.late:
+        if self.tries.asks_model or self.tries.late:
             return
         rest = [place for place in range(len(self.rows)) if place not in self.outcomes]
         self._score_places(rest[: max(0, MOST_READ - len(self.outcomes))], share)
@@ -144,19 +141,16 @@ class ScoredPart:
             if outcome is not None:
                 self.outcomes[place] = outcome
 
-    def _try_exchanged(self, places: Sequence[int]) -> list[float]:
+    def _try_exchanged(self, places: Sequence[int]) -> Floats:
         """Try rows with another's completion, and with none.
 
         What is not judged counts as the highest.
         """
-        texts = [self.text(place) for place in [*places[1:], *places[:1]]]
-        pairs: list[tuple[Subject, str]] = []
-        for place, text in zip(places, texts, strict=True):
-            subject = self.plain(place)
-            pairs += [(subject, text), (subject, "")]
-        rewards = np.array(self.score_all(pairs))
-        filled: list[float] = np.where(np.isnan(rewards), self.high, rewards).tolist()
-        return filled
+        subjects: list[Subject] = []
+        for place, other in zip(places, [*places[1:], *places[:1]], strict=True):
+            text = self.text(other)
+            subjects.append(replace(self.plain(place), reference=text, baseline=""))
+        return np.nan_to_num(self.score_answers(subjects), nan=self.high)
 
     def text(self, place: int) -> str:
         """Return a row's completion."""
@@ -206,12 +200,16 @@ class ScoredPart:
 
     def score_all(self, completions: Sequence[tuple[Subject, str]]) -> list[float]:
         """Try completions of subjects; NaN where not judged, or not tried."""
-        outcomes = self.tries.on(
-            [(subject, text, {}) for subject, text in completions], share=SHARE_OF_TRY
-        )
-        rewards = rewards_in(outcomes)
+        rewards = rewards_in(self.tries.on(completions, share=SHARE_OF_TRY))
         self.rewards += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
+
+    def score_answers(self, subjects: Iterable[Subject]) -> Floats:
+        """Return what right and wrong answers of subjects earn, (subjects, 2)."""
+        completions: list[tuple[Subject, str]] = []
+        for subject in subjects:
+            completions += [(subject, subject.reference), (subject, subject.baseline)]
+        return np.array(self.score_all(completions)).reshape(-1, 2)
 
 
 def plain_subject(row: Row) -> Subject:

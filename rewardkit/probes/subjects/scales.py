@@ -53,7 +53,12 @@ class Scale:
     @property
     def wrong_share(self) -> float:
         """Return what a wrong answer in good form earns, as a share of full marks."""
-        return (self.wrong - self.floor) / (self.right - self.floor)
+        return (self.wrong - self.floor) / self.ceiling
+
+    @property
+    def ceiling(self) -> float:
+        """Return what a right answer earns beyond the least."""
+        return self.right - self.floor
 
     @property
     def span(self) -> float:
@@ -68,13 +73,8 @@ class Scale:
         return (reward - self.wrong) / self.span
 
 
-@dataclass(frozen=True)
-class PromptRewards:
-    """What a right and a wrong completion of a prompt earn."""
-
-    subject: Subject
-    right: float
-    wrong: float
+Measurements = Sequence[tuple[Subject, Scale]]
+"""Subjects, each with what its completions earn."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,15 @@ class Calibration:
     pool: tuple[tuple[Row, RowOutcome], ...]
     modes: Mapping[str, str]
     why: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[PromptRewards, ...] = ()
+    left_out: Measurements = ()
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     labels: Mapping[Any, bool | None] = field(default_factory=dict)
 
     def of(self, part: str) -> Calibration:
         """Return the calibration with the prompts of one part alone."""
         subjects = [subject for subject in self.subjects if subject.part == part]
-        left_out = [item for item in self.left_out if item.subject.part == part]
-        return replace(self, subjects=tuple(subjects), left_out=tuple(left_out))
+        left_out = [pair for pair in self.left_out if pair[0].part == part]
+        return replace(self, subjects=tuple(subjects), left_out=left_out)
 
     @property
     def mode(self) -> str:
@@ -131,9 +131,14 @@ class Calibration:
         return plain_subject(self.pool[0][0]) if self.pool else None
 
     @property
+    def judged(self) -> list[tuple[Row, float]]:
+        """Return the rollouts that were judged, with what they earned."""
+        return [(row, out.reward) for row, out in self.pool if out.is_judged]
+
+    @property
     def rewards(self) -> list[float]:
         """Return what the rollouts earned that were judged."""
-        return [outcome.reward for _, outcome in self.pool if outcome.is_judged]
+        return [reward for _, reward in self.judged]
 
 
 # --- measuring them
@@ -141,7 +146,7 @@ class Calibration:
 
 def compare_answers(
     part: ScoredPart, written: Placed, usual: Format | None
-) -> tuple[list[tuple[Subject, Scale]], list[PromptRewards]]:
+) -> tuple[Measurements, Measurements]:
     """Keep the prompts on which right earns more than wrong, in the fairest format.
 
     Args:
@@ -154,14 +159,14 @@ def compare_answers(
         in the usual format, or in one that tells them apart elsewhere.
     """
     apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
-    alike: list[tuple[int, PromptRewards]] = []
+    alike: list[tuple[int, Subject, Scale]] = []
     scores = _score_answers(part, written)
     for (place, subject), (right, wrong, scale) in zip(written, scores, strict=True):
-        span = max(part.high - scale.floor, right - scale.floor, 1e-9)
+        span = max(part.high - scale.floor, scale.ceiling, 1e-9)
         if right - wrong > TELLS * span:
             apart[place].append((subject, scale))
         elif not math.isnan(right) and not math.isnan(wrong):
-            alike.append((place, PromptRewards(subject, right, wrong)))
+            alike.append((place, subject, scale))
     subjects: list[tuple[Subject, Scale]] = []
     unpaid: list[float] = []
     openings = {usual.opening} if usual else set()
@@ -172,50 +177,41 @@ def compare_answers(
         right_ones, wrong_ones = read_answers(part, place, subject.format, scale)
         subject = replace(subject, paid_answers=right_ones, unpaid_answers=wrong_ones)
         subjects.append((subject, scale))
-        for reward in map(part.earned, part.ranked(part.beside(place))):
-            if scale.gain(reward) < LOG_RIGHT:
-                unpaid.append(reward)
+        earned = map(part.earned, part.ranked(part.beside(place)))
+        unpaid += [reward for reward in earned if scale.gain(reward) < LOG_RIGHT]
     logged = median_low(unpaid or [-math.inf])
     subjects = [(subject, replace(scale, logged=logged)) for subject, scale in subjects]
-    left_out: dict[int, PromptRewards] = {}
-    for place, prompt in reversed(alike):
-        if prompt.subject.format.opening in openings and place not in apart:
-            left_out[place] = prompt
+    left_out: dict[int, tuple[Subject, Scale]] = {}
+    for place, subject, scale in reversed(alike):
+        if subject.format.opening in openings and place not in apart:
+            left_out[place] = subject, scale
     return subjects, list(left_out.values())[::-1] if subjects else []
 
 
 def _score_answers(
     part: ScoredPart, written: Placed
 ) -> Iterator[tuple[float, float, Scale]]:
-    """Score what subjects have written; yield right, wrong, and the scale of each."""
-    in_format: list[tuple[Subject, str]] = []
-    in_no_format: list[tuple[Subject, str]] = []
-    for _, subject in written:
-        in_format += [(subject, subject.reference), (subject, subject.baseline)]
-        texts = (f"It is {subject.wrong[0]}.", "")
-        in_no_format += [(subject, text) for text in texts]
-    pairs = np.array(part.score_all(in_format)).reshape(-1, 2)
-    others = np.full((len(written), 2), math.nan)
+    """Score what subjects have written; yield right, wrong, and the scale of each.
+
+    In a scale, what was not judged counts as the least.
+    """
+    subjects = [subject for _, subject in written]
+    pairs = part.score_answers(subjects)
+    others = np.full(pairs.shape, math.nan)
     if not part.tries.late:  # what has no form may be late as well
-        others = np.array(part.score_all(in_no_format)).reshape(-1, 2)
-    for (right, wrong), in_no_form in zip(pairs.tolist(), others.tolist(), strict=True):
-        yield right, wrong, _make_scale(right, wrong, in_no_form, part.low)
+        others = part.score_answers(
+            replace(subject, reference=f"It is {subject.wrong[0]}.", baseline="")
+            for subject in subjects
+        )
+    rewards = np.column_stack((pairs, others))
+    floors = np.fmin(np.fmin.reduce(rewards[:, 1:], axis=1), part.low)
+    filled = np.where(np.isnan(rewards), floors[:, None], rewards)
+    for place, (right, wrong) in enumerate(pairs.tolist()):
+        _, least, plain, _ = filled[place].tolist()
+        yield right, wrong, Scale(right, least, plain, float(floors[place]))
 
 
-def _make_scale(
-    right: float, wrong: float, in_no_form: Sequence[float], lowest: float
-) -> Scale:
-    """Make a scale; what was not judged counts as the least."""
-    plain, empty = in_no_form
-    rewards = np.array([wrong, plain, empty, lowest])
-    floor = float(np.fmin.reduce(rewards))
-    wrong, plain, *_ = np.where(np.isnan(rewards), floor, rewards).tolist()
-    return Scale(right, wrong, plain, floor)
-
-
-def _choose_fairest(
-    options: Sequence[tuple[Subject, Scale]],
-) -> tuple[Subject, Scale]:
+def _choose_fairest(options: Measurements) -> tuple[Subject, Scale]:
     """Choose where being right adds most; of equal ones one with neutral reasoning.
 
     What a rollout says besides its answer may be paid for right and wrong alike.
@@ -235,5 +231,5 @@ def read_answers(
         if answer and len(answer) <= LONGEST_LOGGED:
             gain = scale.gain(part.earned(sibling))
             is_paid[answer] = is_paid.get(answer, False) or gain >= LOG_RIGHT
-    right_ones = tuple(answer for answer in is_paid if is_paid[answer])
-    return right_ones, tuple(answer for answer in is_paid if not is_paid[answer])
+    unpaid = [answer for answer in is_paid if not is_paid[answer]]
+    return tuple(filter(is_paid.get, is_paid)), tuple(unpaid)
