@@ -65,6 +65,7 @@ from rewardkit.scoring.check import assert_cases, check
 from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.explain import Explanation, explain
+from rewardkit.scoring.ray_engine import Ray
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.start import Started, start
@@ -96,6 +97,7 @@ __all__ = [
     "MutantResult",
     "NotJudged",
     "ProbeResult",
+    "Ray",
     "Recorder",
     "Review",
     "Reward",

@@ -159,6 +159,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
     "SHARE": {"type": Number(min=0, max=1)},
     "TRACKER": {"type": click.Choice(["mlflow", "trackio", "wandb"])},
     "VERSIONS": {"nargs": -1, "type": click.Path()},
+    "ray": {"type": click.Choice(["ray"])},
     "warn|high": {"type": click.Choice(["warn", "high"])},
     **{name: {"type": click.Path()} for name in FILES},
 }
@@ -255,6 +256,16 @@ REQUIREMENTS = (
         ("note", "tags", "redact"),
         ("keep",),
         "{} is for --keep, which is not there; give both, or none",
+    ),
+    Requirement(
+        ("engine",),
+        ("output",),
+        "--engine ray writes parts into a folder; give -o FOLDER too",
+    ),
+    Requirement(
+        ("address",),
+        ("engine",),
+        "--address is of a Ray cluster; give --engine ray too",
     ),
     Requirement(
         ("accept",),

@@ -50,6 +50,9 @@ from rewardkit.targets.load import reward_named
         "ranks by it.",
         "--workers N": "Number of processes; groups stay together.  [default: this "
         "one]",
+        "--engine ray": "Score a log in parts on the nodes of a Ray cluster, with -o.",
+        "--address HOST:PORT": "With --engine ray: the cluster's head.  [default: the "
+        "cluster of RAY_ADDRESS or of this machine, else a new one]",
     },
 )
 def score(options: Options) -> CommandResult:
@@ -103,6 +106,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
             log,
             timeout=limit,
             workers=options.workers,
+            engine=rk.Ray(options.address) if options.engine else None,
             progress=options.is_watched,
             to=folder,
             memory=options.memory,

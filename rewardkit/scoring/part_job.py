@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -49,10 +50,15 @@ from rewardkit.scoring.stored import from_arrow, parquet, read_stored, write_tab
 
 @dataclass(frozen=True)
 class PartJob:
-    """What the scores of all parts depend on, beside their rows."""
+    """What the scores of all parts depend on, beside their rows.
+
+    `definition` is the record of the reward, as a process elsewhere may not find the
+    source of its functions; `base` is a hash of all but the folder.
+    """
 
     folder: Path
     reward: Reward
+    definition: dict[str, Any]
     reading: Reading
     settings: Settings
     base: str
@@ -66,8 +72,9 @@ class PartJob:
         layout = reading.layout
         assert layout is not None
         rows_need = asdict(replace(layout.log, rows=None))  # type: ignore[arg-type]
+        definition = reward.record()
         plain = [
-            reward.record(),
+            definition,
             versions(),
             {**asdict(settings), "workers": None},
             [reading.name, dict(reading.columns), reading.on, reading.fill],
@@ -77,7 +84,8 @@ class PartJob:
         ]
         text = json.dumps(plain, default=str, sort_keys=True)
         settings = replace(settings, workers=settings.workers and 1)
-        return cls(folder, reward, reading, settings, fingerprint(text))
+        base = fingerprint(text)
+        return cls(folder, reward, definition, reading, settings, base)
 
     def path(self, number: int, part: Part) -> Path:
         """Return the file of a part, by its number and the hash of its content."""
@@ -102,18 +110,24 @@ def _content_hash(path: Path, changed: int) -> bytes:
 
 
 class WrittenPart(NamedTuple):
-    """A part that is written: its file, record, and the hashes of its groups.
+    """A part that is written: its number, file, record, and the hashes of its groups.
 
-    And of its `rollout_id`, where the log has some. `process` wrote it, which has held
-    `memory` bytes so far.
+    And of its `rollout_id`, where the log has some. `process` wrote it, of this node
+    and with this id, which has held `memory` bytes so far.
     """
 
+    number: int
     name: str
     record: dict[str, Any]
     groups: NDArray[np.uint64]
     ids: NDArray[np.uint64]
-    process: int
+    process: tuple[str, int]
     memory: int
+
+
+def this_process() -> tuple[str, int]:
+    """Return the node that this process is on, and its id there."""
+    return platform.node(), os.getpid()
 
 
 def peak_memory() -> int:
@@ -136,19 +150,24 @@ def write_part(
     with suppress(ValueError):
         record = read_stored(path)["record"]
         rollouts = _keys_in(path, record)
-        return _describe(job, path, record, rollouts)
+        return _describe(job, number, path, record, rollouts)
     rollouts = load_part(job.reading, part).rollouts
     settings = replace(job.settings, workers=None)
     scores = score_rollouts(job.reward, rollouts, settings, limit)
     figures = asdict(PartFigures.of(scores))
     content = path.stem.rpartition("-")[2]
-    record = {**scores.record_with(content), FIGURES: figures}
+    record = scores.record_with(content)
+    record |= {"reward": job.definition, FIGURES: figures}
     write_table(path, scores.table, record)
-    return _describe(job, path, record, scores.rollouts)
+    return _describe(job, number, path, record, scores.rollouts)
 
 
 def _describe(
-    job: PartJob, path: Path, record: Mapping[str, Any], rollouts: Rollouts
+    job: PartJob,
+    number: int,
+    path: Path,
+    record: Mapping[str, Any],
+    rollouts: Rollouts,
 ) -> WrittenPart:
     """Return a part that is written, of these rollouts."""
     layout = job.reading.layout
@@ -157,8 +176,15 @@ def _describe(
         texts = rollouts.table["rollout_id"].astype(str).astype(object)
         ids = pd.util.hash_array(texts.to_numpy())
     groups = rollouts.group_hashes
-    record = _short(record)
-    return WrittenPart(path.name, record, groups, ids, os.getpid(), peak_memory())
+    return WrittenPart(
+        number,
+        path.name,
+        _short(record),
+        groups,
+        ids,
+        this_process(),
+        peak_memory(),
+    )
 
 
 def _short(record: Mapping[str, Any]) -> dict[str, Any]:

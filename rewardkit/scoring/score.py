@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.errors import Interrupted, RolloutsError
+from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.prints import Printed
+from rewardkit.scoring.ray_engine import Ray
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import Scores
 from rewardkit.scoring.shards import Settings
@@ -37,6 +38,7 @@ def score(
     timeout: float | None = None,
     patience: int | None = None,
     workers: int | None = None,
+    engine: Ray | None = None,
     progress: bool = False,
     unfinished: Scores | None = None,
 ) -> Scores:
@@ -68,6 +70,9 @@ def score(
         workers: processes that share the rollouts, groups kept together, with the same
             scores to the last bit. A reward with a ``batch=True`` component is one call
             over all rows, and so one process.
+        engine: `rk.Ray` scores a log in parts on the nodes of a cluster, with `to`:
+            the same parts, to the last bit. `memory` and `timeout` are then for each
+            process of a node. A log of one part is scored in this process.
         progress: whether to show a bar with the rollouts a second.
         unfinished: what an interrupted scoring of the same reward on the same rollouts
             left, as `Interrupted.scores` or `load_scores` have it; its rows are not
@@ -80,11 +85,16 @@ def score(
             that needs all rows at once.
         RolloutsError: the rollouts have columns of a scored table; the folder holds
             another scoring; a group that `memory` does not hold.
+        InputError: no such cluster, or a node of it lacks the versions of this process,
+            the log or the folder.
+        ModuleNotFoundError: Ray is not installed.
         Interrupted: a KeyboardInterrupt; its `scores` are of the rollouts that were
             scored.
     """
     check_reward(reward, "score")
     settings = Settings(ignore_gates, notes, timeout, patience, workers)
+    if engine is not None:
+        _check_engine(engine, to, workers)
     try:
         if to is not None:
             scores = score_into(
@@ -92,6 +102,7 @@ def score(
                 reward,
                 rollouts,
                 settings,
+                engine=engine,
                 memory=memory,
                 force=force,
                 progress=progress,
@@ -113,6 +124,21 @@ def score(
         raise
     _show_prints(scores)
     return scores
+
+
+def _check_engine(engine: Ray, to: str | Path | None, workers: int | None) -> None:
+    """Raise a RewardError for an engine that is none, or cannot score with the rest."""
+    if not isinstance(engine, Ray):
+        raise RewardError(
+            f"engine={preview(engine)} is no engine; give rk.Ray(), or None"
+        )
+    if to is None:
+        raise RewardError("engine= scores the parts of a log into a folder; give to=")
+    if workers is not None:
+        raise RewardError(
+            "engine= has its own processes, one for each CPU of the cluster; leave "
+            "out workers="
+        )
 
 
 def _show_prints(scores: Scores) -> None:

@@ -7,9 +7,9 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +30,20 @@ from rewardkit.rollouts.whole_groups import (
     open_large,
     write_buckets,
 )
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.part_engines import PartEngine, write_parts
 from rewardkit.scoring.part_job import (
     PartJob,
     WrittenPart,
     peak_memory,
-    write_part,
+    this_process,
     write_run,
 )
 from rewardkit.scoring.parted import PartedScores
+from rewardkit.scoring.ray_engine import Ray
 from rewardkit.scoring.scored import score_rollouts
-from rewardkit.scoring.scores import (
-    UNFINISHED,
-    Scores,
-    folder_for,
-)
-from rewardkit.scoring.shards import NO_LIMIT, Settings, worker_errors
+from rewardkit.scoring.scores import UNFINISHED, Scores, folder_for
+from rewardkit.scoring.shards import Settings
 from rewardkit.scoring.stored import read_stored
-from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +97,7 @@ def score_into(
     source: Any,
     settings: Settings,
     *,
+    engine: Ray | None = None,
     memory: int = MEMORY,
     force: bool = False,
     progress: bool = False,
@@ -113,12 +110,22 @@ def score_into(
         if isinstance(log, Rollouts):
             if not force:
                 _check_free(place, reward, log.source, log.fingerprint)
+            if engine is not None:
+                logger.warning(
+                    "%s: a log of one part is scored in this process, without Ray",
+                    log.source,
+                )
             return _score_whole(place, reward, log, settings, progress, unfinished)
         if not force:
             _check_free(place, reward, log.reading.name, None)
         _check_parts_will_do(reward)
         settings.time_limit()  # which checks it
-        return _score_parts(place, reward, log, settings, progress)
+        job = PartJob.of(place, reward, log, settings)
+        if engine is None:
+            local = partial(write_parts, job, settings.workers)
+            return _score_parts(job, log, local, progress)
+        with engine.connected(job, log.files[0]) as on_ray:
+            return _score_parts(job, log, on_ray, progress)
 
 
 # --- one part
@@ -225,15 +232,15 @@ def _check_parts_will_do(reward: Reward) -> None:
 
 
 def _score_parts(
-    folder: Path, reward: Reward, log: LargeLog, settings: Settings, progress: bool
+    job: PartJob, log: LargeLog, engine: PartEngine, progress: bool
 ) -> Scores:
     """Score a log part by part; where it scatters groups, in buckets of them."""
-    job = PartJob.of(folder, reward, log, settings)
+    folder, reward = job.folder, job.reward
     _remove_halves(folder)
-    written: list[WrittenPart] = []
+    written: dict[int, WrittenPart] = {}
     try:
         try:
-            _write_parts(job, list(cut_parts(log)), settings, written, progress)
+            _write_parts(engine, job, list(cut_parts(log)), written, progress)
         except _ScatteredGroups:
             written.clear()
             with _bucket_folder(folder) as place:
@@ -245,21 +252,26 @@ def _score_parts(
                     place,
                 )
                 parts = write_buckets(log, place)
-                _write_parts(job, parts, settings, written, progress)
+                _write_parts(engine, job, parts, written, progress)
     except KeyboardInterrupt:
         if not written:
             raise
         with interrupts_held():
-            write_run(folder, reward, written, is_done=False)
+            write_run(folder, reward, _in_order(written), is_done=False)
         raise Interrupted(PartedScores(folder, reward), None) from None
-    write_run(folder, reward, written, is_done=True)
-    peaks = {os.getpid(): peak_memory()}
-    for part in written:
+    write_run(folder, reward, _in_order(written), is_done=True)
+    peaks = {this_process(): peak_memory()}
+    for part in written.values():
         peaks[part.process] = max(part.memory, peaks.get(part.process, 0))
     scores = PartedScores(folder, reward, sum(peaks.values()))
     for sentence in scores.record["rollouts"]["warnings"]:
         logger.warning("%s: %s", log.reading.name, sentence)
     return scores
+
+
+def _in_order(written: Mapping[int, WrittenPart]) -> list[WrittenPart]:
+    """Return parts by their numbers."""
+    return [written[number] for number in sorted(written)]
 
 
 def _remove_halves(folder: Path) -> None:
@@ -297,13 +309,13 @@ def _bucket_folder(folder: Path) -> Iterator[Path]:
 
 
 def _write_parts(
+    engine: PartEngine,
     job: PartJob,
     parts: Sequence[Part],
-    settings: Settings,
-    written: list[WrittenPart],
+    written: dict[int, WrittenPart],
     progress: bool,
 ) -> None:
-    """Score parts and write them; `written` gets those that are done, in their order.
+    """Score parts and write them; `written` gets those that are done, by number.
 
     Raises:
         _ScatteredGroups: a group has rows in several of them.
@@ -313,20 +325,16 @@ def _write_parts(
         from tqdm.auto import tqdm  # slow to import
 
         bar = tqdm(total=len(parts), desc="scoring", unit=" parts", leave=False)
-    written_parts: dict[int, WrittenPart] = {}
     next_check = 2
-    try:
-        with bar:
-            for number, part in _scored_parts(job, parts, settings):
-                written_parts[number] = part
-                if progress:
-                    bar.update(1)
-                if len(written_parts) == next_check:
-                    next_check *= 2
-                    _check_keys(job, written_parts.values())
-        _check_keys(job, written_parts.values())
-    finally:
-        written += [written_parts[number] for number in sorted(written_parts)]
+    with bar:
+        for part in engine(list(enumerate(parts, start=1))):
+            written[part.number] = part
+            if progress:
+                bar.update(1)
+            if len(written) == next_check:
+                next_check *= 2
+                _check_keys(job, written.values())
+    _check_keys(job, written.values())
 
 
 def _check_keys(job: PartJob, parts: Collection[WrittenPart]) -> None:
@@ -347,46 +355,3 @@ def _check_keys(job: PartJob, parts: Collection[WrittenPart]) -> None:
     hashes = np.concatenate([part.groups for part in parts])
     if len(np.unique(hashes)) < len(hashes):
         raise _ScatteredGroups
-
-
-def _scored_parts(
-    job: PartJob, parts: Sequence[Part], settings: Settings
-) -> Iterator[tuple[int, WrittenPart]]:
-    """Yield the number of each part, once it is written, here or in a worker."""
-    calls = [(number, part) for number, part in enumerate(parts, start=1)]
-    if settings.workers is None:
-        with settings.time_limit() as limit:
-            for number, part in calls:
-                yield number, write_part(job, number, part, limit)
-        return
-    with (
-        Workers(seconds=NO_LIMIT, count=settings.workers) as pool,
-        worker_errors(job.reward.name),
-    ):
-        in_worker = _WorkerCall(job)
-        for place, result in pool.map(in_worker, calls, chunk=1):
-            number, part = calls[place]
-            if isinstance(result, Lost):
-                if not isinstance(result.error, WorkerEnded):
-                    raise result.error
-                # call by call, so that the row that ended it is an error
-                with TimeLimit(NO_LIMIT, processes=settings.workers) as limit:
-                    result = write_part(job, number, part, limit)
-            yield number, result
-
-
-@dataclass(frozen=True)
-class _WorkerCall:
-    """Scores a part in a worker, which keeps its time limit from part to part."""
-
-    job: PartJob
-
-    def __call__(self, number: int, part: Part) -> WrittenPart:
-        limit = _LIMITS.get("limit")
-        if limit is None and self.job.settings.timeout is not None:
-            limit = _LIMITS["limit"] = self.job.settings.time_limit()
-        return write_part(self.job, number, part, limit)
-
-
-_LIMITS: dict[str, Any] = {}
-"""The time limit of this worker, which ends with it."""

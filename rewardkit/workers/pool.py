@@ -101,12 +101,21 @@ def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _sendable(
+def is_importable(module: ModuleType) -> bool:
+    """Return whether an import in a process with this one's paths finds a module."""
+    return PathFinder.find_spec(module.__name__.partition(".")[0]) is not None
+
+
+def pack_function(
     function: Callable[..., Any],
+    is_there: Callable[[ModuleType], bool] = is_importable,
 ) -> tuple[bytes, list[tuple[str, str, bytes]]]:
     """Pack a function, with name, path and source of modules that were run from files.
 
-    What is from a module that no import would find goes along whole.
+    What is from a module that is not there, where it is sent, goes along whole.
+
+    Raises:
+        CannotSend: it cannot be pickled.
     """
     content = pickled(function)
     files, hidden = [], []
@@ -115,7 +124,7 @@ def _sendable(
             continue
         if MODULE_SOURCE in vars(module):
             files.append((name, str(module.__file__), vars(module)[MODULE_SOURCE]))
-        elif PathFinder.find_spec(name.partition(".")[0]) is None:
+        elif not is_there(module):
             hidden.append(module)
     if hidden:
         with by_value(hidden):
@@ -223,7 +232,7 @@ class Workers:
             self._extra, self._failed_starts = extra, 0
             try:
                 if id(function) not in self._functions:
-                    self._functions[id(function)] = function, _sendable(function)
+                    self._functions[id(function)] = function, pack_function(function)
                 yield from self._run(id(function), calls, chunk)
             # the caller has left, or was interrupted: nothing half-done stays behind
             except BaseException:
@@ -260,7 +269,7 @@ class Workers:
                 raise CannotSend(f"it cannot be loaded there: {answer[1]}")
             else:
                 process.pending.remove(answer[1])
-                yield answer[1], _value(answer[0], answer[2])
+                yield answer[1], unpack_answer(answer[0], answer[2])
 
     def _employ(
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]], chunk: int
@@ -355,8 +364,8 @@ def _no_start(how: str) -> str:
     )
 
 
-def _value(kind: str, packed: bytes) -> Any:
-    """Return what a call returned, or `Lost`."""
+def unpack_answer(kind: str, packed: bytes) -> Any:
+    """Return what a call returned, or `Lost`; see `worker.answer_call`."""
     try:
         value = pickle.loads(packed)
     except KeyboardInterrupt:

@@ -49,15 +49,8 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
     functions: dict[int, Callable[..., Any]] = {}
     for kind, key, *rest in requests:
         if kind == "load":
-            try:  # what a module prints was seen on the other side, where it ran first
-                with (
-                    open(os.devnull, "w") as nowhere,
-                    redirect_stdout(nowhere),
-                    redirect_stderr(nowhere),
-                ):
-                    for module in rest[1]:
-                        _make_module(*module)
-                    functions[key] = pickle.loads(rest[0])
+            try:
+                functions[key] = load_function(*rest)
             # whatever the user's module raises while it is imported
             except BaseException as error:
                 write_frame(answers, ("refused", f"{type(error).__name__}: {error}"))
@@ -67,12 +60,28 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
             calls, cpu_seconds = rest
             for index, arguments in calls:
                 _cpu_timer(cpu_seconds)
-                kind, value = _answer(functions[key], arguments)
+                kind, value = answer_call(functions[key], arguments)
                 _cpu_timer(0)
                 write_frame(answers, (kind, index, value))
 
 
-def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]:
+def load_function(
+    content: bytes, modules: Iterable[tuple[str, str, bytes]]
+) -> Callable[..., Any]:
+    """Return a function that `pool.pack_function` packed."""
+    # what a module prints was seen on the other side, where it ran first
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        for module in modules:
+            _make_module(*module)
+        function: Callable[..., Any] = pickle.loads(content)
+    return function
+
+
+def answer_call(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]:
     """Return what a call returned or raised, or why that cannot be sent."""
     try:
         kind, value = "returned", function(*pickle.loads(arguments))

@@ -1,0 +1,262 @@
+"""Parts of a log scored on two nodes of a Ray cluster: the same bytes, whatever happens to a node.
+
+`make test-trainers TRAINERS=ray` runs them where Ray is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from test_streamed import MEMORY, files_of, log_rows, rewards, same, write
+
+import rewardkit as rk
+from rewardkit.cli import main
+from rewardkit.scoring import ray_engine
+
+ray = pytest.importorskip(
+    "ray", reason="needs Ray: make test-trainers TRAINERS=ray runs it"
+)
+
+SMALL = {"num_cpus": 1, "object_store_memory": 80_000_000}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two nodes on this machine, with a processor each."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(True, head_node_args={**SMALL, "include_dashboard": False})
+    cluster.add_node(**SMALL)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.fixture
+def connection(cluster):
+    """This process connected to the cluster, as a notebook is from cell to cell."""
+    if not ray.is_initialized():
+        ray.init(cluster.address, log_to_driver=False, logging_level="CRITICAL")
+    return rk.Ray()
+
+
+def made(*functions):
+    parts = [rk.Component(function.__name__, function) for function in functions]
+    return rk.Reward("made", components=parts)
+
+
+def both(reward, path, **options):
+    """The bytes of the files that this process writes, and that the nodes write."""
+    here, there = path.parent / "here", path.parent / "there"
+    rk.score(reward, path, to=here, memory=MEMORY, **options)
+    rk.score(reward, path, to=there, memory=MEMORY, engine=rk.Ray(), **options)
+    return files_of(here), files_of(there)
+
+
+# --- before there is a cluster
+
+
+def half(completion):
+    return 0.5
+
+
+def test_a_wrong_address_is_refused_in_seconds(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_engine, "CONNECT_SECONDS", 3.0)
+    monkeypatch.chdir(tmp_path)
+    write(Path("log.jsonl"), log_rows())
+    Path("mine.py").write_text("def reward(completion):\n    return 0.5\n")
+    words = "score mine.py log.jsonl -o out --memory 96KB --engine ray --address"
+    began = time.monotonic()
+    result = CliRunner().invoke(main, [*words.split(), "127.0.0.1:1"])
+    said = "rewardkit: no Ray cluster answers at '127.0.0.1:1' within 3 s; give the"
+    assert result.exit_code == 2 and result.stderr.startswith(said)
+    assert result.stderr.count("\n") == 1 and not Path("out").exists()
+    assert time.monotonic() - began < 15
+
+
+def test_what_cannot_be_scored_on_ray_is_refused_before_ray_starts(
+    tmp_path, monkeypatch
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    lock = threading.Lock()
+
+    def locked(completion):
+        with lock:
+            return 0.5
+
+    judged = rk.Component("judged", rk.judge("Is {completion} kind?", model="m"))
+    cases = [
+        (made(locked), {}, "reward 'made' cannot be scored on Ray: .*lock.* inside"),
+        (rk.Reward("r", components=[judged]), {}, "reward 'r' asks a model, and on"),
+        (made(half), {"workers": 2}, "engine= has its own processes.*leave out work"),
+        (made(half), {"to": None}, "engine= scores the parts of a log into a folder"),
+        (made(half), {"engine": "ray"}, r"engine='ray' is no engine; give rk.Ray\(\)"),
+    ]
+    options = {"to": tmp_path / "out", "memory": MEMORY, "engine": rk.Ray()}
+    for reward, others, said in cases:
+        with pytest.raises(rk.RewardError, match=said):
+            rk.score(reward, path, **{**options, **others})
+    (tmp_path / "none").mkdir()
+    with pytest.raises(rk.RolloutsError, match="no file of rollouts"):
+        rk.score(made(half), tmp_path / "none", **options)
+    monkeypatch.setattr(ray_engine, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"'reward-workbench\[ray\]'"):
+        rk.score(made(half), path, **options)
+    assert not ray.is_initialized() and not (tmp_path / "out").exists()
+
+
+# --- on the cluster
+
+
+@pytest.mark.parametrize("name", rewards())
+def test_nodes_write_the_bytes_that_this_process_writes(name, connection, tmp_path):
+    here, there = both(rewards()[name], write(tmp_path / "log.jsonl", log_rows()))
+    assert len(here) > 3 and here == there
+
+
+def hangs(completion):
+    if completion == "hang":
+        time.sleep(10**6)
+    return 0.5
+
+
+def ends(completion):
+    if completion == "end":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 0.5
+
+
+@pytest.mark.parametrize(
+    ("function", "completion", "timeout", "said"),
+    [
+        (hangs, "hang", 1.0, "took longer than 1 s"),
+        (ends, "end", None, "ended its process (signal SIGKILL)"),
+    ],
+)
+def test_a_call_that_does_not_come_back_costs_its_own_row(
+    function, completion, timeout, said, connection, tmp_path
+):
+    rows = log_rows()
+    rows[130]["completion"] = completion
+    path = write(tmp_path / "log.jsonl", rows)
+    scores = rk.score(
+        made(function),
+        path,
+        to=tmp_path / "out",
+        memory=MEMORY,
+        timeout=timeout,
+        engine=connection,
+    )
+    same(scores, rk.score(made(function), path, timeout=timeout, workers=2))
+    errors = scores.table[f"error/{function.__name__}"]
+    assert {row: error for row, error in errors.items() if error} == {130: said}
+
+
+def test_the_code_of_a_reward_need_not_be_on_the_nodes(
+    connection, tmp_path, monkeypatch
+):
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "mine_alone.py").write_text("def reward(completion): return 0.25\n")
+    (code / "beside_alone.py").write_text("def value(completion): return 0.75\n")
+    loaded = rk.load_reward(f"{code / 'mine_alone.py'}:reward")
+    monkeypatch.syspath_prepend(code)
+    from beside_alone import value
+
+    for path in code.glob("*.py"):
+        path.unlink()
+    for number, reward in enumerate((loaded, made(value))):
+        folder = tmp_path / str(number)
+        here, there = both(reward, write(folder / "log.jsonl", log_rows()))
+        assert here == there, reward
+
+
+def test_what_this_process_began_is_gone_on_with_on_the_nodes(connection, tmp_path):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    out = tmp_path / "out"
+    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    whole = files_of(out)
+    (out / "run.json").unlink()
+    for part in sorted(out.glob("scores-*"))[2:]:
+        part.unlink()
+    kept = {part: part.stat().st_mtime_ns for part in out.iterdir()}
+    rk.score(rewards()["plain"], path, to=out, memory=MEMORY, engine=connection)
+    assert files_of(out) == whole
+    assert kept == {part: part.stat().st_mtime_ns for part in kept}
+    with pytest.raises(rk.RolloutsError, match="holds another scoring, of 'plain' on"):
+        rk.score(made(half), path, to=out, memory=MEMORY, engine=connection)
+
+
+def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
+    cluster, connection, tmp_path
+):
+    calls = tmp_path / "calls"
+    calls.mkdir()
+
+    def slow(completion):
+        """Note who calls: the process whose parent is a node's."""
+        with open(calls / str(os.getppid()), "a") as file:
+            file.write("x")
+        time.sleep(0.02)
+        return len(completion) / 1000
+
+    path = write(tmp_path / "log.jsonl", log_rows())
+    node = cluster.add_node(**SMALL)
+    own_calls = calls / str(node.all_processes["raylet"][0].process.pid)
+
+    def kill():
+        while not own_calls.exists() or own_calls.stat().st_size < 60:
+            time.sleep(0.01)
+        cluster.remove_node(node, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    out = tmp_path / "out"
+    scores = rk.score(made(slow), path, to=out, memory=MEMORY, engine=connection)
+    killer.join()
+    count = sum(file.stat().st_size for file in calls.iterdir())
+    rows_of_part = max(len(rk.load_scores(part)) for part in scores.paths)
+    assert 240 < count <= 240 + rows_of_part
+    undisturbed = tmp_path / "undisturbed"
+    rk.score(made(slow), path, to=undisturbed, memory=MEMORY)
+    files = files_of(out)
+    halves = {name for name in files if name.startswith(".")}
+    assert len(halves) <= 1  # what the killed process had begun, for the next run
+    assert {name: files[name] for name in files.keys() - halves} == files_of(
+        undisturbed
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("reward_workbench-0.0.7.dist-info", "has reward-workbench 0.0.7, and this"),
+        ("rewardkit.py", "has no rewardkit, or one that knows no Ray; install rewa"),
+    ],
+)
+def test_a_node_with_another_rewardkit_is_refused_before_work_starts(
+    file, said, cluster, connection, tmp_path
+):
+    path = write(tmp_path / "log.jsonl", log_rows())
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / file).touch()
+    places = [str(tmp_path / "code"), os.environ.get("PYTHONPATH", "")]
+    node = cluster.add_node(**SMALL, env_vars={"PYTHONPATH": os.pathsep.join(places)})
+    try:
+        with pytest.raises(rk.InputError, match=said):
+            rk.score(
+                made(half),
+                path,
+                to=tmp_path / "out",
+                memory=MEMORY,
+                engine=connection,
+            )
+    finally:
+        cluster.remove_node(node, allow_graceful=False)
+    assert not (tmp_path / "out").exists()
