@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,11 @@ from histories import (
     STEPS,
     THANKED,
     History,
+    drift,
+    learns_fast,
     make_reward,
     ramp,
+    sudden_hack,
     write,
 )
 
@@ -38,10 +42,16 @@ NEAR = 0.15 * STEPS
 """Steps between the planted begin of a fault and the one that is told."""
 
 
+@cache
+def watched(make):
+    """The history of this name, and what is said of it."""
+    history = make(0)
+    return history, history.monitor()
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda make: make.__name__)
 def test_a_planted_fault_is_found_with_its_step(make):
-    history = make(0)
-    monitor = history.monitor()
+    history, monitor = watched(make)
     alarms = {alarm.code: alarm for alarm in monitor.alarms}
     assert history.codes <= alarms.keys()
     assert monitor.verdict in ("watch", "stop")
@@ -51,14 +61,14 @@ def test_a_planted_fault_is_found_with_its_step(make):
 
 @pytest.mark.parametrize("make", SOUND, ids=lambda make: make.__name__)
 def test_a_sound_run_is_healthy(make):
-    monitor = make(0).monitor()
+    _, monitor = watched(make)
     assert [alarm.sentence for alarm in monitor.alarms] == []
     assert (monitor.verdict, monitor.since) == ("healthy", None)
 
 
 @pytest.mark.parametrize("make", FAULTS[:3], ids=lambda make: make.__name__)
 def test_the_same_rows_with_their_steps_shuffled_say_nothing(make):
-    history = make(0)
+    history, _ = watched(make)
     steps = history.table["step"].to_numpy()[::GENERATIONS].copy()
     np.random.default_rng(1).shuffle(steps)
     table = history.table.assign(step=np.repeat(steps, GENERATIONS))
@@ -83,7 +93,7 @@ def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read(
 
 def test_what_a_named_cause_changes_besides_is_no_further_alarm():
     """Empty completions are short and repeat each other."""
-    monitor = FAULTS[1](0).monitor()
+    _, monitor = watched(sudden_hack)
     assert [alarm.code for alarm in monitor.alarms] == ["task_falls"]
     codes = {finding.code for finding in monitor.findings}
     assert {"length_creep", "texts_repeat"} <= codes
@@ -154,7 +164,8 @@ def test_wordings_that_come_with_a_named_feature_are_not_newly_paid_besides():
 
 
 def test_the_rise_of_the_reward_is_split_into_components_exactly():
-    timeline = SOUND[0](0).monitor().timelines[0]
+    _, monitor = watched(learns_fast)
+    timeline = monitor.timelines[0]
     reward = timeline.figures["reward"]
     change = find_change(reward, timeline.windows, 1)
     assert change is not None
@@ -162,8 +173,7 @@ def test_the_rise_of_the_reward_is_split_into_components_exactly():
 
 
 def test_pressure_is_the_covariance_of_the_advantage_within_groups():
-    history = FAULTS[0](0)
-    monitor = history.monitor()
+    _, monitor = watched(drift)
     paid = next(item for item in monitor.newly_paid if "thanks" in item.words)
     view = monitor.timelines[0].view
     rows = pd.DataFrame({"g": view.groups, "a": view.advantages, "f": paid.rows})
@@ -216,8 +226,7 @@ def test_the_page_says_what_to_try_and_hides_what_completions_say():
 
 
 def test_a_gate_is_tried_on_the_rows_and_cases_hold_what_is_newly_paid():
-    history = FAULTS[1](0)
-    monitor = history.monitor()
+    history, monitor = watched(sudden_hack)
     (timeline,) = monitor.timelines
     tried = try_gate(monitor.scores, timeline)
     assert (tried.component, tried.on) == ("brief", "exact")
@@ -260,8 +269,8 @@ def test_rows_in_another_order_are_one_run():
 
 
 def test_cases_are_only_of_what_is_paid_more_than_a_usual_wrong_answer():
-    history = FAULTS[0](0)
-    cases = history.monitor().cases
+    _, monitor = watched(drift)
+    cases = monitor.cases
     assert cases
     usual = 0.2  # a tidy wrong answer
     assert {case["reward"][1] for case in cases} == {usual}
@@ -353,7 +362,8 @@ def test_a_change_is_found_in_at_most_one_of_300_runs_without_one():
 
 
 def test_the_record_is_plain_and_has_what_machines_ask_for():
-    record = FAULTS[1](0).monitor().record()
+    _, monitor = watched(sudden_hack)
+    record = monitor.record()
     assert record["verdict"] == "stop" and record["since"] == pytest.approx(55, abs=4)
     assert {"findings", "newly_paid", "weights"} <= record.keys()
     assert all("since" in finding["evidence"] for finding in record["findings"])

@@ -1,5 +1,7 @@
 """Real trainings: what the monitor says of them, by what became of the task. `make planted` prints all of them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from histories import GENERATIONS, spliced
@@ -29,14 +31,19 @@ NEAR = 16
 LIKE_RIGHT = "are wrong and paid like right ones"
 
 
+@cache
+def watched(name):
+    """What the monitor says of the run of this name."""
+    return Run(name).monitor()
+
+
 def test_every_run_is_one_of_those_that_were_made():
     assert {*LOST, *KEPT} <= {run.name for run in all_runs()}
 
 
 @pytest.mark.parametrize("name", LOST)
 def test_a_run_that_lost_its_task_is_stopped_near_the_step(name):
-    run = Run(name)
-    monitor = run.monitor()
+    run, monitor = Run(name), watched(name)
     assert (run.outcome(), monitor.verdict) == ("lost", "stop")
     alarm = monitor.alarms[0]
     assert alarm.code == "task_falls"
@@ -47,19 +54,18 @@ def test_a_run_that_lost_its_task_is_stopped_near_the_step(name):
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_run_that_kept_its_task_is_healthy(name):
-    run = Run(name)
-    assert (run.outcome(), run.monitor().alarms) == ("kept", ())
+    assert (Run(name).outcome(), watched(name).alarms) == ("kept", ())
 
 
 def test_wrong_completions_that_are_paid_like_right_ones_are_named_first():
     """Answers that run on hold the truth, and a containment pays them; `so` was lost long before."""
-    monitor = Run("sums-hard-contains-3e-4-0").monitor()
+    monitor = watched("sums-hard-contains-3e-4-0")
     paid = monitor.newly_paid[0]
     assert (paid.words, paid.component) == (LIKE_RIGHT, "contains")
     assert abs(paid.change.since - 125) <= NEAR
     assert LIKE_RIGHT in monitor.sentence and "lack `so`" not in str(monitor)
     for name in KEPT[:3]:
-        words = [item.words for item in Run(name).monitor().newly_paid]
+        words = [item.words for item in watched(name).newly_paid]
         assert LIKE_RIGHT not in words
 
 

@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.rollouts.files import _objects_on
 from rewardkit.rollouts.whole_groups import cut_parts, open_large
 from rewardkit.scoring.parted import PartedScores
@@ -405,8 +404,7 @@ def test_a_second_interrupt_says_that_the_same_command_goes_on(tmp_path, monkeyp
         ("out", f"interrupted; {count} parts of the scores stand in out; the same"),
         ("new", "rewardkit: interrupted\n"),
     ):
-        line = f"score mine.py log.jsonl -o {folder} --timeout 0"
-        said = CliRunner().invoke(main, line.split())
+        said = run(f"score mine.py log.jsonl -o {folder} --timeout 0")
         assert said.exit_code == 130 and error in said.stderr
 
 
@@ -424,11 +422,20 @@ MINE = """
 """
 
 
-def command(folder, *options):
-    """The command that scores the log of a folder in parts."""
-    words = "-m rewardkit score mine.py log.jsonl --memory 96KB -o".split()
+SCORE = "score mine.py log.jsonl --memory 96KB --timeout 0 -o"
+
+
+def command(folder):
+    """The command that scores the log of the working folder in parts, in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(Path(rk.__file__).parent.parent)}
-    return {"args": [sys.executable, *words, folder, *options], "env": environment}
+    words = [sys.executable, "-m", "rewardkit", *SCORE.split(), folder]
+    return {"args": words, "env": environment}
+
+
+def score_here(folder):
+    """The same command in this process."""
+    done = run(f"{SCORE} {folder}")
+    assert done.exit_code == 0, done.output
 
 
 def prepared(folder, rows):
@@ -446,29 +453,26 @@ def files_of(folder):
     [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGINT, False)],
 )
 def test_a_run_that_is_ended_goes_on_where_it_stopped_and_writes_the_same_bytes(
-    end, is_scattered, tmp_path
+    end, is_scattered, tmp_path, monkeypatch
 ):
+    monkeypatch.chdir(tmp_path)
     rows = log_rows(groups=600)
     if is_scattered:
         random.Random(1).shuffle(rows)
     prepared(tmp_path, rows)
-    options = {
-        "cwd": tmp_path,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.PIPE,
-        "text": True,
-    }
-    done = subprocess.run(**command("whole", "--timeout", "0"), **options)
-    assert done.returncode == 0, done.stderr
+    score_here("whole")
     draw = random.Random(7)
     seen: list[int] = []
-    for _ in range(3):
-        running = subprocess.Popen(**command("cut", "--timeout", "0"), **options)
-        wanted = len(seen) and seen[-1]
+    for _ in range(2):
+        running = subprocess.Popen(
+            **command("cut"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wanted = max(seen, default=0) + draw.randint(0, 3)
         deadline = time.monotonic() + 60
-        while len(list((tmp_path / "cut").glob("scores-*"))) <= wanted + draw.randint(
-            0, 3
-        ):
+        while len(list(Path("cut").glob("scores-*"))) <= wanted:
             if running.poll() is not None or time.monotonic() > deadline:
                 break
             time.sleep(0.002)
@@ -477,54 +481,44 @@ def test_a_run_that_is_ended_goes_on_where_it_stopped_and_writes_the_same_bytes(
         assert running.returncode in (0, -signal.SIGKILL, 130), said
         if running.returncode == 130:
             assert "the same command goes on" in said
-        seen.append(len(list((tmp_path / "cut").glob("scores-*"))))
+        seen.append(len(list(Path("cut").glob("scores-*"))))
     assert seen[0] > 0 and seen == sorted(seen)
-    for half in (tmp_path / "cut").glob(".*"):
+    for half in Path("cut").glob(".*"):
         os.utime(half, (0, 0))  # as if it had been a minute ago
-    done = subprocess.run(**command("cut", "--timeout", "0"), **options)
-    assert done.returncode == 0, done.stderr
-    assert files_of(tmp_path / "cut") == files_of(tmp_path / "whole")
-    assert sorted(
-        item.name for item in tmp_path.iterdir() if item.name != "__pycache__"
-    ) == ["cut", "log.jsonl", "mine.py", "whole"]
+    score_here("cut")
+    assert files_of(Path("cut")) == files_of(Path("whole"))
+    left = {item.name for item in tmp_path.iterdir()} - {"__pycache__"}
+    assert left == {"cut", "log.jsonl", "mine.py", "whole"}
 
 
 @pytest.mark.integration
-def test_a_full_disk_is_said_and_the_same_command_goes_on(tmp_path):
-    prepared(
-        tmp_path, [*log_rows(groups=40), *log_rows((3, 3, 3, 50), groups=40)[120:]]
-    )
-    options = {"cwd": tmp_path, "capture_output": True, "text": True}
+def test_a_full_disk_is_said_and_the_same_command_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [*log_rows(groups=40), *log_rows((3, 3, 3, 50), groups=40)[120:]]
+    prepared(tmp_path, rows)
     full = subprocess.run(
-        **command("out", "--timeout", "0"),
-        **options,
+        **command("out"),
+        capture_output=True,
+        text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (13_000, 13_000)),
     )
-    assert (
-        full.returncode == 2
-        and "File too large" in full.stderr
-        and "Traceback" not in full.stderr
-    )
-    assert [
-        item.name[:7] for item in (tmp_path / "out").iterdir()
-    ]  # what was done stays, and no half a file
-    assert not list((tmp_path / "out").glob(".*"))
+    assert full.returncode == 2 and "File too large" in full.stderr
+    assert "Traceback" not in full.stderr
+    names = [item.name for item in Path("out").iterdir()]
+    assert names and not [name for name in names if name.startswith(".")]
     for folder in ("out", "whole"):
-        assert (
-            subprocess.run(**command(folder, "--timeout", "0"), **options).returncode
-            == 0
-        )
-    assert files_of(tmp_path / "out") == files_of(tmp_path / "whole")
+        score_here(folder)
+    assert files_of(Path("out")) == files_of(Path("whole"))
 
 
 @pytest.mark.integration
 def test_a_log_in_parts_takes_little_memory(tmp_path):
-    prepared(tmp_path, log_rows(groups=3_000, thoughts="and so on " * 600))  # 72 MB
+    prepared(tmp_path, log_rows(groups=1_500, thoughts="and so on " * 600))  # 36 MB
     code = "from rewardkit.scoring.part_job import peak_memory; from rewardkit.__main__ import main\ntry: main()\nfinally: print(peak_memory())"
     words = [sys.executable, "-c", code, *"score mine.py log.jsonl --timeout 0".split()]
     options = {
         "cwd": tmp_path,
-        "env": command("")["env"],
+        "env": command("out")["env"],
         "capture_output": True,
         "text": True,
     }
@@ -535,7 +529,7 @@ def test_a_log_in_parts_takes_little_memory(tmp_path):
             more
         ), done.stderr
         peaks.append(int(done.stdout.split()[-1]) / 1e6)
-    assert peaks[0] < peaks[1] - 72, peaks  # MB
+    assert peaks[0] < peaks[1] - 36, peaks  # MB
 
 
 @pytest.mark.parametrize("has_uid", [False, True])
@@ -762,7 +756,7 @@ def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path):
         rk.score(rewards()["plain"], {str(path)!r}, to={str(tmp_path / "out")!r}, memory=MEMORY)
     """
     words = [sys.executable, "-c", textwrap.dedent(code)]
-    both = [subprocess.Popen(words, env=command("")["env"]) for _ in range(2)]
+    both = [subprocess.Popen(words, env=command("out")["env"]) for _ in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
     rk.score(rewards()["plain"], path, to=tmp_path / "one", memory=MEMORY)
     assert files_of(tmp_path / "out") == files_of(tmp_path / "one")
