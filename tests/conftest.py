@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -53,4 +54,23 @@ def here():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rewardkit.notebook.report._execute", run_here)
         patch.setattr("rewardkit.notebook.report.AT_ONCE", 1)
+        yield
+
+
+@pytest.fixture(scope="session")
+def rehearsal_limit():
+    """The time limit of rehearsals, whose process starts once."""
+    from rewardkit.analysis.rehearsal.reach import limit_calls
+
+    with limit_calls() as limit:
+        yield limit
+
+
+@pytest.fixture(scope="module")
+def one_process(rehearsal_limit):
+    """All rehearsals of a file call rewards in one process, in place of one each."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("rehearsal.reach", "suggestions.training"):
+            name = f"rewardkit.analysis.{module}.limit_calls"
+            patch.setattr(name, lambda: nullcontext(rehearsal_limit))
         yield

@@ -17,6 +17,15 @@ from rewardkit.analysis.suggestions.measure import (
 )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def untrained():
+    """Suggestions without a rehearsed training, of which nothing is asserted here."""
+    with pytest.MonkeyPatch.context() as patch:
+        name = "rewardkit.analysis.suggest.train_on"
+        patch.setattr(name, lambda view, changed, seed: [None] * len(changed))
+        yield
+
+
 def rows_of(seed=0, prompts=40, siblings=8, **more):
     """Sums whose answers are near, right, in a sentence or not there, in completions of many lengths."""
     draw = np.random.default_rng(seed)

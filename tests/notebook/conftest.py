@@ -41,6 +41,11 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _one_process(one_process):
+    """Each file has it."""
+
+
 @pytest.fixture(scope="session")
 def scores():
     """The bundled rollouts, scored, with a label of which some are wrong."""

@@ -315,7 +315,29 @@ def diagnosis():
         for n in range(800)
     ]
     reward = rk.Reward("plain", components=[rk.Component("size", size)])
-    return rk.diagnose(rk.score(reward, rows))
+    diagnosis = rk.diagnose(rk.score(reward, rows))
+    return replace(diagnosis, findings=())
+
+
+@pytest.fixture(scope="module")
+def analysed(diagnosis):
+    """What a notebook of it comes to."""
+    advice = replace(rk.suggest(diagnosis), changes=())
+    return summarize(diagnosis, rk.forecast(diagnosis.scores), advice)
+
+
+@pytest.fixture
+def summary_of(diagnosis, analysed):
+    """What a report says of this diagnosis, and of what a page of checks found."""
+    scores = diagnosis.scores
+
+    def make(found):
+        pages = [NotebookPage("a page", "page.html", short=found)]
+        pages.append(NotebookPage("a page", "page.html", short=analysed))
+        about = scores.reward, scores.rollouts, diagnosis.training, tuple(pages)
+        return Summary("plain", *about)
+
+    return make
 
 
 def size(completion):
@@ -371,34 +393,21 @@ UNTOLD = f" No cases say what it must give. {UNKNOWN}"
     ids=["it holds", "grave holes", "a warning", "nothing could be tried"],
 )
 def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(
-    diagnosis, found, grade, sentence
+    summary_of, found, grade, sentence
 ):
-    summary = summary_of(replace(diagnosis, findings=()), found)
+    summary = summary_of(found)
     assert (summary.scorecard.grade, summary.verdict) == (grade, sentence)
 
 
-def summary_of(diagnosis, found):
-    """What a report says of this diagnosis, and of what a page of checks found."""
-    advice = replace(rk.suggest(diagnosis), changes=())
-    analysed = summarize(diagnosis, rk.forecast(diagnosis.scores), advice)
-    scores = diagnosis.scores
-    pages = [
-        NotebookPage("a page", "page.html", short=short) for short in (found, analysed)
-    ]
-    return Summary(
-        "plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages)
-    )
-
-
-def test_a_cause_that_two_pages_name_stands_on_the_first_page_once(diagnosis):
-    summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
+def test_a_cause_that_two_pages_name_stands_on_the_first_page_once(summary_of):
+    summary = summary_of(checked("high", "1 hole", [POINT]))
     again = Short("", (), "", (replace(POINT, sentence="the log shows it, too"),))
     pages = (*summary.pages, NotebookPage("another", "another.html", short=again))
     assert replace(summary, pages=pages).scorecard.points == (POINT,)
 
 
-def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
-    summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
+def test_what_matters_is_harmless_in_html_and_in_markdown(summary_of):
+    summary = summary_of(checked("high", "1 hole", [POINT]))
     page = index_page((summary,))
     assert "&lt;script&gt;" in page and "<script>SECRET" not in page
     assert "- ● high: `longer` pays \\*more\\* \\<script\\>" in summary_markdown(
@@ -406,7 +415,7 @@ def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
     )
 
 
-def test_a_long_truth_is_cut_on_the_first_page_and_in_markdown(diagnosis):
+def test_a_long_truth_is_cut_on_the_first_page_and_in_markdown(summary_of):
     def pays_long_truths(completion, ground_truth):
         return len(ground_truth) > 900 or completion == ground_truth
 
@@ -420,7 +429,7 @@ def test_a_long_truth_is_cut_on_the_first_page_and_in_markdown(diagnosis):
     result = rk.probe(rk.Reward("r", components=[paid]), rows, timeout=None, search=0)
     (finding,) = result["wrong_paid"]
     assert "long long" in finding.sentence and "wide wide" in finding.sentence
-    summary = summary_of(diagnosis, summarize(result))
+    summary = summary_of(summarize(result))
     for text in (index_page((summary,)), summary_markdown((summary,))):
         assert 2 < text.count("long ") < 60
 
