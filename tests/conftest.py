@@ -57,20 +57,13 @@ def here():
         yield
 
 
-@pytest.fixture(scope="session")
-def rehearsal_limit():
-    """The time limit of rehearsals, whose process starts once."""
+@pytest.fixture(scope="module")
+def one_process():
+    """All rehearsals of a file call rewards in one process, in place of one each."""
     from rewardkit.analysis.rehearsal.reach import limit_calls
 
-    with limit_calls() as limit:
-        yield limit
-
-
-@pytest.fixture(scope="module")
-def one_process(rehearsal_limit):
-    """All rehearsals of a file call rewards in one process, in place of one each."""
-    with pytest.MonkeyPatch.context() as patch:
+    with limit_calls() as limit, pytest.MonkeyPatch.context() as patch:
         for module in ("rehearsal.reach", "suggestions.training"):
             name = f"rewardkit.analysis.{module}.limit_calls"
-            patch.setattr(name, lambda: nullcontext(rehearsal_limit))
+            patch.setattr(name, lambda: nullcontext(limit))
         yield

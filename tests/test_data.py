@@ -87,14 +87,10 @@ def test_the_log_of_the_run_that_collapsed_is_what_its_script_writes():
     assert rows_of(DATA / "brevity/rollouts.jsonl") == json.loads(json.dumps(made))
 
 
-def test_a_nudge_that_pays_every_call_is_caught_and_the_reward_that_does_not_is_clean():
-    busy, good = (
-        rk.load_reward(f"gallery:{name}") for name in ("tool_use.busy", "tool_use")
-    )
+def test_a_nudge_that_pays_every_call_holds_the_share_that_the_card_says():
+    busy = rk.load_reward("gallery:tool_use.busy")
     rollouts = rk.load_rollouts("gallery:tool_use")
     assert set(np.bincount(rollouts.groups)) == {8} and len(rollouts) == 320
-    assert [item.code for item in rk.probe(busy, rollouts).alarms] == ["repeated_turns"]
-    assert rk.probe(good, rollouts).alarms == ()
     scores = rk.score(busy, rollouts)
     asked, right = scores.score("calls"), scores.score("success")
     assert scores.rewards[(right == 0)].max() > np.median(scores.rewards[right == 1])

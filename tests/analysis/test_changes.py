@@ -6,6 +6,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from planted.tables import scores_of
+from untrained import untrained
 
 import rewardkit as rk
 from rewardkit.analysis.suggestions.change import Change
@@ -18,11 +19,8 @@ from rewardkit.analysis.suggestions.measure import (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def untrained():
-    """Suggestions without a rehearsed training, of which nothing is asserted here."""
-    with pytest.MonkeyPatch.context() as patch:
-        name = "rewardkit.analysis.suggest.train_on"
-        patch.setattr(name, lambda view, changed, seed: [None] * len(changed))
+def _untrained():
+    with untrained():
         yield
 
 

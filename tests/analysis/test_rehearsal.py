@@ -5,7 +5,6 @@ is on record: brevity that is paid without a gate, filler words without an end, 
 form alone end at 0.00 there; the task alone, and brevity behind a gate, at 0.7 to 0.8.
 """
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
@@ -172,31 +171,6 @@ def test_large_batches_are_rehearsed_with_fewer_prompts(sums):
     training = rk.Training(prompts_per_batch=4096, num_generations=256)
     (view,) = make_views(scores, training=training)
     assert rehearse_view(view, steps=2).course.rows.shape == (2, 32, 1024)
-
-
-def test_a_person_reads_the_outlook_first_and_a_machine_gets_it(sums):
-    forecast = rk.forecast(rk.score(paid(BRIEF), rk.load_rollouts(sums)))
-    first = " ".join(repr(forecast).split())
-    assert first.startswith("'paid': the task falls, from 0.10 to 0.0")
-    assert "of groups where nothing is right `short` decides" in first
-    plain = forecast.record()["outlook"]
-    assert plain["task"] == "falls" and 0 <= plain["fragility"] <= 1
-    assert plain["takes_over"]["component"] == "short"
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (lambda table: table.assign(completion="<answer>0</answer>x"), "no completion"),
-        (lambda table: table.iloc[: 8 * 9], "9 prompts are too few"),
-    ],
-    ids=["nothing is right", "few prompts"],
-)
-def test_what_cannot_be_told_is_said(sums, change, why):
-    table = change(sums.drop(columns="right"))
-    found = rk.forecast(rk.score(paid(BRIEF), rk.load_rollouts(table))).outlook
-    assert found.task is None and math.isnan(found.fragility)
-    assert why in found.sentence
 
 
 def test_a_reward_that_judges_no_row_has_no_outlook_and_raises_nothing(sums):

@@ -96,9 +96,6 @@ def test_whatif_shows_what_becomes_of_it():
     assert "-> 0 %" in lines
 
 
-VERDICT_COLUMNS = {"is_good": HARD, "ground_truth": ["7"] * ROWS}
-
-
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from commands import record, refused, run
 from planted.tables import base, generator_of
-from planted.versions import KINDS, compared, itself, judge_mended, noise_mended, paid
+from planted.versions import KINDS, compared, judge_mended, noise_mended, paid
 
 import rewardkit as rk
 from rewardkit.plain import to_json
@@ -29,15 +29,6 @@ def test_a_slice_that_is_better_is_named():
     slices = found.slices.set_index("slice")
     assert slices.loc["data_source=puzzle", "mark"] == "better"
     assert slices.loc["data_source=sums", "difference"] == 0
-
-
-def test_a_version_against_itself_has_no_mark_and_no_ground():
-    scores, _ = itself(generator_of("itself", 3))
-    found = rk.compare(scores, scores, scores)
-    assert found.verdict == "no difference"
-    for pair in found.pairs:
-        assert pair.grounds == ()
-        assert {*pair.marks.values()} <= {"within noise", "not known"}
 
 
 def test_of_three_the_best_is_chosen_and_why_is_said_of_each_other():

@@ -19,7 +19,7 @@ AIM, AIM_WORKERS, AIM_MEMORY = 1.3, 0.75, 1.5
 BY_HAND = f"""{PARTS}
 import json, sys
 import pyarrow as pa, pyarrow.parquet as pq
-from rewardkit.scoring.streamed import peak_memory
+from rewardkit.scoring.part_job import peak_memory
 
 names = "prompt completion ground_truth logged_score step logged_acc exact tagged brief reward"
 columns = {{name: [] for name in names.split()}}

@@ -19,8 +19,8 @@ from benches.table import Row, in_turn
 import rewardkit as rk
 from rewardkit.rewards.route import add_up
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.part_job import peak_memory
 from rewardkit.scoring.scores import status_column
-from rewardkit.scoring.streamed import peak_memory
 
 ROWS, MOST_ROWS, STEPS = 1_000_000, 10_000_000, 500
 AIM_DIAGNOSIS, AIM_MEMORY, AIM_MONITOR = 2.0, 2.0, 3.0

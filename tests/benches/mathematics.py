@@ -26,9 +26,6 @@ AIM_NUMBERS, AIM_LATEX = 1 / 100, 1 / 5
 AIM_ACCEPTED, AIM_REJECTED = 1 / 3, 1 / 2
 AGAINST = "math-verify"
 
-Pair = tuple[str, str]
-
-
 _MARKED = re.compile(
     r"(?<!\\)\$|\\boxed|\\[(\[]|[^\W\d_\\]{3,} [^\W\d_]{2,} |\n|####|\*\*"
 )

@@ -494,13 +494,13 @@ def test_an_afternoon_of_edits_at_the_command_line(here):
 
 def test_scores_in_a_folder_are_not_written_over_by_another_scoring(here):
     rollouts().table.to_json("log.jsonl", orient="records", lines=True)
-    assert run("score my.py log.jsonl -o out").exit_code == 0
-    assert run("score my.py log.jsonl -o out").exit_code == 0  # the same
+    assert run("score my.py log.jsonl -o out --timeout 0").exit_code == 0
+    assert run("score my.py log.jsonl -o out --timeout 0").exit_code == 0  # the same
     before = (here / "out" / "run.json").read_bytes()
     edit("weight=0.2", "weight=0.4")
-    refused("score my.py log.jsonl -o out", "'out' holds another scoring")
+    refused("score my.py log.jsonl -o out --timeout 0", "'out' holds another scoring")
     assert (here / "out" / "run.json").read_bytes() == before
-    assert run("score my.py log.jsonl -o out --force").exit_code == 0
+    assert run("score my.py log.jsonl -o out --force --timeout 0").exit_code == 0
     weights = json.loads((here / "out" / "run.json").read_text())["reward"]["weights"]
     assert weights["short"] == 0.4
     refused("score my.py log.jsonl --note x", "--note is for --keep")
@@ -510,15 +510,17 @@ def test_checks_and_probes_are_noted_with_the_version(here):
     rollouts().table.to_json("log.jsonl", orient="records", lines=True)
     case = {"name": "a", "completion": "1", "ground_truth": "1", "reward": 1.2}
     (here / "cases.jsonl").write_text(json.dumps(case))
-    text = run("check my.py cases.jsonl --keep").stdout
+    text = run("check my.py cases.jsonl --keep --timeout 0").stdout
     assert (
         "noted with v1 in runs, which lists it once it is scored: rewardkit sc" in text
     )
-    record("score my.py log.jsonl --keep")
-    again = run("check my.py cases.jsonl --keep").stdout
+    record("score my.py log.jsonl --keep --timeout 0")
+    again = run("check my.py cases.jsonl --keep --timeout 0").stdout
     assert "noted with v1 in runs (rewardkit runs)" in again
     found = len(
-        json.loads(run("probe my.py log.jsonl --keep --json").stdout)["findings"]
+        json.loads(run("probe my.py log.jsonl --keep --timeout 0 --json").stdout)[
+            "findings"
+        ]
     )
     assert found
     (kept,) = record("runs")["runs"]
@@ -531,9 +533,9 @@ def test_checks_and_probes_are_noted_with_the_version(here):
 def test_a_label_says_which_version_orders_better():
     table = rollouts().table.assign(good=[True, False, False] * 4)
     table.to_json("log.jsonl", orient="records", lines=True)
-    record("score my.py log.jsonl --keep --label good")
+    record("score my.py log.jsonl --keep --label good --timeout 0")
     edit("ground_truth in", "'0' in")
-    better = record("score my.py log.jsonl --keep --label good")["run"]
+    better = record("score my.py log.jsonl --keep --label good --timeout 0")["run"]
     aucs = [item["figures"]["label_auc"] for item in record("runs")["runs"]]
     assert better["figures"]["label_auc"] == aucs[0] > aucs[1]
     assert "label auc 0.25 -> 1" in run("runs").stdout

@@ -53,6 +53,13 @@ def scores():
 
 
 @pytest.fixture(scope="session")
+def flawed():
+    """The diagnosis of the flawed reward of the gallery."""
+    reward = rk.load_reward("gallery:arithmetic.flawed")
+    return rk.diagnose(rk.score(reward, "gallery:arithmetic"))
+
+
+@pytest.fixture(scope="session")
 def unranked(scores):
     return rk.suggest(rk.diagnose(scores))
 

@@ -31,22 +31,13 @@ def reward():
 
 
 def everything(reward, rollouts):
-    """All that is shown of these rollouts, as one HTML text."""
+    """What is shown of these rollouts beside records, as one HTML text."""
     scores = rk.score(reward, rollouts)
     diagnosis = rk.diagnose(scores)
-    case = {"name": "c", "completion": HOSTILE, "ground_truth": "SECRET"}
-    cases = rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}])
     extractors = {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}
     records = [
-        rollouts,
-        reward,
-        scores,
-        rk.explain(scores, 0),
-        try_extractors(rollouts, reward, **extractors),
-        rk.check(reward, cases),
-        diagnosis,
         rk.suggest(diagnosis),
-        rk.forecast(diagnosis),
+        try_extractors(rollouts, reward, **extractors),
         show(diagnosis.components, "components"),
         show(diagnosis.highest(4), "highest"),
         show(scores.table[["prompt", "ground_truth"]], "texts"),

@@ -34,13 +34,6 @@ RANDOM = np.random.default_rng(0).random(900)
 PAIRS = [0, 0, 1, 1]  # two groups of two
 
 
-@pytest.fixture(scope="module")
-def diagnosis():
-    return rk.diagnose(
-        rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
-    )
-
-
 def view_of(columns, groups=PAIRS):
     return rk.diagnose(
         table_of(columns, groups, weights={"b": 3.0, "recorded": 0.0}), by=[]
@@ -280,8 +273,8 @@ def test_columns_of_groups_have_the_means_ranges_and_dead_shares_of_all_groups(m
     assert not unreadable(ax)
 
 
-def test_bars_are_the_shares_of_the_record(diagnosis):
-    (view,) = diagnosis.views
+def test_bars_are_the_shares_of_the_record(flawed):
+    (view,) = flawed.views
     tips = {item.get_text() for item in plots.effective_weights(view).texts}
     assert {"61 % of the weight", "55 % of the advantage", "45 %"} <= tips
 
@@ -371,13 +364,13 @@ def test_hostile_names_are_shown_as_text():
     )
 
 
-def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
+def test_a_plot_is_drawn_into_the_axes_it_is_given(flawed):
     for draws, record in (
-        (OF_A_DIAGNOSIS, diagnosis),
-        (OF_A_VIEW.values(), diagnosis.views[0]),
+        (OF_A_DIAGNOSIS, flawed),
+        (OF_A_VIEW.values(), flawed.views[0]),
     ):
         for draw in draws:
             _, ax = plt.subplots()
             assert draw(record, ax=ax) is ax
     _, grid = plt.subplots(2, 3)
-    assert plots.component_histograms(diagnosis, axes=grid) == list(grid.flat)[:5]
+    assert plots.component_histograms(flawed, axes=grid) == list(grid.flat)[:5]

@@ -13,13 +13,6 @@ pytestmark = pytest.mark.integration
 CASE = {"completion": "<think>3 + 4</think><answer>8</answer>", "ground_truth": "7"}
 
 
-@pytest.fixture(scope="module")
-def flawed():
-    return rk.diagnose(
-        rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
-    )
-
-
 def test_severities_are_told_by_shapes_and_information_is_folded(flawed):
     page = flawed._repr_html_()
     weighty = [item for item in flawed.findings if item.severity != "info"]

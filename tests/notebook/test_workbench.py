@@ -1060,10 +1060,6 @@ def test_cases_may_be_dicts_and_what_they_say_of_other_versions_is_left_out_and_
 # probes and findings
 
 
-def lenient(completion, ground_truth):
-    return ground_truth in completion
-
-
 def worded(completion):
     return min(len(completion) / 400, 1.0)
 

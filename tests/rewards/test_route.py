@@ -66,14 +66,6 @@ def test_an_unmatched_source_is_not_judged_or_goes_to_the_default(source):
     assert scores.rewards.tolist() == [2.0, 7.0]
 
 
-def test_one_completion_is_routed_too():
-    assert route()(completion="a", data_source="y").reward == 2.0
-    assert (
-        route()(completion="a", data_source="z").errors["both"]
-        == "no reward for data_source='z'"
-    )
-
-
 def test_each_part_keeps_its_own_aggregation_gate_and_transform():
     parts = {
         "x": reward("x", ("a", 0.5, 1.0), ("b", 0.25, 1.0), aggregation="minimum"),

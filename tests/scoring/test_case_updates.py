@@ -191,7 +191,7 @@ def asked(line, answers):
     return CliRunner().invoke(main, line.split(), input=text)
 
 
-CHECK = "check mine.py cases.jsonl"
+CHECK = "check mine.py cases.jsonl --timeout 0"
 
 
 def test_what_is_named_is_taken_over_by_case_and_by_component(folder):

@@ -132,8 +132,9 @@ def same(streamed, whole, *, ordered=True):
         assert about[name] == whole_about[name], name
 
 
-@pytest.mark.parametrize("name", rewards())
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize(
+    ("name", "workers"), [*((name, None) for name in rewards()), ("route", 2)]
+)
 def test_a_log_in_parts_is_scored_to_the_same_bits_as_at_once(name, workers, tmp_path):
     reward = rewards()[name]
     path = write(tmp_path / "log.jsonl", log_rows())

@@ -7,6 +7,12 @@ import pytest
 import rewardkit as rk
 
 
+@pytest.fixture(scope="session")
+def sums(tmp_path_factory):
+    """A task that is started from the bundled sums."""
+    return rk.start("sums", "gallery:arithmetic", tmp_path_factory.mktemp("sums"))
+
+
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Writes rows as a log beside the working folder, starts a task from it, and gives what was written."""

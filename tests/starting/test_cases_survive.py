@@ -75,17 +75,12 @@ REGRESSIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory):
-    return rk.start("sums", "gallery:arithmetic", tmp_path_factory.mktemp("sums"))
-
-
 @pytest.fixture
-def edited(started, tmp_path):
+def edited(sums, tmp_path):
     """The reward of the task after an edit of its file."""
 
     def make(changes):
-        text = started.reward.read_text()
+        text = sums.reward.read_text()
         for old, new in changes:
             assert old in text, old
             text = text.replace(old, new)
@@ -97,14 +92,14 @@ def edited(started, tmp_path):
 
 
 @pytest.mark.parametrize("edit", ORDINARY_EDITS)
-def test_no_case_fails_for_an_ordinary_edit(started, edited, edit):
+def test_no_case_fails_for_an_ordinary_edit(sums, edited, edit):
     reward = edited(ORDINARY_EDITS[edit])
-    result = rk.check(reward, started.cases)
-    assert (result.passed, result.failed) == (started.decided, 0), result.text()
+    result = rk.check(reward, sums.cases)
+    assert (result.passed, result.failed) == (sums.decided, 0), result.text()
     assert result.is_met
 
 
 @pytest.mark.parametrize("fault", REGRESSIONS)
-def test_a_reward_that_got_worse_fails(started, edited, fault):
-    result = rk.check(edited(REGRESSIONS[fault]), started.cases)
-    assert result.failed == started.decided > 0
+def test_a_reward_that_got_worse_fails(sums, edited, fault):
+    result = rk.check(edited(REGRESSIONS[fault]), sums.cases)
+    assert result.failed == sums.decided > 0

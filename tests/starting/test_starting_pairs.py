@@ -12,11 +12,6 @@ pytestmark = pytest.mark.integration
 HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
 
 
-@pytest.fixture(scope="module")
-def arithmetic(tmp_path_factory):
-    return rk.start("sums", "gallery:arithmetic", tmp_path_factory.mktemp("sums"))
-
-
 def completions(case):
     """The completions of a case, one or two."""
     if "above" not in case:
@@ -33,11 +28,11 @@ def kinds_of(listed):
 
 
 def test_there_are_twenty_pairs_of_many_kinds_and_none_says_what_is_given_now(
-    arithmetic, cases
+    sums, cases
 ):
-    listed = cases(arithmetic)
+    listed = cases(sums)
     texts = [text for case in listed for text in completions(case)]
-    assert (len(listed), len(set(texts)), arithmetic.decided) == (20, 40, 6)
+    assert (len(listed), len(set(texts)), sums.decided) == (20, 40, 6)
     assert len({case["prompt"] for case in listed}) == 20
     assert not any("reward" in case or "scores" in case for case in listed)
     expected = {
@@ -58,9 +53,9 @@ def test_there_are_twenty_pairs_of_many_kinds_and_none_says_what_is_given_now(
     )
 
 
-def test_only_what_the_truth_decides_is_decided_and_it_says_why(arithmetic, cases):
+def test_only_what_the_truth_decides_is_decided_and_it_says_why(sums, cases):
     answer = rk.extract.tag("answer")
-    for case in cases(arithmetic):
+    for case in cases(sums):
         right, wrong = (answer(text) for text in completions(case))
         if case["name"].startswith("right above wrong"):
             assert right == case["ground_truth"] != wrong
@@ -69,7 +64,7 @@ def test_only_what_the_truth_decides_is_decided_and_it_says_why(arithmetic, case
             )
         else:
             assert case["why"].startswith("TODO: ")
-    result = rk.check(rk.load_reward(str(arithmetic.reward)), arithmetic.cases)
+    result = rk.check(rk.load_reward(str(sums.reward)), sums.cases)
     assert (result.passed, result.failed, result.undecided) == (6, 0, 14)
 
 

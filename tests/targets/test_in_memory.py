@@ -227,22 +227,6 @@ CALLED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("target", "reward", "arguments", "keywords", "expected"), CALLED
-)
-def test_callables_give_plain_values_and_change_nothing(
-    target, reward, arguments, keywords, expected, load
-):
-    options = {} if target == "inspect" else {"missing": -9.0}
-    made = find_target(target).functions(
-        load(REWARDS, reward, rollouts=None), **options
-    )
-    function = made[0] if isinstance(made, list) else made
-    before = repr((arguments, keywords))
-    assert repr(function(*arguments, **keywords)) == repr(expected)
-    assert repr((arguments, keywords)) == before
-
-
 def short(completion):
     return len(completion) / 10
 
@@ -291,17 +275,20 @@ def test_the_module_of_a_target_offers_its_functions_by_name(target):
 @pytest.mark.parametrize(
     ("target", "reward", "arguments", "keywords", "expected"), CALLED
 )
-def test_every_target_records_what_it_scores_under_the_step_that_it_is_told(
+def test_callables_give_plain_values_change_nothing_and_record_them_under_the_step_they_are_told(
     target, reward, arguments, keywords, expected, load, tmp_path
 ):
-    record = rk.Recorder(tmp_path / "run")
+    folder = tmp_path / "run"
     options = {} if target == "inspect" else {"missing": -9.0}
     reward = load(REWARDS, reward, rollouts=None)
-    made = find_target(target).functions(reward, record=record, **options)
-    function = made[0] if isinstance(made, list) else made
-    assert repr(function(*arguments, **keywords)) == repr(expected)
-    record.flush()
-    scores = rk.load_scores(tmp_path / "run")
+    before = repr((arguments, keywords))
+    for record in (None, folder):
+        made = find_target(target).functions(reward, record=record, **options)
+        function = made[0] if isinstance(made, list) else made
+        assert repr(function(*arguments, **keywords)) == repr(expected)
+        assert repr((arguments, keywords)) == before
+    rk.Recorder(folder).flush()
+    scores = rk.load_scores(folder)
     is_told = "trainer_state" in keywords
     assert set(scores.table["step"]) == ({7} if is_told else {1})
     assert scores.record["recorder"]["steps"] == ["trainer" if is_told else "calls"]
