@@ -518,9 +518,7 @@ def test_checks_and_probes_are_noted_with_the_version(here):
     again = run("check my.py cases.jsonl --keep --timeout 0").stdout
     assert "noted with v1 in runs (rewardkit runs)" in again
     found = len(
-        json.loads(run("probe my.py log.jsonl --keep --timeout 0 --json").stdout)[
-            "findings"
-        ]
+        json.loads(run("probe my.py log.jsonl --keep --json").stdout)["findings"]
     )
     assert found
     (kept,) = record("runs")["runs"]
