@@ -751,7 +751,7 @@ def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path):
     path = write(tmp_path / "log.jsonl", log_rows())
     code = f"""
         import sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        sys.path += {[str(folder) for folder in Path(__file__).parents[:2]]}
         import rewardkit as rk
         from test_streamed import MEMORY, rewards
         rk.score(rewards()["plain"], {str(path)!r}, to={str(tmp_path / "out")!r}, memory=MEMORY)
