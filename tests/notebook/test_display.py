@@ -62,7 +62,6 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
         words for words in ("SECRET", "<script", "&lt;script") if words in page
     ] == []
     assert "redacted" in page
-    assert "ValueError" in page  # what kind of error it was can be told
 
 
 def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_where_it_does():
