@@ -7,6 +7,7 @@ cannot be used, 130 interrupted.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import inspect
 import json
@@ -39,6 +40,18 @@ from rewardkit.errors import describe_error
 from rewardkit.html.excerpts import LINE
 from rewardkit.plain import to_json
 from rewardkit.scoring.deadlines import cannot_limit
+
+FREE_SPACE = "; free some space, then run the same command again"
+OTHER_PATH = "; give a path that you may use, or change who may use this one"
+REMEDIES = {
+    errno.ENOSPC: FREE_SPACE,
+    errno.EDQUOT: FREE_SPACE,
+    errno.EFBIG: FREE_SPACE,
+    errno.EACCES: OTHER_PATH,
+    errno.EPERM: OTHER_PATH,
+    errno.EROFS: OTHER_PATH,
+}
+"""What to do where the system refuses to read or write, by its reason."""
 
 INTERRUPTED = 130
 """Exit status, as a shell gives for Ctrl-C."""
@@ -141,8 +154,9 @@ class CommandGroup(click.Group):
         if isinstance(error, click.ClickException):
             where = getattr(error, "ctx", None) or ctx
             return f"{error.format_message()} (see {where.command_path} --help)"
-        if isinstance(error, OSError) and error.filename:
-            return f"{error.strerror}: {error.filename!r}"
+        if isinstance(error, OSError) and error.strerror:
+            place = f": {error.filename!r}" if error.filename else ""
+            return f"{error.strerror}{place}{REMEDIES.get(error.errno or 0, '')}"
         if isinstance(error, rk.InputError | OSError | ModuleNotFoundError):
             subcommand = self.commands.get(ctx.invoked_subcommand or "")
             return as_typed(str(error), subcommand, in_full=True)

@@ -20,8 +20,8 @@ from rewardkit.history.kept import (
     KEPT_RUNS,
     SCORED,
     data_path,
+    date_after,
     folder_beside,
-    now,
     put_in_place,
     read_abouts,
     read_json,
@@ -105,6 +105,7 @@ def _keep_in(
         digest.update(values.encode("utf-8", "surrogatepass"))
     name = fingerprint([version.fingerprint, data, digest.hexdigest()])
     target = place / SCORED / name
+    kept = read_abouts(place)
     unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")
     if not target.exists():
         about: dict[str, Any] = {
@@ -114,7 +115,7 @@ def _keep_in(
             "source": scores.rollouts.source,
             "rows": len(scores),
             UNFINISHED: unfinished,
-            "date": now(),
+            "date": date_after(kept),
             "note": note,
             "tags": list(tags),
             "figures": {**_figures_of(scores), **figures},
@@ -125,7 +126,8 @@ def _keep_in(
             write_json(temporary / ABOUT, about)
             put_in_place(temporary, target)  # or another process has kept the same
     run = Run(target, version, read_json(target / ABOUT))
-    before = _take_unfinished(run, unfinished or data)
+    others = [item for item in kept if item[0] != target]
+    before = _take_unfinished(run, others, unfinished or data)
     notes = ""
     all_tags: dict[str, None] = {}
     for known in (*before, run.about, {"note": note, "tags": tags}):
@@ -141,13 +143,13 @@ def _keep_in(
     return run
 
 
-def _take_unfinished(run: Run, rollouts: str) -> list[dict[str, Any]]:
-    """Remove the scorings that a run went on with; return what was known of them.
+def _take_unfinished(
+    run: Run, others: Sequence[tuple[Path, dict[str, Any]]], rollouts: str
+) -> list[dict[str, Any]]:
+    """Remove those of the others that a run went on with; return what was known.
 
     They are those of its version on some of the rollouts with this hash.
     """
-    place = run.folder.parents[1]
-    others = [item for item in read_abouts(place) if item[0] != run.folder]
     gone = []
     for path, about in others:
         is_same = about["version"] == run.version.name
@@ -159,6 +161,7 @@ def _take_unfinished(run: Run, rollouts: str) -> list[dict[str, Any]]:
     used |= {about["data"] for _, about in others if about not in gone}
     for about in gone:
         if about["data"] not in used:
+            place = run.folder.parents[1]
             data_path(place, about["data"]).unlink(missing_ok=True)
     return gone
 

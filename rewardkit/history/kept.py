@@ -14,9 +14,9 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,19 @@ def read_json(path: Path) -> dict[str, Any]:
 def now() -> str:
     """Return the time in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def date_after(kept: Sequence[tuple[Path, Mapping[str, Any]]]) -> str:
+    """Return the time, or one just after the newest scoring if the clock went back.
+
+    Args:
+        kept: of `read_abouts`.
+    """
+    date = now()
+    if not kept or kept[0][1]["date"] < date:
+        return date
+    newest = datetime.fromisoformat(kept[0][1]["date"])
+    return (newest + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
 
 
 def read_or_warn(path: Path) -> dict[str, Any] | None:
