@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import count
 from typing import Any
 
 from rewardkit.errors import RewardError, preview, without_addresses
@@ -31,6 +33,15 @@ SECONDS_TOGETHER = 0.01
 
 MOST_TOGETHER = 1024
 """Calls that are sent together. Our choice: of a hang, each is made again alone."""
+
+OUT_OF_MEMORY = 86
+"""Exit status of a worker process whose memory ran out."""
+
+MOST_LOSSES = 2
+"""Times that a call is made again where its process had no memory. Our choice."""
+
+FULL_MEMORY = (f"exit status {OUT_OF_MEMORY}", "signal SIGKILL")
+"""Endings of a process for want of memory, the second by the system."""
 
 MOST_PROCESSES = 4
 """Our choice: each process holds the libraries that the functions import."""
@@ -127,10 +138,11 @@ class TimeLimit:
         processes: int | None = None,
     ) -> None:
         self.seconds, self.patience = seconds, patience
-        count = processes or min(MOST_PROCESSES, os.cpu_count() or 1)
-        self._workers = Workers(seconds=seconds, count=count)
+        number = processes or min(MOST_PROCESSES, os.cpu_count() or 1)
+        self._workers = Workers(seconds=seconds, count=number)
         self._sent: dict[Any, Callable[..., Any]] = {}
         self._call_seconds: dict[Any, float] = {}  # by what was sent
+        self._helps_to_restart = True
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -189,14 +201,10 @@ class TimeLimit:
 
         Calls that were quick before, and those of an async function, are made some at a
         time in one process; where one of them has to be killed, each of them alone.
+        A call that finds no memory is made again in another process, as earlier calls
+        may hold it; where that never helped, it has raised a MemoryError.
         """
-        has_notes = calls.notes is not None
-        options = (calls.settle, calls.is_async, has_notes, self.seconds)
-        key = (id(calls.function), *options)
-        # the same object each time, so that it is sent once
-        function = self._sent.setdefault(
-            key, partial(_make_calls, calls.function, *options)
-        )
+        key, function = self._sendable(calls)
         size, extra = 1, 0.0
         if calls.is_async:
             size, extra = concurrency(calls.function), self.seconds
@@ -206,7 +214,11 @@ class TimeLimit:
         waiting: list[range] = []
         for start in range(0, calls.count, size):
             waiting.append(range(calls.count)[start : start + size])
+        losses: Counter[int] = Counter()
         while waiting:
+            if losses:
+                self._workers.close()  # each of them may hold as much
+                key, function = self._sendable(calls)
             batches, waiting = waiting, []
             arguments = [calls.columns(rows) for rows in batches]
             for at, answer in self._workers.map(function, arguments, extra=extra):
@@ -214,12 +226,33 @@ class TimeLimit:
                 if not isinstance(answer, Lost):
                     values, notes, printed, seconds = answer
                     self._call_seconds[key] = max(seconds / len(rows), 1e-9)
+                    if ran_out_of_memory(values):
+                        self._helps_to_restart = False
                     yield rows, values, notes, printed
                 elif len(rows) > 1:
                     waiting += [range(row, row + 1) for row in rows]
+                elif _is_full(answer.error) and losses[rows[0]] < MOST_LOSSES:
+                    losses[rows[0]] += 1
+                    waiting.append(rows)
                 else:
                     yield rows, [self._reason(answer.error)], [{}], Printed()
             extra = 0.0
+
+    def _sendable(self, calls: Calls) -> tuple[Any, Callable[..., Any]]:
+        """Return what a worker is sent for these calls, with its key.
+
+        It is the same object each time, so that it is sent once.
+        """
+        options = (
+            calls.settle,
+            calls.is_async,
+            calls.notes is not None,
+            self.seconds,
+            self._helps_to_restart,
+        )
+        key = (id(calls.function), *options)
+        function = partial(_make_calls, calls.function, *options)
+        return key, self._sent.setdefault(key, function)
 
     def _reason(self, error: BaseException) -> Reason:
         if isinstance(error, DeadlinePassed):
@@ -227,8 +260,27 @@ class TimeLimit:
         if isinstance(error, CannotSend):
             return Reason(ReasonCode.CANNOT_SEND, words=without_addresses(str(error)))
         if isinstance(error, WorkerEnded):
-            return Reason(ReasonCode.PROCESS_ENDED, ending=error.ending)
+            is_full = error.ending == FULL_MEMORY[0]
+            ending = "out of memory" if is_full else error.ending
+            return Reason(ReasonCode.PROCESS_ENDED, ending=ending)
         return reason_of(error)
+
+
+def ran_out_of_memory(values: Sequence[Any]) -> bool:
+    """Return whether one of these is the Reason of a call that found no memory."""
+    return any(
+        type(value) is Reason and value.error == MemoryError.__name__
+        for value in values
+    )
+
+
+def _is_full(error: BaseException) -> bool:
+    """Return whether a process ended for want of memory."""
+    return isinstance(error, WorkerEnded) and error.ending in FULL_MEMORY
+
+
+_batches = count()
+"""Numbers the batches of calls that were made in this process."""
 
 
 def _make_calls(
@@ -237,22 +289,26 @@ def _make_calls(
     is_async: bool,
     has_notes: bool,
     seconds: float,
+    restarts: bool,
     positional: Sequence[Sequence[Any]],
     keywords: Mapping[str, Sequence[Any]],
-    count: int,
+    size: int,
 ) -> tuple[list[Any], list[dict[str, Any]], Printed, float]:
     """Make some calls in the worker.
+
+    Where one of them finds no memory and others were made before it, the worker ends if
+    it `restarts`.
 
     Returns:
         The values, what each call noted, what all printed, and the seconds they took.
     """
     began = time.perf_counter()
-    notes: list[dict[str, Any]] = [{} for _ in range(count)]
+    notes: list[dict[str, Any]] = [{} for _ in range(size)]
     calls = Calls(
         function,
         positional,
         keywords,
-        count,
+        size,
         settle,
         is_async,
         notes=notes if has_notes else None,
@@ -262,6 +318,9 @@ def _make_calls(
         # `answered` does not settle scores, and what is no number may not be sendable
         if settle is as_score:
             values = list(map(settle, values))
+    is_alone = next(_batches) == 0 and size == 1
+    if restarts and not is_alone and ran_out_of_memory(values):
+        os._exit(OUT_OF_MEMORY)
     for noted in notes:
         for name, value in noted.items():
             try:

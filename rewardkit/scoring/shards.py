@@ -18,11 +18,12 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.errors import RewardError
+from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Columns, Rows
 from rewardkit.rewards.route import Plan
 from rewardkit.scoring.callers import RowColumns, at_rows
 from rewardkit.scoring.calls import prepare
-from rewardkit.scoring.deadlines import TimeLimit, time_limit
+from rewardkit.scoring.deadlines import TimeLimit, ran_out_of_memory, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.prints import caught_prints
@@ -194,8 +195,8 @@ def _in_workers(
 ) -> Iterator[tuple[int, Outcomes]]:
     """Evaluate each shard in a worker, and yield its place with the outcomes.
 
-    A shard whose worker dies is evaluated again call by call, so that one row is an
-    error.
+    A shard whose worker dies, or has no memory left, is evaluated again call by call,
+    so that one row is an error.
     """
     name = evaluate_shard.args[0].reward.name
     with (
@@ -204,9 +205,17 @@ def _in_workers(
         worker_errors(name),
     ):
         for place, outcomes in pool.map(evaluate_shard, shards, chunk=2):
-            if isinstance(outcomes, Lost):
+            if isinstance(outcomes, Lost) or _ran_out_of_memory(outcomes):
                 outcomes = evaluate_shard(*shards[place], limit)
             yield place, outcomes
+
+
+def _ran_out_of_memory(outcomes: Outcomes) -> bool:
+    """Return whether a component raised a MemoryError on one of the rows."""
+    reasons: list[Reason] = []
+    for outcome in outcomes.components.values():
+        reasons += outcome.reasons.values()
+    return ran_out_of_memory(reasons)
 
 
 @contextmanager

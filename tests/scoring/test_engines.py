@@ -340,6 +340,32 @@ def test_a_call_that_ends_its_worker_costs_its_own_row(capfd):
     assert capfd.readouterr().err == ""
 
 
+held = []
+"""What calls keep; in a worker, until it ends."""
+
+
+@pytest.mark.parametrize("options", [{"workers": 2}, {"timeout": 60.0}], ids=str)
+def test_a_reward_that_grows_without_end_is_scored_whole_where_memory_is_limited(
+    options,
+):
+    def grows(n):
+        if sum(held) >= 40:
+            raise MemoryError
+        held.append(1)
+        return 0.5
+
+    def too_large(n):
+        if n % 100 == 7:
+            raise MemoryError("7 asks for too much")
+        return 0.5
+
+    scores = score(grows, rows=ROWS, **options)
+    assert reasons(scores) == [None] * 400 and held == []
+    scores = score(too_large, rows=ROWS, **options)
+    said = [reason for reason in reasons(scores) if reason]
+    assert len(said) == 4 and "MemoryError: 7 asks for too much" in said[0]
+
+
 def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_users():
     def interrupted(n):
         if n == 215:
