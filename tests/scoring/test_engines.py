@@ -429,6 +429,7 @@ COMMAND = """
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("end", "options"),
     [
