@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics import Floats, finite
+from rewardkit.analysis.statistics import Columns, Floats, finite
 from rewardkit.errors import InputError, preview
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
@@ -54,6 +54,11 @@ class Context:
     unasked: frozenset[str]
     repeated_label: Floats | None = None
 
+    @property
+    def any_label(self) -> Floats | None:
+        """Return the label, also one that a component repeats."""
+        return self.repeated_label if self.label is None else self.label
+
     @cached_property
     def lengths(self) -> Floats:
         """Return the length of each completion in `length_unit`."""
@@ -88,7 +93,7 @@ class Context:
         return numbers(self.table["step"])
 
     @cached_property
-    def columns(self) -> Mapping[str, Floats]:
+    def columns(self) -> Columns:
         """Return further numbers of each row by column."""
         if self.named is not None:
             return {name: numbers(self.table[name]) for name in self.named}
@@ -133,14 +138,13 @@ def context_of(
         return Context(table, None, "", "", columns, unasked)
     weights = scores.reward.weights
     # a score that is only recorded, such as verl's acc, may be the label
-    paid = [name for name in scores.reward.names if weights[name]]
+    paid_names = [name for name in scores.reward.names if weights[name]]
     values, why = _label(table, label)
-    repeated = None
     if values is not None:
-        why = _why_not_independent(table, label, values, paid)
-        if why:
-            values, repeated = None, values
-    return Context(table, values, label, why, columns, unasked, repeated)
+        why = _why_not_independent(table, label, values, paid_names)
+    if why:
+        return Context(table, None, label, why, columns, unasked, values)
+    return Context(table, values, label, why, columns, unasked)
 
 
 def _label(table: pd.DataFrame, name: str) -> tuple[Floats | None, str]:

@@ -16,9 +16,7 @@ from rewardkit.analysis.findings import (
     components,
     groups,
     length,
-    logged,
     phantom,
-    schedules,
     scored,
     shortcuts,
     sparsity,
@@ -66,7 +64,7 @@ SCORED_RULES: tuple[Rule, ...] = (
     scored.without_reward,
     scored.log_mismatch,
     scored.unread_keys,
-    logged.logged,
+    scored.logged,
     scored.parts_of_total,
 )
 """Of all scored rows."""
@@ -86,8 +84,8 @@ VIEW_RULES: tuple[Rule, ...] = (
     components.gates,
     components.redundant,
     components.dominant,
-    schedules.switch,
-    schedules.unpaid_task,
+    components.switch,
+    components.unpaid_task,
     phantom.phantom,
     shortcuts.label,
     shortcuts.wrong_above_right,
@@ -168,7 +166,8 @@ class Diagnosis(AcceptsFindings, HasPage):
         """
         names = usable_columns(self.scores, self.scores.rollouts.group_key[1:])
         names = list(dict.fromkeys([*names, *self.by]))
-        labels, rows = [], []
+        labels = []
+        rows = []
         for view in self.views:
             part = Part(view.part, view.reward, view.rows)
             labels.append(view.part or "all")
@@ -243,7 +242,8 @@ class Diagnosis(AcceptsFindings, HasPage):
         With the share of dead groups at the group size of the settings, where they have
         one.
         """
-        size, dead_shares = self.training.num_generations, []
+        size = self.training.num_generations
+        dead_shares = []
         if size is not None:
             for part, share in self.dead_share(size).items():
                 dead_shares.append({"part": part, **share.record()})
@@ -326,7 +326,7 @@ def diagnose(
     views = make_views(finite, **options)
     names = choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
-    pieces = [parts_of(finite, whole, names) for whole in wholes]
+    pieces = [parts_of(finite, part, names) for part in wholes]
     report = _reporter(progress, [*wholes, *chain.from_iterable(pieces)])
 
     def look_at(view: View) -> list[Finding]:
@@ -344,12 +344,12 @@ def diagnose(
     for view, parts in zip(views, pieces, strict=True):
         of_view = [finding for finding in findings if finding.part == view.part]
         findings += find_news(parts, of_view, look_at_slice)
-    findings = sorted(logged.merge_causes(findings), key=_rank)
+    findings = sorted(scored.merge_causes(findings), key=_rank)
     notes: list[str] = []
     if finite.reward.is_scheduled and views and views[0].context.steps is None:
         notes.append(FIRST_WEIGHTS)
-    for whole in wholes if by is not None else ():
-        notes += explain_slices(finite, whole, names)
+    for part in wholes if by is not None else ():
+        notes += explain_slices(finite, part, names)
     diagnosis = Diagnosis(
         finite,
         tuple(findings),

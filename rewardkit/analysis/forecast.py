@@ -21,6 +21,7 @@ from rewardkit.analysis.rehearsal.curves import (
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
 from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
+from rewardkit.analysis.statistics import Interval
 from rewardkit.analysis.statistics.pairs import first_siblings
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
@@ -59,7 +60,7 @@ class BestOf:
     n: int
     before: float
     after: float
-    interval: tuple[float, float]
+    interval: Interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,10 +143,12 @@ class Forecast(HasPage):
 
         None where the task does not fall, or nothing can be gated.
         """
-        outlook, part = self.outlook, self.worst_part
+        outlook = self.outlook
+        part = self.worst_part
         if outlook is None or part is None or outlook.takes_over is None:
             return None
-        name, run = outlook.takes_over.component, self.rehearsals[part]
+        name = outlook.takes_over.component
+        run = self.rehearsals[part]
         reward = run.view.reward
         if outlook.task != "falls" or not name or reward.aggregation != ADDS_UP:
             return None
@@ -160,7 +163,7 @@ class Forecast(HasPage):
         for view in self.views:
             if view.context.why_no_label:
                 notes[f"the label is not used: {view.context.why_no_label}"] = None
-            missing = int(np.isnan(view.rewards).sum())
+            missing = int((~view.is_judged).sum())
             if missing:
                 rows = f"{missing} of {len(view)} rows"
                 notes[f"{rows} have no reward, so they move nothing"] = None
@@ -184,7 +187,8 @@ class Forecast(HasPage):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
-        table, context = self.table, self.views[0].context
+        table = self.table
+        context = self.views[0].context
         if len(table):
             table = table[table["step"] % STEPS_APART == 0]
         plain: dict[str, Any] = to_plain(
@@ -208,7 +212,8 @@ class Forecast(HasPage):
     def page(self) -> Page:
         """Return the outlook, what takes over, what to do, and the figures' ends."""
         name = repr(self.scores.reward.name)
-        outlook, part = self.outlook, self.worst_part
+        outlook = self.outlook
+        part = self.worst_part
         notes = [f"Note: {note}" for note in self.notes]
         limits = [f"Limit: {limit}" for limit in LIMITS]
         if outlook is None or part is None:
@@ -223,8 +228,8 @@ class Forecast(HasPage):
             blocks += [f"{key}: {item.sentence}" for key, item in self.outlooks.items()]
         grows = outlook.takes_over
         if grows is not None and outlook.task != "rises":
-            what = grows.words if outlook.task is None else grows.name
-            blocks.append(Quote(f"{what}, for example", grows.example))
+            words = grows.words if outlook.task is None else grows.name
+            blocks.append(Quote(f"{words}, for example", grows.example))
         run = self.rehearsals[part]
         plan = run.plan
         caption = (
@@ -255,12 +260,9 @@ class Forecast(HasPage):
         rows: list[list[str]] = []
         for pace, figure in self.curves:
             if pace == "gentle":
-                ends = [
-                    _describe_end(self.curves[key, figure])
-                    for key in ("gentle", "fast")
-                ]
-                start = self.curves[pace, figure].start
-                rows.append([called(figure), rounded(start), *ends])
+                curves = [self.curves[key, figure] for key in PACES]
+                start = rounded(curves[0].start)
+                rows.append([called(figure), start, *map(_describe_end, curves)])
         return rows
 
     @property
@@ -275,7 +277,8 @@ class Forecast(HasPage):
         return verdicts.words if verdicts.name in view.names else ""
 
     def _next_step(self) -> str:
-        outlook, gated = self.outlook, self.gated
+        outlook = self.outlook
+        gated = self.gated
         assert outlook is not None
         if outlook.task is None:
             return "mend what the sentence above says, then forecast again"
@@ -312,20 +315,18 @@ def rounded(value: float) -> str:
 
 def _describe_end(curve: Curve) -> str:
     """Write where a curve ends, with its band."""
-    low, middle, high = (
-        rounded(float(values[-1])) for values in (curve.low, curve.middle, curve.high)
-    )
-    return f"{middle} ({low} to {high})"
+    ends = (curve.middle[-1], curve.low[-1], curve.high[-1])
+    return "{} ({} to {})".format(*map(rounded, ends))
 
 
 def _describe_lost_by_rate(run: Rehearsal) -> str:
     """Say how many learners lose the task however it is paid, "" where none does."""
     counts = []
     for pace in PACES:
-        own = int((run.pace == pace).sum())
-        lost = own - int(run.judges_reward(pace).sum())
+        count = int((run.pace == pace).sum())
+        lost = count - int(run.judges_reward(pace).sum())
         if lost:
-            counts.append(f"{lost} of {own} {pace} learners")
+            counts.append(f"{lost} of {count} {pace} learners")
     if not counts:
         return ""
     return (
@@ -338,11 +339,11 @@ def _best_of(view: View) -> BestOf:
     """Return what the best siblings by reward do of the task, of groups of several."""
     task = read_task(view)
     size = int(np.median(view.stats.count[view.stats.count > 1]))
-    is_known = ~(np.isnan(task) | np.isnan(view.rewards))
+    is_known = ~np.isnan(task) & view.is_judged
     if not is_known.any():
         return BestOf(size, np.nan, np.nan, (np.nan, np.nan))
-    first, known = first_siblings(view.rewards, task, view.groups, len(view.owner))
-    after, interval = view.bootstrap.ratio(first, known, view.owner)
+    firsts = first_siblings(view.rewards, task, view.groups, len(view.owner))
+    after, interval = view.bootstrap.ratio(*firsts, view.owner)
     return BestOf(size, float(task[is_known].mean()), after, interval)
 
 

@@ -15,8 +15,7 @@ import pandas as pd
 
 from rewardkit.analysis.context import context_of
 from rewardkit.analysis.findings import FEWEST_GROUPS
-from rewardkit.analysis.statistics import Codes, finite, number_of, numbered
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import Bootstrap, Codes, finite, number_of, numbered
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean, names_of
 from rewardkit.findings import Finding, counted, most
@@ -142,7 +141,8 @@ def scored_arrays(
     scores: Scores, reward: Reward, rows: Any = slice(None)
 ) -> dict[str, Any]:
     """Return the fields of a view that say what a reward gave some rows."""
-    table, names = scores.table.iloc[rows], reward.names
+    table = scores.table.iloc[rows]
+    names = reward.names
     gate = np.ones(len(table))
     if "gate/reward" in table:
         gate = table["gate/reward"].to_numpy(dtype=float)
@@ -159,7 +159,8 @@ def scored_arrays(
 
 def _check_metric(training: Training, reward: Reward) -> None:
     """Refuse settings that drop groups by what is no component."""
-    metric, names = training.filter_metric, ["reward", *reward.names]
+    metric = training.filter_metric
+    names = ["reward", *reward.names]
     if metric is not None and metric not in names:
         raise InputError(
             f"filter_metric={metric!r} is neither 'reward' nor a component of "
@@ -243,8 +244,7 @@ def _coded(table: pd.DataFrame, name: str) -> tuple[Codes, Sequence[Any]]:
         column = table[name]
     else:
         extras = column_values(table["extra_info"])
-        found = [extra.get(name) if extra else None for extra in extras]
-        column = pd.Series(found, dtype=object)
+        column = pd.Series([(extra or {}).get(name) for extra in extras], dtype=object)
     if column.dtype == object:
         values = column_values(column)
         for row, value in enumerate(values):

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 from rewardkit.analysis.context import Context
 from rewardkit.analysis.statistics import (
     ZERO_STD,
+    Bootstrap,
     Codes,
+    Columns,
     Floats,
     GroupStats,
+    Interval,
     Mask,
     advantages,
     group_stats,
     within,
 )
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -51,7 +53,7 @@ class RewardedRows:
     reward: Reward
     part: str
     rows: NDArray[np.intp]
-    scores: Mapping[str, Floats]
+    scores: Columns
     status: Mapping[str, NDArray[np.int8]]
     reasons: Mapping[str, NDArray[np.object_]]
     """Component -> why it has no score on a row, as `Reason.to_json`, or None."""
@@ -129,7 +131,7 @@ class RewardedRows:
         """Return whether the reward before its transform is a sum over components."""
         return self.reward.aggregation in ("weighted_sum", "weighted_mean")
 
-    def span(self, name: str) -> tuple[float, float]:
+    def span(self, name: str) -> Interval:
         """Return the declared range of a component, else the observed one."""
         declared = self.components[name].range
         if declared:
@@ -143,7 +145,8 @@ class RewardedRows:
         Its `why` has to say so and its range has to be declared: the docstring of a
         loaded function is nobody's decision.
         """
-        component, task = self.components[name], self.components[self.primary]
+        component = self.components[name]
+        task = self.components[self.primary]
         is_heavy = abs(component.weight) >= abs(task.weight)
         return bool(component.why and component.range) and is_heavy
 
@@ -162,7 +165,12 @@ class RewardedRows:
     def missing(self, name: str) -> Mask:
         """Return the rows in which a component was not judged, (rows,)."""
         has_score = ~np.isnan(self.scores[name])
-        return np.asarray(~has_score & (self.status[name] != GATED), dtype=bool)
+        return np.asarray(~has_score & (self.status[name] != GATED))
+
+    @cached_property
+    def is_judged(self) -> Mask:
+        """Return which rows have a reward."""
+        return ~np.isnan(self.rewards)
 
     @cached_property
     def stats(self) -> GroupStats:
@@ -222,7 +230,8 @@ class RewardedRows:
         if not spread.size:
             return math.nan
         low, high = np.nanquantile(self.rewards[self.few], [0.01, 0.99])
-        width, declared = float(high - low), 0.0
+        width = float(high - low)
+        declared = 0.0
         for name in self.paid_names:
             component = self.components[name]
             bottom, top = component.range or (math.nan, math.nan)
@@ -287,7 +296,7 @@ class RewardedRows:
             return self.stats.dead
         largest = np.zeros(len(self.owner))
         np.maximum.at(largest, self.groups, np.abs(np.nan_to_num(self.advantages)))
-        return np.asarray((self.stats.count > 1) & (largest <= ROUNDING), dtype=bool)
+        return (self.stats.count > 1) & (largest <= ROUNDING)
 
     @property
     def live(self) -> Mask:
@@ -313,7 +322,7 @@ class RewardedRows:
             rounded = np.round(self.scores[name], 12)
             levels, kinds = pd.factorize(rounded, use_na_sentinel=False)
             codes, _ = pd.factorize(codes * len(kinds) + levels)
-        return np.where(np.isnan(self.rewards), np.nan, codes)
+        return np.where(self.is_judged, codes, np.nan)
 
     @cached_property
     def centred(self) -> Floats:

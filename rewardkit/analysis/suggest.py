@@ -12,16 +12,19 @@ from rewardkit.analysis.diagnosis import VIEW_RULES, Diagnosis
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics.advantages import moved
 from rewardkit.analysis.suggestions.change import (
+    LeftOut,
     Proposal,
     ProposalRule,
     part_scores,
 )
 from rewardkit.analysis.suggestions.measure import (
     Effect,
+    Trained,
     effects,
     judge_by_label,
     order_of_added,
     share_in_tied_groups,
+    train_on,
     view_of,
 )
 from rewardkit.analysis.suggestions.normalization import Normalization, normalizations
@@ -34,7 +37,6 @@ from rewardkit.analysis.suggestions.rules import (
     soften_length,
 )
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
-from rewardkit.analysis.suggestions.training import Trained, train_on
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, percent, run_rules
@@ -120,10 +122,13 @@ def _suggest_for_part(
     proposals: list[Proposal] = []
     notes: list[str] = []
     for rule in PROPOSAL_RULES:
-        result = rule(view, scores, certain_findings)
-        proposals += result.proposals
-        notes += result.left_out
-    moving, still = [], []
+        for proposal in rule(view, scores, certain_findings):
+            if isinstance(proposal, LeftOut):
+                notes.append(proposal.reason)
+            else:
+                proposals.append(proposal)
+    moving = []
+    still = []
     for proposal in proposals:
         if _moves_advantages(view, proposal):
             moving.append(proposal)
@@ -205,17 +210,15 @@ def _make_suggestion(
         **proposal.after,
         "advantage_moved": moved(before.advantages, after.advantages),
     }
-    why, verdict = proposal.why, ""
+    why = proposal.why
+    verdict = ""
     share = share_in_tied_groups(before, after)
     if share > 0:
         figures["added_advantage_in_tied_groups"] = share
-    by_label = {}
-    for effect in measured:
-        if effect.figure.startswith("label_"):
-            by_label[effect.figure] = effect
-    if by_label:
+    effect_of = {effect.figure: effect for effect in measured}
+    if "label_auc" in effect_of:
         verdict, reason = judge_by_label(
-            before, after, proposal.change, by_label, tests
+            before, after, proposal.change, effect_of, tests
         )
         why += f". {reason}"
     elif share > 0:
@@ -265,7 +268,8 @@ def _compare_finding(
     """
     figures = {effect.figure: effect for effect in measured}
 
-    was, now = _find_again(before, finding), _find_again(after, finding)
+    was = _find_again(before, finding)
+    now = _find_again(after, finding)
     sentences = []
     is_worse = False
     if finding.code == "phantom":  # also where too little is left to be found
@@ -283,7 +287,7 @@ def _compare_finding(
         shares = [percent(getattr(measured[0], side)) for side in SIDES]
         if shares[0] != shares[1]:
             sentences.append(f"groups without a signal: {' -> '.join(shares)}")
-    has_same_rows = np.array_equal(np.isnan(before.rewards), np.isnan(after.rewards))
+    has_same_rows = np.array_equal(before.is_judged, after.is_judged)
     return "; ".join(sentences), is_worse and has_same_rows
 
 
@@ -307,14 +311,13 @@ def _badness(finding: Finding) -> float:
 def _figures(measured: Sequence[Effect], side: str) -> dict[str, Any]:
     """Return figures "before" or "after" by name, weights by component."""
     figures: dict[str, Any] = {}
-    weights = {}
     for item in measured:
+        value = getattr(item, side)
         if item.component is None:
-            figures[item.figure] = getattr(item, side)
+            figures[item.figure] = value
         else:
-            weights[item.component] = round(getattr(item, side), 3)
-    if weights:
-        figures["effective_weights"] = weights
+            weights = figures.setdefault("effective_weights", {})
+            weights[item.component] = round(value, 3)
     return figures
 
 
@@ -330,10 +333,8 @@ def _rank(
     codes = [item.code for item in findings]
 
     def sort_key(item: Suggestion) -> tuple[float, ...]:
-        gain = 0.0
-        for effect in item.effects:
-            if effect.figure == "label_auc":
-                gain = effect.difference
+        differences = {effect.figure: effect.difference for effect in item.effects}
+        gain = differences.get("label_auc", 0.0)
         trained = 0.0
         if item.trained is not None and item.trained.verdict != "unclear":
             trained = item.trained.gain

@@ -1,4 +1,4 @@
-"""What a diagnosis shows: its page, and the tables of components, slices and steps."""
+"""What a diagnosis shows: its page, its tables, and the figures kept with a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from rewardkit.analysis.statistics import (
     between_share,
     count_ties,
     group_stats,
+    ratio,
 )
 from rewardkit.analysis.statistics.advantages import (
     sample_size,
     top_decile,
 )
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, Finding, counted, percent
 from rewardkit.html.blocks import Block, Table
@@ -83,14 +85,9 @@ def diagnosis_page(
         views: one a part of the reward.
         notes: what could not be judged, a sentence each.
     """
-    warnings: list[Finding] = []
-    infos: list[Finding] = []
-    accepted: list[Finding] = []
-    for finding in findings:
-        if finding.accepted:
-            accepted.append(finding)
-        else:
-            (infos if finding.severity == "info" else warnings).append(finding)
+    accepted = [item for item in findings if item.accepted]
+    warnings = [item for item in findings if item.gravity != "info"]
+    infos = [item for item in findings if item.gravity == "info" and not item.accepted]
     in_full = warnings[:MOST_IN_FULL]
     severities = [finding.gravity for finding in findings]
     verdict = VERDICTS[min(severities, key=SEVERITIES.index, default="info")]
@@ -157,7 +154,7 @@ def _of_the_task(view: View) -> str:
 
 
 def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
-    points: list[Block] = [point_of(finding) for finding in findings[:MOST_FOLDED]]
+    points: list[Block] = [*map(point_of, findings[:MOST_FOLDED])]
     hidden = len(findings) - len(points)
     if hidden:
         points.append(f"and {hidden} more in diagnosis.findings")
@@ -199,7 +196,6 @@ def component_row(view: View, name: str) -> dict[str, Any]:
     values = view.scores[name]
     scores = pd.Series(values[~np.isnan(values)])
     low, high = view.span(name)
-    equal, pairs = count_ties(values, view.groups)
     statuses = np.bincount(view.status[name], minlength=len(STATUSES)).tolist()
     return _part_of(view) | {
         "component": name,
@@ -215,14 +211,15 @@ def component_row(view: View, name: str) -> dict[str, Any]:
         "at_maximum": (scores == high).mean(),
         "between": between_share(values, view.groups),
         "dead_groups": group_stats(values, view.groups).dead_share,
-        "tied_pairs": equal.sum() / pairs.sum() if pairs.any() else math.nan,
+        "tied_pairs": ratio(*count_ties(values, view.groups)),
     }
 
 
 def signal_of(view: View, rows: Mask) -> dict[str, Any]:
     """Return the figures of `Diagnosis.group_signal` for some groups of a view."""
     kinds, groups = np.unique(view.groups[rows], return_inverse=True)
-    rewards, advantages = view.rewards[rows], view.advantages[rows]
+    rewards = view.rewards[rows]
+    advantages = view.advantages[rows]
     primary = view.scores[view.primary][rows]
     several = group_stats(rewards, groups).count > 1
     none_right = group_stats(primary, groups).high == view.span(view.primary)[0]
@@ -320,3 +317,39 @@ def different(view: View, n: int) -> Codes:
         if not any(fuzz.ratio(text, x, score_cutoff=SAME_TO_READ) for x in others):
             chosen[place] = text
     return candidates[np.sort(np.array([*chosen], dtype=np.intp))]
+
+
+# --- kept with a run
+
+
+def run_figures(views: Sequence[View]) -> dict[str, Any]:
+    """Return what a diagnosis says of a scoring in figures, from its views.
+
+    ``label_auc`` is the share of the sibling pairs with different labels that the
+    reward orders as the label does, ties half, where there is a label, also one that a
+    component repeats; and
+    ``effective_weights`` each component's share of the squared advantage, by name. Of a
+    route the parts stand in dicts by their label. A figure that cannot be told is left
+    out.
+    """
+    if len(views) == 1:
+        return _figures_of(views[0])
+    joined: dict[str, Any] = {}
+    for view in views:
+        for name, value in _figures_of(view).items():
+            joined.setdefault(name, {})[view.part] = value
+    if "label_auc" in joined:  # one number to compare versions by
+        joined["label_auc"] = float(np.mean([*joined["label_auc"].values()]))
+    return joined
+
+
+def _figures_of(view: View) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    if view.effective_weights:
+        figures["effective_weights"] = view.effective_weights
+    label = view.context.any_label
+    if label is not None:
+        auc = ratio(*concordance(view.rewards, label, view.groups))
+        if not math.isnan(auc):
+            figures["label_auc"] = auc
+    return figures

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from rewardkit.analysis.statistics import Floats
+from rewardkit.analysis.statistics import Columns, Floats
 from rewardkit.errors import InputError
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.training import Training
@@ -51,7 +49,8 @@ def weigh_parts(scores: Scores) -> Scores:
     where they do not add up to it. The total is only recorded then, as it is no further
     component: two parts that cancel show in their scores and not in their sum.
     """
-    reward, logged = scores.reward, scores.rollouts.logged
+    reward = scores.reward
+    logged = scores.rollouts.logged
     if reward.routed_by or not is_recorded(reward):
         return scores
     paid_names = [name for name in reward.names if reward.weights[name]]
@@ -65,7 +64,7 @@ def weigh_parts(scores: Scores) -> Scores:
     return scores.reweigh({paid_names[0]: 0.0, **weights})
 
 
-def find_totals(columns: Mapping[str, Floats]) -> frozenset[str]:
+def find_totals(columns: Columns) -> frozenset[str]:
     """Return the columns, (rows,) each, that are a sum of several of the others."""
     totals = set()
     for name, values in columns.items():
@@ -76,7 +75,7 @@ def find_totals(columns: Mapping[str, Floats]) -> frozenset[str]:
     return frozenset(totals)
 
 
-def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, float]:
+def weights_of_parts(total: Floats, parts: Columns) -> dict[str, float]:
     """Return the weights with which parts, (rows,) each, add up to a total.
 
     Weights of 1 where these do, else those of least squares. {} unless two parts or
@@ -97,7 +96,8 @@ def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, fl
         return {}
     table = np.column_stack([parts[name] for name in names])
     is_whole = ~(np.isnan(table).any(axis=1) | np.isnan(total))
-    table, sums = table[is_whole], total[is_whole]
+    table = table[is_whole]
+    sums = total[is_whole]
     if len(sums) < ROWS_A_PART * len(names):
         return {}
     tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.context import Context
-from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask
 from rewardkit.answers import find_truth
 from rewardkit.answers.stated import states_truth
 from rewardkit.primitives import extract
@@ -50,8 +50,8 @@ class Verdicts:
 
 
 def find_verdicts(
-    scores: Mapping[str, Floats],
-    paid: Sequence[str],
+    scores: Columns,
+    paid_names: Sequence[str],
     context: Context,
     groups: Codes,
 ) -> Verdicts | None:
@@ -62,14 +62,14 @@ def find_verdicts(
 
     Args:
         scores: by component, (rows,) each.
-        paid: the components with a weight.
+        paid_names: the components with a weight.
         context: of the rows.
         groups: of the rows.
     """
     if context.label is not None:
         return Verdicts(context.label_name, context.label, 0.0)
-    if len(paid) == 1:
-        (name,) = paid
+    if len(paid_names) == 1:
+        (name,) = paid_names
         levels = _levels(scores[name])
         if 0 < len(levels) <= 2:
             return Verdicts(name, scores[name], float(levels[0]), is_component=True)
@@ -87,7 +87,7 @@ def _levels(values: Floats) -> Floats:
 def rows_to_read(groups: Codes, most: int = MOST_READ_ROWS) -> Mask:
     """Return which rows are read: whole groups, evenly spaced, about so many rows."""
     step = max(1, -(-len(groups) // most))
-    return np.asarray(groups % step == 0, dtype=bool)
+    return np.asarray(groups % step == 0)
 
 
 def read_answers(
@@ -104,7 +104,8 @@ def read_answers(
         1 for the rows that state their truth, 0 for those that state another answer,
         NaN where that cannot be told, (rows,); and which rows were read.
     """
-    scores, is_read = np.full(len(table), np.nan), rows_to_read(groups, most)
+    scores = np.full(len(table), np.nan)
+    is_read = rows_to_read(groups, most)
     if "ground_truth" not in table:
         return scores, np.zeros_like(is_read)
     rows = table[is_read]
@@ -118,15 +119,17 @@ def judge_by_answers(
 ) -> Verdicts | None:
     """Return what stated answers say; None where most cannot be read, or all agree."""
     scores, is_read = read_answers(table, groups, most)
-    judged = ~np.isnan(scores)
-    if judged.sum() < LEAST_JUDGED * is_read.sum() or len(_levels(scores)) < 2:
+    return _of_answers(scores, int(is_read.sum()))
+
+
+def _of_answers(scores: Floats, rows_read: int) -> Verdicts | None:
+    is_judged = ~np.isnan(scores)
+    if is_judged.sum() < LEAST_JUDGED * rows_read or len(_levels(scores)) < 2:
         return None
     return Verdicts("", scores, 0.0)
 
 
-def judge_by_objects(
-    table: pd.DataFrame, groups: Codes, most: int = MOST_READ_ROWS
-) -> Verdicts | None:
+def judge_by_objects(table: pd.DataFrame, groups: Codes) -> Verdicts | None:
     """Return which completions state the JSON object that is their truth.
 
     None where truths are no objects that completions state, too few can be read, or all
@@ -134,23 +137,17 @@ def judge_by_objects(
     """
     if "ground_truth" not in table:
         return None
-    is_read = rows_to_read(groups, most)
-    columns = table.loc[is_read, ["completion", "ground_truth"]]
+    places = np.flatnonzero(rows_to_read(groups))
+    columns = table[["completion", "ground_truth"]].iloc[places]
     rows: list[Any] = columns.to_dict("records")
     truth = find_truth(rows, [])
     if truth.kind != "json" or truth.key:
         return None
     find_object = extract.json_value(repair=True)
-    judged = np.full(len(rows), np.nan)
-    for place, row in enumerate(rows):
+    scores = np.full(len(table), np.nan)
+    for place, row in zip(places, rows, strict=True):
         stated = find_object(row["completion"])
-        score = None
         if stated is not None:
             score = truth.judge(stated, row["ground_truth"])
-        if score is not None:
-            judged[place] = score
-    if (~np.isnan(judged)).sum() < LEAST_JUDGED * len(rows) or len(_levels(judged)) < 2:
-        return None
-    scores = np.full(len(table), np.nan)
-    scores[is_read] = judged
-    return Verdicts("", scores, 0.0)
+            scores[place] = np.nan if score is None else score
+    return _of_answers(scores, len(rows))

@@ -12,10 +12,12 @@ from rewardkit.analysis.rewarded_rows import ROUNDING, RewardedRows
 from rewardkit.analysis.statistics import (
     Floats,
     GroupStats,
+    Interval,
     advantages,
     each,
     group_stats,
     numbered,
+    ratio,
     within,
 )
 from rewardkit.analysis.statistics.pairs import Correlations, correlations
@@ -61,11 +63,13 @@ class View(RewardedRows):
         The primary component, where it is known and others are paid beside it, at these
         steps or later.
         """
-        paid = [item.name for item in self.reward.components if item.largest_weight]
-        if self.task_is_known and len(paid) > 1:
-            name, low = self.primary, self.span(self.primary)[0]
+        components = self.reward.components
+        names = [item.name for item in components if item.largest_weight]
+        if self.task_is_known and len(names) > 1:
+            name = self.primary
+            low = self.span(self.primary)[0]
             return Verdicts(name, self.scores[name], low, is_component=True)
-        return find_verdicts(self.scores, paid, self.context, self.groups)
+        return find_verdicts(self.scores, names, self.context, self.groups)
 
     @cached_property
     def has_task_signal(self) -> Floats:
@@ -113,7 +117,7 @@ class View(RewardedRows):
         if self.reward.aggregation == "weighted_mean":
             divisor = self._divisor
         is_closed = np.flatnonzero(self.gate == 0)
-        not_judged = np.flatnonzero(np.isnan(self.rewards))
+        not_judged = np.flatnonzero(~self.is_judged)
 
         declared = {item.name: item for item in self.reward.components}
 
@@ -153,7 +157,8 @@ class View(RewardedRows):
         if self.training.name == "gdpo":
             pieces = {}
             for component in self.reward.components:
-                name, eps = component.name, self.training.eps
+                name = component.name
+                eps = self.training.eps
                 scaled = advantages.grpo(self.scores[name], self.groups, eps=eps)
                 pieces[name] = self.row_weights(component) * np.nan_to_num(scaled)
             return pieces
@@ -193,11 +198,10 @@ class View(RewardedRows):
         They add up to 1, and one may be negative.
         """
         mass = self.group_mass
-        total = mass.sum()
-        if not total:
+        if not mass.any():
             return {}
         shares = self.group_shares.items()
-        return {name: float((share * mass).sum() / total) for name, share in shares}
+        return {name: ratio(share * mass, mass) for name, share in shares}
 
     @cached_property
     def sign_influence(self) -> dict[str, float]:
@@ -236,9 +240,7 @@ class View(RewardedRows):
         columns = {name: scores[self.few] for name, scores in self.scores.items()}
         return correlations(columns, numbered(self.groups[self.few]), self.part)
 
-    def correlate(
-        self, first: Floats, second: Floats
-    ) -> tuple[float, tuple[float, float]]:
+    def correlate(self, first: Floats, second: Floats) -> tuple[float, Interval]:
         """Return the correlation of two values among siblings, and its interval.
 
         NaN where one of them is the same among all siblings.

@@ -11,7 +11,7 @@ from rewardkit.analysis.comparison.before_after import BeforeAfter, before_after
 from rewardkit.analysis.comparison.matching import match_rows
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.parts import choose_columns
-from rewardkit.analysis.suggestions.training import Trained, train_on
+from rewardkit.analysis.suggestions.measure import Trained, train_on
 from rewardkit.errors import (
     InputError,
     RewardError,
@@ -126,7 +126,8 @@ def whatif(
     check_label(label)
     check_seed(seed)
     before = _diagnose_before(source, label, seed)
-    changed, to_score = before.scores, dict[str, int]()
+    changed = before.scores
+    to_score = dict[str, int]()
     if gates:
         changed, to_score = with_gates(changed, gates, run)
     if weights:
@@ -226,13 +227,10 @@ def _fit_gate(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
         )
     if gate.equals is None:
         return gate
-    levels: dict[Any, None] = {}
-    equal: dict[Any, None] = {}
-    for value in values:
-        if not isinstance(value, list | dict):
-            levels[value] = None
-            if gate.equals in (value, cell_number(str(value))):
-                equal[value] = None
+    levels = dict.fromkeys(
+        value for value in values if not isinstance(value, list | dict)
+    )
+    equal = [x for x in levels if gate.equals in (x, cell_number(str(x)))]
     if levels and not equal:
         raise RewardError(
             f"the gate of {name!r} would never open: no row has "
@@ -241,4 +239,4 @@ def _fit_gate(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
         )
     if not equal or gate.equals in equal:
         return gate
-    return replace(gate, equals=next(iter(equal)))
+    return replace(gate, equals=equal[0])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 import rewardkit as rk
-from rewardkit.analysis.outlooks import keep_outlook
+from rewardkit.analysis.comparison.sides import keep_outlook
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import rewardkit as rk
-from rewardkit.analysis.figures import run_figures
+from rewardkit.analysis.summary import run_figures
 from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
@@ -199,7 +199,7 @@ def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
     if options.label is not None:
         figures[LABEL] = options.label
     if len(scores) and not np.isnan(scores.rewards).all():
-        figures |= run_figures(rk.diagnose(scores, label=options.label))
+        figures |= run_figures(rk.diagnose(scores, label=options.label).views)
     settings = options.select("tags redact")
     return rk.keep(scores, note=options.note or "", figures=figures, **settings)
 

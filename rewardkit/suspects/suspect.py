@@ -17,8 +17,7 @@ from rewardkit.analysis.parts import (
     make_views,
     only_finite,
 )
-from rewardkit.analysis.statistics import Floats, Mask, within
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import Bootstrap, Floats, Mask, within
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview

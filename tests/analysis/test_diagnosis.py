@@ -8,7 +8,7 @@ import pytest
 from planted.tables import FAILS, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.statistics.bootstrap import deciding_end
+from rewardkit.analysis.statistics import deciding_end
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,12 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.analysis.parts import make_views
-from rewardkit.analysis.rehearsal.hacks import find_hacks, learnable
-from rewardkit.analysis.rehearsal.kinds import find_kinds, form_of
+from rewardkit.analysis.rehearsal.kinds import (
+    find_hacks,
+    find_kinds,
+    form_of,
+    learnable,
+)
 from rewardkit.analysis.rehearsal.outlook import outlook_of
 from rewardkit.analysis.rehearsal.payment import pay_rows
 from rewardkit.analysis.rehearsal.policy import (

@@ -14,6 +14,7 @@ from scipy.stats import kendalltau
 
 from rewardkit.analysis.parts import make_views
 from rewardkit.analysis.statistics import (
+    Bootstrap,
     between_share,
     count_ties,
     effective_levels,
@@ -28,7 +29,6 @@ from rewardkit.analysis.statistics.advantages import (
     reinforce_pp,
     rloo,
 )
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.distributions import dead_share, outlying, two_piles
 from rewardkit.analysis.statistics.pairs import ALL_PAIRS, alike, concordance
 from rewardkit.analysis.statistics.ratings import (

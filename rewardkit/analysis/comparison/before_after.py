@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.comparison.finding_changes import (
+from rewardkit.analysis.comparison.changes import (
     FindingChanges,
     compare_findings,
 )
@@ -24,8 +24,16 @@ from rewardkit.analysis.comparison.matching import MatchedRows, notes_of
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings.scored import ATOL, RTOL
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
-from rewardkit.analysis.statistics import ZERO_STD, Codes, Floats, Mask, group_stats
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import (
+    ZERO_STD,
+    Bootstrap,
+    Codes,
+    Floats,
+    Interval,
+    Mask,
+    group_stats,
+    ratio,
+)
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.findings import percent, short_number
 from rewardkit.html.pages import HasPage, Page
@@ -77,7 +85,8 @@ class BeforeAfter(HasPage):
         delta = b - a
         is_both = ~np.isnan(delta)
         is_moved = is_both & ~np.isclose(a, b, rtol=RTOL, atol=ATOL)
-        up, down = is_moved & (delta > 0), is_moved & (delta < 0)
+        up = is_moved & (delta > 0)
+        down = is_moved & (delta < 0)
         masks = {
             "up": up,
             "down": down,
@@ -107,7 +116,8 @@ class BeforeAfter(HasPage):
         """
         before, after = self.both("advantage")
         is_both = ~np.isnan(before) & ~np.isnan(after)
-        a, b = _signs(before, is_both), _signs(after, is_both)
+        a = _signs(before, is_both)
+        b = _signs(after, is_both)
         flipped = a * b < 0
         masks = {
             "changed": a != b,
@@ -146,7 +156,8 @@ class BeforeAfter(HasPage):
         for side, untied in zip(self.names, totals[1:], strict=True):
             if not untied:
                 tied_sides.append(side)
-        value, reason = float("nan"), None
+        value = float("nan")
+        reason = None
         if not pairs.any():
             reason = "no two siblings are judged on both sides"
         elif tied_sides:
@@ -205,8 +216,10 @@ class BeforeAfter(HasPage):
     @property
     def moves(self) -> list[str]:
         """Return a line each on rewards, advantages, order of siblings and groups."""
-        rewards, signs = self.rewards, self.advantages
-        ranks, signal = self.ranks, self.signal
+        rewards = self.rewards
+        signs = self.advantages
+        ranks = self.ranks
+        signal = self.signal
         counts = []
         for name in REWARD_MOVES:
             if rewards[name]:
@@ -252,7 +265,7 @@ class BeforeAfter(HasPage):
     def _mean(self, values: Any, among: Mask, owner: Codes, reason: str) -> Figure:
         """Return the mean of rows or groups `among`, or the reason against one."""
         value, interval = self.bootstrap.ratio(
-            np.where(among, values, 0.0), among.astype(float), owner
+            np.where(among, values, 0.0), among, owner
         )
         return {
             "value": value,
@@ -292,7 +305,8 @@ def before_after(
     """
     groups_a, advantages_a = _by_row(a)
     groups_b, advantages_b = _by_row(b)
-    rewards_a, rewards_b = a.scores.rewards[matched.a], b.scores.rewards[matched.b]
+    rewards_a = a.scores.rewards[matched.a]
+    rewards_b = b.scores.rewards[matched.b]
     table = pd.DataFrame(
         {
             "rollout_id": a.scores.table["rollout_id"].iloc[matched.a].tolist(),
@@ -317,9 +331,7 @@ def before_after(
     return BeforeAfter(a, b, table, siblings, bootstrap, counts, names=names)
 
 
-def in_brackets(
-    interval: tuple[float, float], text: Callable[[float], str] = percent
-) -> str:
+def in_brackets(interval: Interval, text: Callable[[float], str] = percent) -> str:
     """Return an interval as it stands behind its value; "" where there is none."""
     low, high = interval
     return "" if np.isnan(low) else f" ({text(low)} to {text(high)})"
@@ -349,7 +361,8 @@ def _by_row(side: Diagnosis) -> tuple[Codes, Floats]:
     A row that a route has no reward for is a group of its own.
     """
     rows = len(side.scores)
-    groups, advantages = -1 - np.arange(rows), np.full(rows, np.nan)
+    groups = -1 - np.arange(rows)
+    advantages = np.full(rows, np.nan)
     for place, view in enumerate(side.views):
         groups[view.rows] = side.scores.groups[view.rows] * len(side.views) + place
         advantages[view.rows] = view.advantages
@@ -361,9 +374,6 @@ def _share_where_none_is_right(side: Diagnosis) -> float:
 
     0 where nothing says which completions are right.
     """
-    above = below = 0.0
-    for view in side.views:
-        phantom, total = view.phantom_mass(view.advantages)
-        above += float(phantom.sum())
-        below += float(total.sum())
-    return above / below if below else 0.0
+    masses = [view.phantom_mass(view.advantages) for view in side.views]
+    phantom, total = map(np.concatenate, zip(*masses, strict=True))
+    return float(np.nan_to_num(ratio(phantom, total)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.comparison.finding_changes import MOST_CHANGES
+from rewardkit.analysis.comparison.changes import MOST_CHANGES
 from rewardkit.analysis.comparison.grounds import mark_of
 from rewardkit.analysis.comparison.pair import Pair, make_pair
 from rewardkit.analysis.comparison.sides import Side, open_sides
@@ -29,7 +29,8 @@ from rewardkit.plain import to_plain
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.cases import Case, load_cases
 
-BETTER, WORSE = "better", "worse"
+BETTER = "better"
+WORSE = "worse"
 NO_DIFFERENCE = "no difference"
 NOT_DECIDED = "not decided"
 
@@ -70,22 +71,22 @@ class Comparison(HasPage):
         It is better than at least one other version, and there is no difference from
         the rest; of several such versions the last.
         """
-        for place in reversed(range(len(self.sides))):
-            verdicts = {verdict for _, verdict in self._verdicts(place)}
+        for side in reversed(self.sides):
+            verdicts = {verdict for _, _, verdict in self._against_others(side)}
             if BETTER in verdicts and verdicts <= {BETTER, NO_DIFFERENCE}:
-                return self.sides[place]
+                return side
         return None
 
-    def _verdicts(self, place: int) -> list[tuple[str, str]]:
-        """Return the name of each other version, and what this one is against it."""
-        turned = {BETTER: WORSE, WORSE: BETTER}
-        verdicts: list[tuple[str, str]] = []
-        for (first, second), pair in self.all_pairs.items():
-            if second == place:
-                verdicts.append((pair.names[0], pair.verdict))
-            elif first == place:
-                verdict = turned.get(pair.verdict, pair.verdict)
-                verdicts.append((pair.names[1], verdict))
+    def _against_others(self, side: Side) -> list[tuple[Side, Pair, str]]:
+        """Return each other version, their pair, and what this one is against it."""
+        reverse = {BETTER: WORSE, WORSE: BETTER}
+        verdicts: list[tuple[Side, Pair, str]] = []
+        for pair in self.all_pairs.values():
+            if side is pair.sides[0]:
+                verdict = reverse.get(pair.verdict, pair.verdict)
+                verdicts.append((pair.sides[1], pair, verdict))
+            elif side is pair.sides[1]:
+                verdicts.append((pair.sides[0], pair, pair.verdict))
         return verdicts
 
     @property
@@ -111,42 +112,35 @@ class Comparison(HasPage):
             return self._explain_best(best)
         if len(self.sides) == 2 or self.verdict == NO_DIFFERENCE:
             return self.pairs[-1].reason
-        reasons, left = [], []
-        for place, side in enumerate(self.sides):
-            worse = [
-                name for name, verdict in self._verdicts(place) if verdict == WORSE
-            ]
+        reasons = []
+        rest = []
+        for side in self.sides:
+            worse = []
+            for other, _, verdict in self._against_others(side):
+                if verdict == WORSE:
+                    worse.append(other.name)
             if worse:
                 reasons.append(f"{side.name} is worse than {', '.join(worse)}")
             else:
-                left.append(side.name)
-        if len(left) > 1:
-            reasons.append(self._explain_tie(left))
+                rest.append(side.name)
+        if len(rest) > 1:
+            reasons.append(self._explain_tie(rest))
         return "; ".join(reasons)
 
     def _explain_best(self, best: Side) -> str:
         """Say than which versions the best one is better, and by which measure."""
-        pairs = self._pairs_of(best)
-        if len(pairs) == 1:
-            return _why_better(pairs[0], best)
-        others: dict[str, list[str]] = {BETTER: [], NO_DIFFERENCE: []}
-        reasons = []
-        for pair in pairs:
-            (other,) = [side for side in pair.sides if side is not best]
-            if pair.verdict == NO_DIFFERENCE:
-                others[NO_DIFFERENCE].append(other.name)
-                continue
-            others[BETTER].append(other.name)
-            ends = " -> ".join(pair.names)
-            reasons.append(f"{ends}: {pair.grounds[0].sentence}")
-        text = f"better than {_list_in_order(others[BETTER], self.names)}"
-        if others[NO_DIFFERENCE]:
-            alike = _list_in_order(others[NO_DIFFERENCE], self.names)
+        against = self._against_others(best)
+        if len(against) == 1:
+            return _why_better(*against[0])
+        names: dict[str, list[str]] = {BETTER: [], NO_DIFFERENCE: []}
+        for other, _, verdict in against:
+            names[verdict].append(other.name)
+        text = f"better than {_list_in_order(names[BETTER], self.names)}"
+        if names[NO_DIFFERENCE]:
+            alike = _list_in_order(names[NO_DIFFERENCE], self.names)
             text += f", no difference from {alike}"
-        return f"{text}; {reasons[0]}"
-
-    def _pairs_of(self, side: Side) -> list[Pair]:
-        return [pair for pair in self.all_pairs.values() if side in pair.sides]
+        first = next(pair for _, pair, verdict in against if verdict == BETTER)
+        return f"{text}; {' -> '.join(first.names)}: {first.grounds[0].sentence}"
 
     def _explain_tie(self, names: Sequence[str]) -> str:
         """Say what differs between versions of which none is worse than another."""
@@ -173,10 +167,7 @@ class Comparison(HasPage):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what to be careful with, a sentence each."""
-        notes: dict[str, None] = {}
-        for pair in self.pairs:
-            notes |= dict.fromkeys(pair.notes)
-        return tuple(notes)
+        return tuple(dict.fromkeys(note for pair in self.pairs for note in pair.notes))
 
     @property
     def rehearsals(self) -> str:
@@ -184,11 +175,15 @@ class Comparison(HasPage):
 
         "" where the outlooks were those of kept runs.
         """
-        seconds = {side.name: side.rehearsed[1] for side in self.sides}
-        names = [name for name, taken in seconds.items() if taken]
+        names = []
+        total = 0.0
+        for side in self.sides:
+            _, seconds = side.rehearsed
+            total += seconds
+            if seconds:
+                names.append(side.name)
         if not names:
             return ""
-        total = sum(seconds.values())
         return f"the training on {', '.join(names)} was rehearsed in {total:.1f} s"
 
     # --- tables
@@ -200,8 +195,7 @@ class Comparison(HasPage):
         A row a rollout and version: the version and the one it is held against,
         rollout_id, reward and advantage there and here, completion.
         """
-        tables = [pair.turned for pair in self.pairs]
-        return pd.concat(tables, ignore_index=True)
+        return pd.concat([pair.turned for pair in self.pairs], ignore_index=True)
 
     @property
     def slices(self) -> pd.DataFrame:
@@ -283,16 +277,14 @@ class Comparison(HasPage):
         blocks.append(f"Next: {self.next_step}")
         best = self.best
         if best is not None and len(self.pairs) > 1:
-            reasons = [_why_better(pair, best) for pair in self._pairs_of(best)]
+            reasons = [_why_better(*entry) for entry in self._against_others(best)]
             blocks.append(More(f"{best.name} against each", reasons))
         blocks.append(More("", notes[MOST_CHANGES:]))
         for pair in self.steps:
             if pair.source_lines:
-                lines = [
-                    Code(UserText(line, "a line of source"))
-                    for line in pair.source_lines
-                ]
-                blocks.append(More(f"Source, {' -> '.join(pair.names)}", lines))
+                texts = [UserText(x, "a line of source") for x in pair.source_lines]
+                title = f"Source, {' -> '.join(pair.names)}"
+                blocks.append(More(title, [*map(Code, texts)]))
         for pair in self.pairs:
             if len(self.pairs) == 1:
                 blocks += pair.tables
@@ -329,8 +321,10 @@ class Comparison(HasPage):
             ids = other.advantages["rollout_ids"][:MOST_CHANGES]
             if ids:
                 listed = ", ".join(map(repr, ids))
-                what = "rollouts whose advantage changes its sign"
-                return f"read {what} ({listed}); {write}"
+                return (
+                    f"read rollouts whose advantage changes its sign ({listed}); "
+                    f"{write}"
+                )
         return "write cases for what the versions must give, and compare with cases"
 
 
@@ -339,11 +333,10 @@ def _definition_blocks(pair: Pair) -> list[Block]:
     lines = pair.definition_lines
     names = " -> ".join(pair.names)
     head = f"Definition, {names}: {'; '.join(lines[:MOST_CHANGES])}"
-    more = len(lines) - MOST_CHANGES
-    if more <= 0:
+    if len(lines) <= MOST_CHANGES:
         return [head]
-    rest = More(f"All changes, {names}", lines)
-    return [f"{head}; and {counted(more, 'change')} more", rest]
+    hidden = counted(len(lines) - MOST_CHANGES, "change")
+    return [f"{head}; and {hidden} more", More(f"All changes, {names}", lines)]
 
 
 def _against(pair: Pair) -> str:
@@ -373,12 +366,11 @@ def _list_in_order(names: Sequence[str], every: Sequence[str]) -> str:
     return ", ".join(texts)
 
 
-def _why_better(pair: Pair, best: Side) -> str:
+def _why_better(other: Side, pair: Pair, verdict: str) -> str:
     """Say why the best of a pair is no worse than the other one."""
-    (other,) = [side for side in pair.sides if side is not best]
-    if pair.verdict == NO_DIFFERENCE:
+    if verdict == NO_DIFFERENCE:
         return f"no difference from {other.name}"
-    if best is pair.sides[1]:
+    if other is pair.sides[0]:
         return f"better than {other.name}: {pair.reason}"
     return f"{other.name} is worse: {pair.reason}"
 

@@ -1,4 +1,4 @@
-"""definition_changes(): records of two rewards -> what was added, removed, changed."""
+"""What differs between the definitions of two rewards, and in what they score."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
+from rewardkit.analysis.comparison.matching import MatchedRows
+from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.errors import preview
 from rewardkit.findings import percent, short_number
 from rewardkit.plain import PlainRecord
+from rewardkit.scoring.scores import Scores
 
 COMPONENT_KEYS = (
     "function",
@@ -113,12 +118,14 @@ def definition_changes(
     is_routed = "route" in a or "route" in b
     if is_routed:
         changes += _compare_entries(_route_entries(a), _route_entries(b))
-    before, after = _rewards_by_value(a), _rewards_by_value(b)
+    before = _rewards_by_value(a)
+    after = _rewards_by_value(b)
     for value in {**before, **after}:
         part = ""
         if is_routed:
             part = "default" if value is DEFAULT_PART else str(value)
-        was, now = before.get(value), after.get(value)
+        was = before.get(value)
+        now = after.get(value)
         if was and now:
             names = _component_names(now)
             for name in sorted(names & renamed.keys()):
@@ -139,14 +146,13 @@ def definition_changes(
 def _compare_entries(a: Entries, b: Entries, part: str = "") -> list[DefinitionChange]:
     changes = []
     for key in {**a, **b}:
-        before, after = a.get(key), b.get(key)
+        before = a.get(key)
+        after = b.get(key)
         if before != after:
             changes.append(DefinitionChange(*key, before, after, part))
-    return sorted(changes, key=_section)
-
-
-def _section(change: DefinitionChange) -> int:
-    return SECTIONS.get(change.what, 3 if change.name else 0)
+    return sorted(
+        changes, key=lambda item: SECTIONS.get(item.what, 3 if item.name else 0)
+    )
 
 
 def _route_entries(record: Mapping[str, Any]) -> Entries:
@@ -199,3 +205,64 @@ def _rewards_by_value(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]
     if route["default"]:
         rewards[DEFAULT_PART] = route["default"]
     return rewards
+
+
+@dataclass(frozen=True)
+class ComponentMatch:
+    """Components of A and B that are the same, or only called the same.
+
+    `renamed` has the name in A by that in B; `redefined` those of one name whose scores
+    differ.
+    """
+
+    renamed: Mapping[str, str]
+    redefined: tuple[DefinitionChange, ...]
+
+
+def match_components(a: Scores, b: Scores, matched: MatchedRows) -> ComponentMatch:
+    """Match the components of two versions by their scores of the same rollouts.
+
+    Of names that only one has, two are one component where they score every rollout
+    alike and do not give the same to all. Only rollouts of the same completion count.
+    """
+    before = _scores_by_name(a, matched.a[matched.is_same])
+    after = _scores_by_name(b, matched.b[matched.is_same])
+    renamed: dict[str, str] = {}
+    for name in after.keys() - before.keys():
+        candidates = before.keys() - after.keys() - {*renamed.values()}
+        alike = [other for other in candidates if _is_same(before[other], after[name])]
+        if len(alike) == 1:
+            renamed[name] = alike[0]
+    redefined = []
+    for name in [name for name in after if name in before]:
+        change = _redefinition(name, before[name], after[name])
+        if change is not None:
+            redefined.append(change)
+    return ComponentMatch(renamed, tuple(redefined))
+
+
+def _scores_by_name(scores: Scores, rows: Codes) -> dict[str, Floats]:
+    return {name: scores.score(name)[rows] for name in scores.reward.names}
+
+
+def _is_same(before: Floats, after: Floats) -> bool:
+    """Return whether two components score all rollouts alike, and these differently."""
+    judged = before[~np.isnan(before)]
+    if len(np.unique(judged)) < 2:
+        return False
+    return bool(np.allclose(before, after, equal_nan=True))
+
+
+def _redefinition(name: str, before: Floats, after: Floats) -> DefinitionChange | None:
+    """Return how two components of one name differ on the same completions."""
+    both = ~np.isnan(before) & ~np.isnan(after)
+    differs = ~np.isclose(before[both], after[both])
+    if not differs.any():
+        return None
+    return DefinitionChange(
+        "scores",
+        name,
+        float(before[both].mean()),
+        float(after[both].mean()),
+        share=float(differs.mean()),
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure, in_brackets
-from rewardkit.analysis.comparison.case_changes import first_of
+from rewardkit.analysis.comparison.changes import first_of
 from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
 from rewardkit.analysis.rehearsal.rehearsal import RISE
 from rewardkit.findings import counted
@@ -80,15 +80,15 @@ def of_exploits(before: int | None, after: int | None) -> list[Ground]:
     return [Ground("exploits", mark == "better", f"exploits {before} -> {after}")]
 
 
-def of_order(whole: Figure, slices: Mapping[str, Figure]) -> list[Ground]:
+def of_order(figure: Figure, slices: Mapping[str, Figure]) -> list[Ground]:
     """Return a ground where one version orders right above wrong better.
 
     Of all rows first; then of each slice that differs another way, or where all rows do
     not differ.
     """
-    grounds = _order_ground("", whole)
-    for label, figure in slices.items():
-        for ground in _order_ground(f" where {label}", figure):
+    grounds = _order_ground("", figure)
+    for label, of_slice in slices.items():
+        for ground in _order_ground(f" where {label}", of_slice):
             if ground.is_better not in {other.is_better for other in grounds}:
                 grounds.append(ground)
     return grounds

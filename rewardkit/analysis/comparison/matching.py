@@ -68,7 +68,8 @@ def match_rows(
         InputError: No id is in both, an id stands twice, or the matched rows are of
             other prompts.
     """
-    ids_a, ids_b = pd.Index(a.table["rollout_id"]), pd.Index(b.table["rollout_id"])
+    ids_a = pd.Index(a.table["rollout_id"])
+    ids_b = pd.Index(b.table["rollout_id"])
     for ids, name in zip((ids_a, ids_b), names, strict=True):
         _check_unique(ids, name)
     positions = ids_b.get_indexer(ids_a)
@@ -83,7 +84,8 @@ def match_rows(
             "rollouts, or give those of both a column rollout_id"
         )
     shared = ids_a[rows_a]
-    table_a, table_b = a.table.iloc[rows_a], b.table.iloc[rows_b]
+    table_a = a.table.iloc[rows_a]
+    table_b = b.table.iloc[rows_b]
     is_other = _differs(table_a["completion"], table_b["completion"])
     same_completions = float((~is_other).mean())
     _check_prompts(table_a, table_b, names, shared.tolist()[0], same_completions)
@@ -96,7 +98,6 @@ def match_rows(
     counts: dict[str, Any] = {"matched": len(shared)}
     for name, ids in unmatched.items():
         counts[name] = len(ids)
-    for name, ids in unmatched.items():
         counts[f"{name}_ids"] = ids[:SHOWN_IDS].tolist()
     counts["infinite_rewards"] = int(infinite.sum())
     return MatchedRows(rows_a, rows_b, ~is_other, counts)
@@ -127,13 +128,16 @@ def keep_shared(versions: Sequence[Scores], names: Sequence[str]) -> list[Scores
         raise InputError(
             f"no rollout_id is in all of {', '.join(names)}; compare two of them"
         )
-    whole = _of_whole_groups(shared, versions, ids)
-    if len(whole):
-        shared = whole
-    kept = []
+    in_whole_groups = _of_whole_groups(shared, versions, ids)
+    if len(in_whole_groups):
+        shared = in_whole_groups
+    selected = []
     for scores, index in zip(versions, ids, strict=True):
-        kept.append(_select(scores, index.get_indexer(shared)))
-    return kept
+        rows = index.get_indexer(shared)
+        table = scores.table.iloc[rows].reset_index(drop=True)
+        rollouts = scores.rollouts.select(rows)
+        selected.append(replace(scores, table=table, rollouts=rollouts))
+    return selected
 
 
 def _of_whole_groups(
@@ -151,11 +155,6 @@ def _of_whole_groups(
             is_cut = np.isin(scores.groups, scores.groups[is_missing])
             shared = shared[~is_cut[index.get_indexer(shared)]]
     return shared
-
-
-def _select(scores: Scores, rows: Codes) -> Scores:
-    table = scores.table.iloc[rows].reset_index(drop=True)
-    return replace(scores, table=table, rollouts=scores.rollouts.select(rows))
 
 
 def count_unmatched(matched: MatchedRows, a: Scores, b: Scores) -> MatchedRows:

@@ -16,18 +16,17 @@ from rewardkit.analysis.comparison.before_after import (
     Figure,
     before_after,
 )
-from rewardkit.analysis.comparison.case_changes import compare_cases, describe_cases
-from rewardkit.analysis.comparison.component_changes import (
-    ComponentMatch,
-    match_components,
+from rewardkit.analysis.comparison.changes import (
+    FindingChanges,
+    compare_cases,
+    compare_findings,
+    describe_cases,
 )
 from rewardkit.analysis.comparison.definition_changes import (
+    ComponentMatch,
     DefinitionChange,
     definition_changes,
-)
-from rewardkit.analysis.comparison.finding_changes import (
-    FindingChanges,
-    compare_findings,
+    match_components,
 )
 from rewardkit.analysis.comparison.grounds import Ground, Mark, mark_of, mark_of_counts
 from rewardkit.analysis.comparison.matching import (
@@ -43,7 +42,7 @@ from rewardkit.analysis.comparison.task_order import (
     find_task,
 )
 from rewardkit.analysis.statistics import group_stats
-from rewardkit.findings import SEVERITIES, percent, short_number
+from rewardkit.findings import SEVERITIES, counted, percent, short_number
 from rewardkit.history.runs import source_diff
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import one_line
@@ -125,9 +124,7 @@ class Pair(BeforeAfter):
                 lines.append(one_line(change, 200))
         for name, (was, now) in self.run.items():
             lines.append(f"{name} was {was}, is {now}")
-        if not lines:
-            lines.append("the source" if self.source_lines else "the same")
-        return lines
+        return lines or ["the source" if self.source_lines else "the same"]
 
     # --- the figures
 
@@ -206,9 +203,7 @@ class Pair(BeforeAfter):
     @property
     def _outlook_mark(self) -> Mark:
         a, b = (side.outlook for side in self.sides)
-        if a is None or b is None or not self.has_one_task:
-            return "not known"
-        if a.task is None or b.task is None:
+        if not (self.has_one_task and a and b and a.task and b.task):
             return "not known"
         for ground in measured.of_outlooks(a, b):
             return "better" if ground.is_better else "worse"
@@ -300,11 +295,10 @@ class Pair(BeforeAfter):
     def _why_no_task(self) -> str:
         """Say why nothing tells which completions are right, and what would."""
         if self.redefined_task:
-            changes = []
-            for item in self.redefined_task:
-                changes.append(
-                    f"{item.name!r} ({percent(item.share or 0)} of its scores)"
-                )
+            changes = [
+                f"{item.name!r} ({percent(item.share or 0)} of its scores)"
+                for item in self.redefined_task
+            ]
             return (
                 f"the task was redefined in {', '.join(changes)}: nothing outside the "
                 "two rewards says which is right; a label would, or cases that tell "
@@ -318,11 +312,11 @@ class Pair(BeforeAfter):
     @property
     def marked(self) -> list[str]:
         """Return which figures are better or worse, such as "signal worse"."""
-        marked = []
-        for name, mark in self.marks.items():
-            if mark in ("better", "worse"):
-                marked.append(f"{name.replace('_', ' ')} {mark}")
-        return marked
+        return [
+            f"{name.replace('_', ' ')} {mark}"
+            for name, mark in self.marks.items()
+            if mark in ("better", "worse")
+        ]
 
     @property
     def worst_new(self) -> str | None:
@@ -404,9 +398,10 @@ class Pair(BeforeAfter):
     def record(self) -> dict[str, Any]:
         """Return the pair as plain data."""
         prints = [side.record()["fingerprints"] for side in self.sides]
-        graded = []
-        for was, now in self.findings.graded:
-            graded.append({**now.record(), "before": was.severity})
+        graded = [
+            {**now.record(), "before": was.severity}
+            for was, now in self.findings.graded
+        ]
         plain: dict[str, Any] = to_plain(
             {
                 "a": self.names[0],
@@ -460,9 +455,7 @@ class Pair(BeforeAfter):
         }
         for kind, items in findings.items():
             rows = [(item.severity, item.code, item.sentence) for item in items]
-            caption = (
-                f"{len(items)} {'finding' if len(items) == 1 else 'findings'} {kind}"
-            )
+            caption = f"{counted(len(items), 'finding')} {kind}"
             tables.append(Table(caption, ("severity", "finding", "what it says"), rows))
         return tables
 

@@ -5,23 +5,26 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.comparison.kept_rewards import read_kept_reward
 from rewardkit.analysis.comparison.matching import keep_shared
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.forecast import forecast
-from rewardkit.analysis.outlooks import keep_outlook, kept_outlook
-from rewardkit.analysis.rehearsal.outlook import Outlook
-from rewardkit.errors import InputError, preview
+from rewardkit.analysis.forecast import Forecast, forecast
+from rewardkit.analysis.rehearsal.outlook import Outlook, TakesOver
+from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.history.kept import LABEL
 from rewardkit.history.parts import load_scores
 from rewardkit.history.runs import Run, find_run
+from rewardkit.history.versions import Version
+from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
@@ -111,16 +114,13 @@ class Side:
         """
         table = self.diagnosis.group_signal
         views = {view.part or "all" for view in self.diagnosis.views}
-        whole = table[table["slice"].isin(views)]
-        groups = whole["groups"]
+        rows = table[table["slice"].isin(views)]
 
         def share(name: str) -> float | None:
-            values = whole[name]
-            is_known = values.notna()
-            if not is_known.any():
+            judged = rows[rows[name].notna()]
+            if judged.empty:
                 return None
-            weights = groups[is_known]
-            return float((values[is_known] * weights).sum() / weights.sum())
+            return float(np.average(judged[name], weights=judged["groups"]))
 
         zero_std = share("zero_std")
         mean = pd.Series(self.diagnosis.scores.rewards).mean()
@@ -184,11 +184,11 @@ def open_sides(
 
 def _number_alike(names: Sequence[str]) -> list[str]:
     """Return the names, a number behind each that stands there before."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     unique = []
     for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        counts[name] += 1
+        unique.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
     return unique
 
 
@@ -213,3 +213,66 @@ def _open(version: Any, letter: str) -> tuple[str, Scores, Run | None]:
             f"or the names of runs and folders, not {preview(version)}"
         )
     return version.version.name, version.scores, version
+
+
+def read_kept_reward(version: Version) -> Reward | None:
+    """Return the reward of a version, its files run anew from a folder of their own.
+
+    None where its source was not kept, does not run by itself, or gives another reward.
+    """
+    file, _, name = str(version.about["entry"]).rpartition(":")
+    if file not in version.source:  # no file, or the module of a package
+        return None
+    with TemporaryDirectory() as folder:
+        for path, content in version.source.items():
+            place = Path(folder) / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        try:
+            reward, _ = find_reward(f"{Path(folder) / file}:{name}")
+        except RewardError:
+            return None
+    if not isinstance(reward, Reward):
+        return None
+    is_same = reward.record()["fingerprints"]["reward"] == version.fingerprint
+    return reward if is_same else None
+
+
+OUTLOOK = "outlook"
+"""Key of what is known of a run under which its outlook stands."""
+
+
+def kept_outlook(run: Run, diagnosis: Diagnosis) -> Outlook | None:
+    """Return the outlook that was kept with a run, made under the same settings.
+
+    None where there is none, or one of other settings, label or seed.
+    """
+    stored = run.about.get(OUTLOOK)
+    if stored is None or stored["settings"] != _settings(diagnosis):
+        return None
+    fields = dict(stored["fields"])
+    if fields["takes_over"] is not None:
+        takes_over = dict(fields["takes_over"])
+        takes_over["share"] = tuple(takes_over["share"])
+        fields["takes_over"] = TakesOver(**takes_over)
+    fields["untried"] = tuple(fields["untried"])
+    return Outlook(**fields)
+
+
+def keep_outlook(run: Run, source: Diagnosis | Forecast, outlook: Outlook) -> None:
+    """Keep an outlook with its run, unless its folder cannot be written.
+
+    Args:
+        run: The run.
+        source: What it was made of, which has the settings.
+        outlook: The outlook.
+    """
+    about = {"settings": _settings(source), "fields": asdict(outlook)}
+    with suppress(OSError):
+        run.changed(outlook=about)
+
+
+def _settings(source: Diagnosis | Forecast) -> dict[str, Any]:
+    """Return what an outlook depends on beside the scores."""
+    label = source.views[0].context.label_name
+    return {"training": source.training.record(), "label": label, "seed": source.seed}

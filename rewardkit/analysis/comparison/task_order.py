@@ -11,7 +11,7 @@ from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure
 from rewardkit.analysis.comparison.matching import MatchedRows
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import choose_columns, parts_of
-from rewardkit.analysis.statistics import Floats, Mask
+from rewardkit.analysis.statistics import Floats, Mask, ratio
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.verdicts import judge_by_answers, judge_by_objects
 from rewardkit.rewards.reward import Part
@@ -54,7 +54,8 @@ def find_task(
     """
     words, before, is_of_reward = _named_task(a)
     _, after, is_of_other = _named_task(b)
-    before, after = before[matched.a], after[matched.b]
+    before = before[matched.a]
+    after = after[matched.b]
     is_known = ~np.isnan(before) & ~np.isnan(after)
     is_alike = np.allclose(before[is_known], after[is_known])
     if is_redefined and (is_of_reward or is_of_other):
@@ -63,10 +64,8 @@ def find_task(
         task = np.where(is_known, before, np.nan)
         is_labelled = all(view.context.label_name for view in (*a.views, *b.views))
         return SharedTask(words, task, is_of_both=True, is_labelled=is_labelled)
-    scores = a.scores
-    verdicts = judge_by_answers(scores.table, scores.groups)
-    if verdicts is None:
-        verdicts = judge_by_objects(scores.table, scores.groups)
+    rows = (a.scores.table, a.scores.groups)
+    verdicts = judge_by_answers(*rows) or judge_by_objects(*rows)
     if verdicts is None:
         return None
     return SharedTask(verdicts.words, verdicts.scores[matched.a], is_of_both=False)
@@ -82,13 +81,9 @@ def _named_task(side: Diagnosis) -> tuple[str, Floats, bool]:
     task = np.full(len(side.scores), np.nan)
     words: dict[str, None] = {}
     for view in side.views:
-        context = view.context
-        label = context.label
-        if label is None:
-            label = context.repeated_label
-        if label is not None:
-            task[view.rows] = label
-            words[repr(context.label_name)] = None
+        if view.context.any_label is not None:
+            task[view.rows] = view.context.any_label
+            words[repr(view.context.label_name)] = None
         elif view.verdicts is not None:
             task[view.rows] = view.verdicts.scores
             words[view.verdicts.words] = None
@@ -114,10 +109,16 @@ def compare_order(
         among: Which of the rows count, (rows,), whole groups; all.
         tests: The level of the `interval` holds for so many of these together.
     """
-    unknown = {"value": np.nan, "interval": (np.nan, np.nan), "n": 0}
+    unknown = {
+        "value": np.nan,
+        "interval": (np.nan, np.nan),
+        "n": 0,
+        "auc_a": np.nan,
+        "auc_b": np.nan,
+    }
     if task is None:
         reason = "nothing says which completions are right: name a label"
-        return {**unknown, "auc_a": np.nan, "auc_b": np.nan, "reason": reason}
+        return {**unknown, "reason": reason}
     a, b = pair.both("reward")
     is_left_out = np.isnan(a) | np.isnan(b)
     if among is not None:
@@ -126,19 +127,15 @@ def compare_order(
     owner = pair.bootstrap.of_groups(pair.siblings)
     agree_a, pairs = concordance(a, order, pair.siblings, total=len(owner))
     agree_b, _ = concordance(b, order, pair.siblings, total=len(owner))
-    total = pairs.sum()
-    if not total:
-        reason = "no two siblings differ in the task"
-        return {**unknown, "auc_a": np.nan, "auc_b": np.nan, "reason": reason}
-    interval = pair.bootstrap.interval(
-        [agree_b - agree_a, pairs], owner, tests=TESTS * tests
-    )
+    if not pairs.any():
+        return {**unknown, "reason": "no two siblings differ in the task"}
+    sums = [agree_b - agree_a, pairs]
     return {
-        "value": float((agree_b - agree_a).sum() / total),
-        "interval": interval,
-        "n": int(total),
-        "auc_a": float(agree_a.sum() / total),
-        "auc_b": float(agree_b.sum() / total),
+        "value": ratio(agree_b - agree_a, pairs),
+        "interval": pair.bootstrap.interval(sums, owner, tests=TESTS * tests),
+        "n": int(pairs.sum()),
+        "auc_a": ratio(agree_a, pairs),
+        "auc_b": ratio(agree_b, pairs),
         "reason": None,
     }
 
@@ -156,6 +153,6 @@ def compare_slices(
 
 def _slices(side: Diagnosis, matched: MatchedRows) -> Iterator[tuple[str, Mask]]:
     scores = side.scores
-    whole = Part("", scores.reward, np.arange(len(scores)))
-    for piece in parts_of(scores, whole, choose_columns(scores, None)):
+    all_rows = Part("", scores.reward, np.arange(len(scores)))
+    for piece in parts_of(scores, all_rows, choose_columns(scores, None)):
         yield piece.label, np.isin(matched.a, piece.rows)

@@ -50,26 +50,19 @@ def figures_by_version(
     return figures
 
 
-def _cases(
-    side: Side, checked: Mapping[str, Any] | None, letter: str
-) -> list[int] | None:
+def _cases(side: Side, checked: Mapping[str, Any] | None, letter: str) -> Any:
     """Return how many cases pass, of how many: checked now, else when it was kept."""
     counts = (checked or {}).get(letter)
     if counts is not None:
         return [counts["passed"], counts["passed"] + counts["failed"]]
-    kept: list[int] | None = side.kept_figures.get("cases")
-    return kept
+    return side.kept_figures.get("cases")
 
 
 def _plain_outlook(outlook: Outlook | None) -> dict[str, Any] | None:
     if outlook is None or outlook.task is None:
         return None
-    return {
-        "task": outlook.task,
-        "start": outlook.start,
-        "end": outlook.end,
-        "fragility": outlook.fragility,
-    }
+    names = ("task", "start", "end", "fragility")
+    return {name: getattr(outlook, name) for name in names}
 
 
 def _outlook_text(outlook: Mapping[str, Any]) -> str:
@@ -77,18 +70,9 @@ def _outlook_text(outlook: Mapping[str, Any]) -> str:
     return f"{outlook['task']}, {ends}"
 
 
-def _auc_text(auc: float) -> str:
-    return f"{auc:.3f}"
-
-
-def _count_text(counts: Sequence[int]) -> str:
-    return " of ".join(map(str, counts))
-
-
 def _findings_text(counts: Sequence[int]) -> str:
-    return ", ".join(
-        f"{n} {word}" for n, word in zip(counts, ("high", "warn"), strict=True)
-    )
+    high, warn = counts
+    return f"{high} high, {warn} warn"
 
 
 class Row(NamedTuple):
@@ -103,8 +87,8 @@ ROWS = {
     "mean": Row("mean reward", "mean", short_number),
     "signal": Row("groups with a signal", "signal", percent),
     "task_signal": Row("signal of the task", "of the task", percent),
-    "auc": Row("AUC of the task", "AUC", _auc_text),
-    "cases": Row("cases", "cases", _count_text),
+    "auc": Row("AUC of the task", "AUC", "{:.3f}".format),
+    "cases": Row("cases", "cases", lambda counts: " of ".join(map(str, counts))),
     "findings": Row("findings", "findings", _findings_text),
     "exploits": Row("exploits", "exploits", str),
     "outlook": Row("rehearsed training", "training", _outlook_text),
@@ -123,7 +107,8 @@ def version_blocks(
     `MOST_COLUMNS` the table has a row each.
     """
     is_wide = len(names) > MOST_COLUMNS
-    rows, unknown = [], []
+    rows = []
+    unknown = []
     has_marks = False
     for name, row in ROWS.items():
         values = [of_version[name] for of_version in figures]
@@ -132,14 +117,16 @@ def version_blocks(
             continue
         cells = [row.short if is_wide else row.words]
         for of_version in figures:
-            value, mark = of_version[name], of_version["marks"].get(name)
+            value = of_version[name]
+            mark = of_version["marks"].get(name)
             cell = NOT_KNOWN if value is None else row.write(value)
             if mark in ("better", "worse"):
                 cell += f" ({mark})"
                 has_marks = True
             cells.append(cell)
         rows.append(cells)
-    header, numeric = ["figure", *names], list(names)
+    header = ["figure", *names]
+    numeric = list(names)
     if is_wide:
         header, *rows = map(list, zip(["version", *names], *rows, strict=True))
         numeric = header[1:]

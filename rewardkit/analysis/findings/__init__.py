@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.bootstrap import deciding_end
+from rewardkit.analysis.statistics import Interval, deciding_end
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, read_codes
 
 Findings = Sequence[Finding]
-Interval = tuple[float, float]
 
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
@@ -71,9 +70,11 @@ def finding(
         cost = float(np.nan_to_num(value))
     evidence["cost"] = min(abs(float(cost)), 1.0)
     if compared:
-        value, interval = compared["value"], compared["interval"]
+        value = compared["value"]
+        interval = compared["interval"]
         evidence |= {"compared": value, "compared_interval": interval}
-    past, groups = past or row.get("past", ""), len(view.stats.count)
+    past = past or row.get("past", "")
+    groups = len(view.stats.count)
     if groups < FEWEST_GROUPS and (past or "groups" in row):
         evidence |= {"inconclusive": True, "too_few": groups}
     elif past and limit is not None:
@@ -100,7 +101,9 @@ def _undecided(
     end = deciding_end(value, shown_end, view.bootstrap.tests * tests)
     if (is_above and end >= limit) or (not is_above and end <= limit):
         return {}
-    gap, half, prompts = abs(value - limit), abs(value - end), view.bootstrap.total
+    gap = abs(value - limit)
+    half = abs(value - end)
+    prompts = view.bootstrap.total
     needed = 0
     if gap and not math.isnan(half):
         needed = math.ceil(prompts * (half / gap) ** 2)
@@ -141,6 +144,5 @@ def share(
         by_rows: whether the arrays are of rows.
     """
     owner = view.bootstrap.prompts if by_rows else view.owner
-    above, below = np.asarray(part, dtype=float), np.asarray(total, dtype=float)
-    value, interval = view.bootstrap.ratio(above, below, owner)
-    return {"value": value, "interval": interval, "n": int(below.sum())}
+    value, interval = view.bootstrap.ratio(part, total, owner)
+    return {"value": value, "interval": interval, "n": int(total.sum())}

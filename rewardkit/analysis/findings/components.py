@@ -1,4 +1,4 @@
-"""Rules on single components: lost rows, gates, siblings, redundancy, dominance."""
+"""Rules on components: lost rows, gates, redundancy, dominance, switches of weights."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import Findings, finding, share
-from rewardkit.analysis.statistics import Floats, within
+from rewardkit.analysis.statistics import Floats, group_stats, ratio, within
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
+from rewardkit.rewards.route import add_up
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
 OFTEN_VARIES = 0.2
@@ -57,7 +59,8 @@ def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
     status = view.status[name]
     errors = np.flatnonzero(status == ERROR)
     reasons = read_reasons(view.reasons[name][errors])
-    failed, outside = [], []
+    failed = []
+    outside = []
     for row, reason in zip(errors, reasons, strict=True):
         if reason is not None and reason.code is ReasonCode.OUT_OF_RANGE:
             outside.append(row)
@@ -74,7 +77,8 @@ def _lost_rows(
     view: View, name: str, code: str, rows: NDArray[np.intp], limit: float, high: float
 ) -> Finding:
     """Return the finding of lost rows: a warning from `limit`, grave from `high`."""
-    lost, is_paid = len(rows) / len(view), view.components[name].weight != 0
+    lost = len(rows) / len(view)
+    is_paid = view.components[name].weight != 0
     missing = float(np.isnan(view.rewards[rows]).mean())
     severity = "info"
     if is_paid and lost >= limit:
@@ -161,7 +165,8 @@ def _redundant(
     if second in view.task and first not in view.task:
         first, second = second, first  # the task is never the redundant one
     sign = view.sign(first, second)
-    scores, others = view.scores[first], sign * view.scores[second]
+    scores = view.scores[first]
+    others = sign * view.scores[second]
     both = ~(np.isnan(scores) | np.isnan(others))
     gap = within(np.where(both, scores - others, np.nan), view.groups)
     return finding(
@@ -229,12 +234,8 @@ def dominant(
             evidence |= {"over": other, "over_value": view.effective_weights[other]}
             shares = view.group_shares[other]
             candidates.append(_dominant(view, name, outweighs, shares, evidence))
-        candidates.sort(key=_is_inconclusive)
+        candidates.sort(key=lambda item: bool(item.evidence.get("inconclusive")))
         yield from candidates[:1]
-
-
-def _is_inconclusive(finding: Finding) -> bool:
-    return bool(finding.evidence.get("inconclusive"))
 
 
 def _dominant(
@@ -249,7 +250,8 @@ def _dominant(
     It is conclusive by the interval of what is compared, its share less what is
     `subtracted`; shown is the share itself.
     """
-    shares, mass = view.group_shares[name], view.group_mass
+    shares = view.group_shares[name]
+    mass = view.group_mass
     options: dict[str, Any] = {"severity": "warn", "why": ""}
     if view.by_design(name):
         options = {"severity": "info", "why": view.components[name].why, "answers": ()}
@@ -275,15 +277,90 @@ def _outweighed(view: View, name: str, names: list[str]) -> str | None:
 
     A component that rarely varies does not count.
     """
-    effective, declared = view.effective_weights, view.declared_weights
+    effective = view.effective_weights
+    declared = view.declared_weights
     often = OFTEN_VARIES * view.live.sum()
-    outweighed = []
+    heavier = []
     for other in names:
         if other not in effective or declared[other] <= declared[name]:
             continue
         is_often = view.component_stats[other].live.sum() > often
         if is_often and effective[other] < effective[name]:
-            outweighed.append((declared[other], -effective[other], other))
-    # of equals the first declared
-    outweighed.sort(key=lambda weights: weights[:2], reverse=True)
-    return outweighed[0][2] if outweighed else None
+            heavier.append(other)
+    return max(
+        heavier, key=lambda other: (declared[other], -effective[other]), default=None
+    )
+
+
+@rule("switch")
+def switch(
+    view: View,
+    findings: Findings,
+    *,
+    switch_lost: float = 0.25,  # of the groups with a signal: our choice
+    switch_turned: float = 0.25,  # of the sibling pairs that were ordered: our choice
+    switch_shift: float = 0.5,  # standard deviations of the reward: our choice
+) -> Iterator[Finding]:
+    """Find switches of weights that change what is paid from one step to the next.
+
+    Before training, on the rows that there are: how far the mean reward moves, which
+    sibling pairs turn around, which groups lose their signal.
+    """
+    names: dict[int, list[str]] = {}
+    for item in view.reward.components:
+        for step in item.schedule.switches if item.schedule else ():
+            names.setdefault(step, []).append(item.name)
+    for step in sorted(names):
+        before = _rewards_at(view, step - 1)
+        after = _rewards_at(view, step)
+        # where no component has a weight any more there is no reward, and no signal
+        after = np.where(np.isnan(after) & ~np.isnan(before), 0.0, after)
+        turned = np.nan_to_num(1 - ratio(*concordance(after, before, view.groups)))
+        had_signal = group_stats(before, view.groups).live
+        is_lost = had_signal & group_stats(after, view.groups).dead
+        lost = np.nan_to_num(ratio(is_lost, had_signal))
+        spread = float(np.nanstd(before))
+        move = float(np.nanmean(after) - np.nanmean(before))
+        shift = move / spread if spread else 0.0
+        is_harmful = lost >= switch_lost or turned >= switch_turned
+        if not is_harmful and abs(shift) < switch_shift:
+            continue
+        yield finding(
+            view,
+            "switch",
+            None,
+            n=len(view),
+            severity="warn" if is_harmful else "info",
+            cost=float(max(lost, turned)),
+            reading=is_lost[view.groups],
+            step=step,
+            names=names[step],
+            value=float(max(lost, turned)),
+            lost=float(lost),
+            turned=float(turned),
+            shift=shift,
+            is_harmful=bool(is_harmful),
+        )
+
+
+@rule("unpaid_task")
+def unpaid_task(view: View, findings: Findings) -> Iterator[Finding]:
+    """Find a task that is paid at other steps than those of these rows."""
+    for item in view.reward.components:
+        is_unpaid = view.components[item.name].weight == 0
+        if item.schedule is None or item.name not in view.task or not is_unpaid:
+            continue
+        yield finding(
+            view,
+            "unpaid_task",
+            item.name,
+            n=len(view),
+            cost=1.0,
+            schedule=repr(item.schedule),
+            step=item.schedule.step_of(item.largest_weight),
+        )
+
+
+def _rewards_at(view: View, step: int) -> Floats:
+    """Return what the rows would earn at a step, before a transform, (rows,)."""
+    return add_up(view.reward.at(step), view.scores, view.gated, view.gate)

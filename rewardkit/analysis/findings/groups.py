@@ -22,6 +22,7 @@ from rewardkit.analysis.statistics import (
     Mask,
     count_ties,
     effective_levels,
+    ratio,
 )
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
@@ -34,7 +35,7 @@ MOST_REMAINING = 0.5
 @rule("not_enough")
 def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
     """Find that nothing has a weight, or that too few groups have two rewards."""
-    judged = int((~np.isnan(view.rewards)).sum())
+    judged = int(view.is_judged.sum())
     if not any(view.weights):
         reason = (
             "no component has a weight, so nothing is paid; give a weight to the one "
@@ -118,15 +119,14 @@ def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
         correlation = sign * view.correlations[first, second]
         if np.isnan(correlation) or correlation > -least:
             continue
-        a, b = view.pieces[first], view.pieces[second]
-        apart = float(view.group_stats(a).squares.sum())
-        apart += float(view.group_stats(b).squares.sum())
-        remainder = 0.0
-        if apart:
-            remainder = float(view.group_stats(a + b).squares.sum()) / apart
+        a = view.pieces[first]
+        b = view.pieces[second]
+        apart = view.group_stats(a).squares + view.group_stats(b).squares
+        remainder = ratio(view.group_stats(a + b).squares, apart)
         if remainder > MOST_REMAINING:
             continue
-        scores, others = view.scores[first], sign * view.scores[second]
+        scores = view.scores[first]
+        others = sign * view.scores[second]
         _, (low, upper) = view.correlate(scores, others)
         both_vary = _varies(view, first) & _varies(view, second)
         tied = float((view.dead & both_vary).sum() / max(view.several, 1))
@@ -138,7 +138,7 @@ def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
             n=view.several,
             limit=least,
             severity="high" if tied >= high else "warn",
-            reading=view.dead[view.groups] if tied else ~np.isnan(view.rewards),
+            reading=view.dead[view.groups] if tied else view.is_judged,
             cost=1 - remainder,
             components=f"{first}, {second}",
             other=first,
@@ -150,7 +150,7 @@ def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
 @rule("constant")
 def constant_reward(view: View, findings: Findings) -> Iterator[Finding]:
     """Find a reward that never varies, unless a component or `opposed` explains it."""
-    judged = ~np.isnan(view.rewards)
+    judged = view.is_judged
     if judged.sum() < 2 or view.varies or conclusive(findings, "opposed"):
         return
     if view.primary in components_that_fail(findings):
@@ -176,10 +176,11 @@ def clustered(
     do not count: they are silent, but the reward takes many values. Under GDPO the
     levels of the reward do not matter.
     """
-    rewards = view.rewards[~np.isnan(view.rewards)]
+    rewards = view.rewards[view.is_judged]
     if view.training.name == "gdpo" or len(rewards) < 2 or not view.varies:
         return
-    groups, total = view.groups[view.few], len(view.owner)
+    groups = view.groups[view.few]
+    total = len(view.owner)
     equal, pairs = count_ties(view.rewards[view.few], groups, total)
     is_binary = len(np.unique(np.round(rewards, 12))) <= 2
     if equal.sum() < tie_rate * pairs.sum() or is_binary:
@@ -189,7 +190,8 @@ def clustered(
     at_ends = np.isin(primary, view.span(view.primary))
     tied = view.dead & _equal(view.stats.low, common)
     counts = tied | ~view.dead
-    equal, pairs = equal * counts, pairs * counts
+    equal = equal * counts
+    pairs = pairs * counts
     if not pairs.sum() or equal.sum() < tie_rate * pairs.sum() or at_ends.mean() > 0.5:
         return
     tied_groups = float(tied.sum() / max(view.several, 1))
@@ -207,7 +209,7 @@ def clustered(
 
 def _commonest(view: View) -> float:
     """Return the reward that most rows have."""
-    rewards = np.round(view.rewards[~np.isnan(view.rewards)], 12)
+    rewards = np.round(view.rewards[view.is_judged], 12)
     values, counts = np.unique(rewards, return_counts=True)
     return float(values[np.argmax(counts)])
 
@@ -215,7 +217,7 @@ def _commonest(view: View) -> float:
 def _equal(values: Floats, value: float) -> Mask:
     """Return which values are this one, up to the last digits of a sum."""
     tolerance = ZERO_STD * max(1.0, abs(value))
-    return np.asarray(np.abs(values - value) <= tolerance, dtype=bool)
+    return np.abs(values - value) <= tolerance
 
 
 @rule("zero_std_groups")
@@ -240,7 +242,8 @@ def zero_std_groups(
         return
     primary = view.group_stats(view.scores[view.primary])
     low, high = view.span(view.primary)
-    wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
+    wrong = view.dead & (primary.high == low)
+    right = view.dead & (primary.low == high)
     otherwise = view.dead & ~wrong & ~right
     cancelled = otherwise & primary.live & (view.training.filter_metric is None)
     kinds = {
@@ -258,7 +261,7 @@ def zero_std_groups(
         **share(view, view.dead, view.stats.count > 1),
         limit=zero_std,
         severity="high" if value >= zero_std_high else "warn",
-        reading=view.dead[view.groups] & ~np.isnan(view.rewards),
+        reading=view.dead[view.groups] & view.is_judged,
         cancelled=float(cancelled.sum() / view.several),
         task_is_known=view.task_is_known,
         split=", ".join(split),
@@ -274,7 +277,7 @@ def collapsed_outputs(
     identical_pairs: float = 0.25,  # sibling pairs with the same text: our choice
 ) -> Iterator[Finding]:
     """Find siblings that are the same text."""
-    if (~np.isnan(view.rewards)).sum() < 2 or not view.varies:
+    if view.is_judged.sum() < 2 or not view.varies:
         return
     marks = marks_of(view.completions[view.few])
     equal, pairs = count_ties(marks, view.groups[view.few], total=len(view.owner))

@@ -61,9 +61,7 @@ def length_curve(
     alike = _alike_by_verdict(view) or _alike_by_answer(view)
     if alike is None:
         return
-    is_alike = (alike.classes >= 0) & ~(
-        np.isnan(view.rewards) | np.isnan(view.context.lengths)
-    )
+    is_alike = (alike.classes >= 0) & view.is_judged
     is_right = is_alike if alike.is_right is None else is_alike & alike.is_right
     fit = _fit(view, alike, is_right)
     if fit is None or fit.curve.explained < length_explains:
@@ -113,9 +111,9 @@ def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
     if not rows.any():
         return None
     classes = np.unique(alike.classes[rows], return_inverse=True)[1]
-    lengths, prompts = view.context.lengths[rows], view.bootstrap.prompts[rows]
-    fit = fit_curve(lengths, view.rewards[rows], classes, prompts)
-    return fit
+    lengths = view.context.lengths[rows]
+    prompts = view.bootstrap.prompts[rows]
+    return fit_curve(lengths, view.rewards[rows], classes, prompts)
 
 
 def _alike_by_verdict(view: View) -> AlikeRows | None:
@@ -129,7 +127,7 @@ def _alike_by_verdict(view: View) -> AlikeRows | None:
         return None
     is_known = ~np.isnan(verdicts.scores)
     classes = np.where(is_known, view.groups * (len(levels) + 1) + codes, -1)
-    is_right = np.asarray(verdicts.scores == levels[-1], dtype=bool)
+    is_right = verdicts.scores == levels[-1]
     if not is_right.any() or not (is_known & ~is_right).any():
         return None
     return AlikeRows(classes, is_right, "right answers")
@@ -137,7 +135,7 @@ def _alike_by_verdict(view: View) -> AlikeRows | None:
 
 def _alike_by_answer(view: View) -> AlikeRows | None:
     """Return siblings that state the same answer, and which answers are paid better."""
-    places = np.flatnonzero(rows_to_read(view.groups) & ~np.isnan(view.rewards))
+    places = np.flatnonzero(rows_to_read(view.groups) & view.is_judged)
     answers = []
     for completion in view.completions[places]:
         statement = read_statement(str(completion))

@@ -7,16 +7,25 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
-from rewardkit.analysis.statistics import LARGEST, Codes, Floats, Mask, finite
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import (
+    LARGEST,
+    Bootstrap,
+    Codes,
+    Floats,
+    Mask,
+    finite,
+)
+from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, most, rule
+from rewardkit.answers.logged import judge_log
+from rewardkit.answers.misjudged import Misjudged, find_misjudged
+from rewardkit.findings import Finding, most, rule, severity_of
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
@@ -49,11 +58,12 @@ class Scored:
         """Return the ids of the first few of these rows."""
         return tuple(self.scores.table["rollout_id"].iloc[rows[:SHOWN_IDS]])
 
-    def share(self, rows: Mask, of: Mask) -> tuple[float, tuple[float, float]]:
-        """Return the share of some rows among others, and its interval over prompts."""
+    def share(self, rows: Mask, among: Mask) -> dict[str, Any]:
+        """Return `value` and `interval` over prompts of some rows among others."""
         prompts = self.scores.rollouts.prompts
         bootstrap = Bootstrap(prompts, seed=self.seed)
-        return bootstrap.ratio(rows.astype(float), of.astype(float), prompts)
+        value, interval = bootstrap.ratio(rows, among, prompts)
+        return {"value": value, "interval": interval}
 
 
 @rule("not_finite")
@@ -63,11 +73,13 @@ def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]
     A trainer takes an infinite reward into the mean of its group and so into the
     gradient of the whole batch: one row is enough for a high severity.
     """
-    raw, scores = scored.raw, scored.scores
+    raw = scored.raw
+    scores = scored.scores
     explained = np.zeros(len(raw), dtype=bool)
     of_components = []
     for component in raw.reward.components:
-        name, is_paid = component.name, bool(component.largest_weight)
+        name = component.name
+        is_paid = bool(component.largest_weight)
         refused = _refused_infinite(raw, name)
         values = np.where(refused, np.inf, raw.score(name))
         infinite = refused | (np.isnan(scores.score(name)) & ~np.isnan(raw.score(name)))
@@ -94,16 +106,15 @@ def _infinite(
     scored: Scored, name: str | None, values: Floats, rows: Mask, is_paid: bool
 ) -> Finding:
     judged = ~np.isnan(values)
-    value, interval = scored.share(rows, judged)
     evidence = {
-        "value": value,
-        "interval": interval,
+        **scored.share(rows, judged),
         "rows": int(rows.sum()),
         "infinite": int(np.isinf(values).sum()),
         "paid": is_paid,
         "cost": 1.0,
     }
-    severity, ids = "high" if is_paid else "info", scored.ids(np.flatnonzero(rows))
+    severity = "high" if is_paid else "info"
+    ids = scored.ids(np.flatnonzero(rows))
     n = int(judged.sum())
     return Finding("not_finite", severity, name, evidence, n, LARGEST, ids)
 
@@ -124,21 +135,20 @@ def without_reward(
     rows = np.flatnonzero(unmatched)
     if not len(rows):
         return
-    value, interval = scored.share(unmatched, np.ones_like(unmatched))
+    measured = scored.share(unmatched, np.ones_like(unmatched))
     severity = "info"
-    if value >= abstained:
-        severity = "high" if value >= lost_rows_high else "warn"
+    if measured["value"] >= abstained:
+        severity = "high" if measured["value"] >= lost_rows_high else "warn"
     column = scores.reward.routed_by
     values = list(dict.fromkeys(map(repr, scores.table[column].iloc[rows])))
-    named = most(values, 5)
     evidence = {
-        "value": value,
-        "interval": interval,
+        **measured,
         "rows": len(rows),
-        "reason": Reason(ReasonCode.NO_ROUTE, names=(column,), value=named),
+        "reason": Reason(ReasonCode.NO_ROUTE, names=(column,), value=most(values, 5)),
         "paid": False,
     }
-    n, ids = len(scores), scored.ids(rows)
+    n = len(scores)
+    ids = scored.ids(rows)
     yield Finding("abstentions", severity, None, evidence, n, abstained, ids)
 
 
@@ -165,7 +175,8 @@ def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Findin
         if of_total:
             yield of_total
     for name in names:
-        column, values = logged.components[name], scores.score(name)
+        column = logged.components[name]
+        values = scores.score(name)
         is_total = column == logged.total
         if of_total and is_total and np.array_equal(values, rewards, equal_nan=True):
             continue  # it is all of the reward
@@ -195,7 +206,8 @@ def _mismatch(
     if not evidence["rows"]:  # what failed or was not judged is a finding of its own
         severity = "info"
     evidence["column"] = column
-    n, ids = evidence["compared"], scored.ids(rows)
+    n = evidence["compared"]
+    ids = scored.ids(rows)
     return Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)
 
 
@@ -207,14 +219,18 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
         first, then those that only the log has a score for.
     """
     logged = ~np.isnan(theirs)
-    both, missing = logged & ~np.isnan(ours), logged & np.isnan(ours)
+    both = logged & ~np.isnan(ours)
+    missing = logged & np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
     differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
     compared = int(both.sum())
-    share, mean_logged, mean_here = math.nan, None, None
+    share = math.nan
+    mean_logged = None
+    mean_here = None
     if compared:
         share = float(differs.sum() / compared)
-        mean_logged, mean_here = float(theirs[both].mean()), float(ours[both].mean())
+        mean_logged = float(theirs[both].mean())
+        mean_here = float(ours[both].mean())
     evidence = {
         "value": share,
         "rows": int(differs.sum()),
@@ -235,7 +251,8 @@ def parts_of_total(scored: Scored, findings: Sequence[Finding]) -> Iterator[Find
 
     `weigh_parts` weighed them for this diagnosis.
     """
-    before, after = scored.raw.reward, scored.scores.reward
+    before = scored.raw.reward
+    after = scored.scores.reward
     if before.routed_by or before.weights == after.weights:
         return
     names = [name for name in before.names if before.weights[name]]
@@ -283,3 +300,105 @@ def _numeric_keys(result: Any) -> list[str]:
     """Return the keys of a result that have numbers."""
     items = result.items() if isinstance(result, Mapping) else ()
     return [key for key, value in items if isinstance(value, int | float)]
+
+
+LOGGED_CODES = ("right_unpaid", "wrong_paid")
+LENGTH_TRAITS = ("length", "window", "before", "behind")
+"""Traits of rows that go with the length of their completions."""
+READ_COLUMNS = (
+    "rollout_id",
+    "prompt_id",
+    "prompt",
+    "completion",
+    "ground_truth",
+    "data_source",
+    "extra_info",
+)
+
+
+@rule(*LOGGED_CODES)
+def logged(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find right completions that earned nothing, and others that are paid as such.
+
+    They are those that probes find before they try anything. Whole groups are read, of
+    a long log some.
+    """
+    for view in scored.views:
+        label = view.context.label
+        if label is None and "ground_truth" not in view.context.table:
+            continue
+        places = np.flatnonzero(rows_to_read(view.groups))
+        table = view.context.table.iloc[places]
+        names = [name for name in READ_COLUMNS if name in table]
+        columns = zip(*(column_values(table[name]) for name in names), strict=True)
+        answers = judge_log(
+            [dict(zip(names, values, strict=True)) for values in columns],
+            _earned_by_task(view)[places].tolist(),
+            labels=[] if label is None else _read_labels(label[places]),
+        )
+        for misjudged in find_misjudged(answers, by_label=label is not None):
+            yield _report(scored, view.part, misjudged)
+
+
+def _earned_by_task(view: View) -> Floats:
+    """Return what the task earned, (rows,); NaN where it is gated or was not judged.
+
+    Without a component that is known to be the task all that was paid counts.
+    """
+    if len(view.paid_names) < 2 or not view.task_is_known:
+        return view.rewards
+    earned = np.zeros(len(view))
+    for component in view.reward.components:
+        if component.name in view.task:
+            earned += view.row_weights(component) * view.scores[component.name]
+    return np.where(view.is_judged, earned, np.nan)
+
+
+def _read_labels(label: Floats) -> list[bool | None]:
+    return [None if np.isnan(value) else bool(value) for value in label]
+
+
+def _report(scored: Scored, part: str, misjudged: Misjudged) -> Finding:
+    all_ids = scored.scores.table["rollout_id"]
+    ids = [answer.row["rollout_id"] for answer in misjudged.at_fault]
+    ids_of_kind = [answer.row["rollout_id"] for answer in misjudged.rows]
+    measured = scored.share(
+        all_ids.isin(ids).to_numpy(), all_ids.isin(ids_of_kind).to_numpy()
+    )
+    counts = {"found": len(ids), "tried": len(ids_of_kind), "cost": measured["value"]}
+    return Finding(
+        misjudged.code,
+        severity_of(measured["value"]) if misjudged.is_certain else "info",
+        None,
+        {**misjudged.evidence, **measured, **counts},
+        len(ids_of_kind),
+        rollout_ids=tuple(ids[:SHOWN_IDS]),
+        part=part,
+    )
+
+
+def merge_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings of which none repeats what logged rows show.
+
+    A label that disagrees says which rows of it do; length that moves the reward is the
+    same as right answers that lose by their length.
+    """
+    alarms = {
+        (item.code, item.part): item for item in findings if item.severity != "info"
+    }
+    merged: list[Finding] = []
+    for item in findings:
+        lost, paid_alarm = (alarms.get((code, item.part)) for code in LOGGED_CODES)
+        evidence = dict(item.evidence)
+        if item.code == "label_disagrees":
+            evidence["lost"] = lost.evidence if lost else {}
+            evidence["paid"] = paid_alarm.evidence if paid_alarm else {}
+            item = replace(item, evidence=evidence)
+        elif item.code == "length_curve" and lost:
+            if lost.evidence["trait"].removesuffix("_below") in LENGTH_TRAITS:
+                continue
+        elif item.code in LOGGED_CODES and evidence["by_label"]:
+            if any(code == "label_disagrees" for code, _ in alarms):
+                continue
+        merged.append(item)
+    return merged

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings import Findings, conclusive, finding, share
-from rewardkit.analysis.statistics import Floats, each
+from rewardkit.analysis.statistics import Floats, each, ratio
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
@@ -47,7 +47,7 @@ def label(
 ) -> Iterator[Finding]:
     """Find that the reward does not order siblings as the label does."""
     context = view.context
-    if np.isnan(view.rewards).all():
+    if not view.is_judged.any():
         return
     if context.why_no_label:
         reason = context.why_no_label
@@ -85,14 +85,13 @@ def order(
     order_bias: float = 0.65,  # two of three pairs go to the longer one: our choice
 ) -> Iterator[Finding]:
     """Find that length, or a column, orders like siblings as the advantage does."""
-    if np.isnan(view.rewards).all():
+    if not view.is_judged.any():
         return
     lengths = view.context.lengths_of(view.few)
     options: dict[str, Any] = {"unit": view.context.length_unit}
-    for name in view.paid_names:
-        if measures_length(view.components[name]):
-            options |= {"declared": name, "severity": "info"}
-            break
+    measures = [x for x in view.paid_names if measures_length(view.components[x])]
+    if measures:
+        options |= {"declared": measures[0], "severity": "info"}
     bias = _bias(view, "length_bias", lengths, order_bias, options)
     if bias is not None and not bias.evidence["longer"] and _is_paid_to_right(view):
         evidence = {**bias.evidence, "gated": True}
@@ -106,7 +105,8 @@ def order(
         values = column[view.few]
         if bias is not None and _is_length(view, values, lengths):
             continue  # that has been reported
-        options, tests = {"column": name}, len(columns)
+        options = {"column": name}
+        tests = len(columns)
         if not view.context.label_name and {0.0, 1.0} >= {*values[~np.isnan(values)]}:
             options |= {"is_flag": True, "severity": "info"}
         of_column = _bias(view, "column_bias", values, order_bias, options, tests=tests)
@@ -128,9 +128,11 @@ def _bias(
     Alike in the label, or in the task; None for a lone component, as more of something
     may then be the better answer.
     """
-    control, name = view.context.label, view.context.label_name
+    control = view.context.label
+    name = view.context.label_name
     if control is None:
-        control, name = view.scores[view.primary], view.primary
+        control = view.scores[view.primary]
+        name = view.primary
         if len(view.names) == 1:
             return None
     measured = _ordered(view, values, view.advantages, limit, control, tests=tests)
@@ -158,8 +160,8 @@ def _is_paid_to_right(view: View) -> bool:
 
 def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
     """Return whether a column orders siblings as the length does, or in reverse."""
-    agree, pairs = concordance(values, lengths, view.groups[view.few])
-    return abs(_auc(agree, pairs) - 0.5) + 0.5 >= SAME_THING
+    auc = ratio(*concordance(values, lengths, view.groups[view.few]))
+    return abs(auc - 0.5) + 0.5 >= SAME_THING
 
 
 def _follows_length(
@@ -205,15 +207,18 @@ def _ordered(
     limit on both sides, or there are few pairs.
     """
     same = None if control is None else control[view.few]
-    groups, total = view.groups[view.few], len(view.owner)
+    groups = view.groups[view.few]
+    total = len(view.owner)
     agree, pairs = concordance(values, by[view.few], groups, same, total=total)
-    value, count = _auc(agree, pairs), int(pairs.sum())
+    value = ratio(agree, pairs)
+    count = int(pairs.sum())
     if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
         return {}
     low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
     past = "above"
     if value <= 0.5:
-        past, limit = "below", 1 - limit
+        past = "below"
+        limit = 1 - limit
     return {
         "value": value,
         "interval": (max(low, 0.0), min(high, 1.0)),
@@ -223,12 +228,6 @@ def _ordered(
         "longer": value > 0.5,
         "cost": 2 * abs(value - 0.5),
     }
-
-
-def _auc(agree: Floats, pairs: Floats) -> float:
-    if not pairs.sum():
-        return 0.5
-    return float(agree.sum() / pairs.sum())
 
 
 @rule("wrong_above_right")
@@ -246,11 +245,14 @@ def wrong_above_right(
     component without which the fewest such pairs are left.
     """
     is_known = view.context.label is None and view.task_is_known
-    if not is_known or np.isnan(view.rewards).all():
+    if not is_known or not view.is_judged.any():
         return
-    task, ends, few = view.scores[view.primary], view.span(view.primary), view.few
+    task = view.scores[view.primary]
+    ends = view.span(view.primary)
+    few = view.few
     verdicts = np.where(np.isin(task[few], ends), task[few], np.nan)
-    owner, total = view.groups[few], len(view.owner)
+    owner = view.groups[few]
+    total = len(view.owner)
     rewards = view.paid_by[few]
     agree, pairs = concordance(rewards, verdicts, owner, total=total)
     wrong = pairs - agree

@@ -61,11 +61,13 @@ def shape(
 
 
 def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]:
-    scores, component = view.scores[name], view.components[name]
-    scored = ~np.isnan(scores)
-    if scored.sum() < 2:
+    scores = view.scores[name]
+    component = view.components[name]
+    is_scored = ~np.isnan(scores)
+    if is_scored.sum() < 2:
         return
-    lowest, highest = np.fmin.reduce(scores), np.fmax.reduce(scores)
+    lowest = np.fmin.reduce(scores)
+    highest = np.fmax.reduce(scores)
     is_flat = lowest == highest or not _varies_among_siblings(view, scores)
     if is_flat and _varies_by_its_gate(view, name):
         return
@@ -95,8 +97,8 @@ def _always_penalised(view: View, name: str, limit: float) -> Finding:
     scores = view.scores[name]
     payment = view.components[name].weight * scores
     at_most = payment <= np.fmin.reduce(payment) + ZERO_STD
-    scored = ~np.isnan(scores)
-    measured = share(view, at_most, scored, by_rows=True)
+    is_scored = ~np.isnan(scores)
+    measured = share(view, at_most, is_scored, by_rows=True)
     return finding(
         view,
         "always_penalised",
@@ -135,12 +137,14 @@ def _ends_of_range(
     view: View, name: str, limits: dict[str, float]
 ) -> Iterator[Finding]:
     """Find scores that are mostly at one end of the range, or only at both."""
-    scores, component = view.scores[name], view.components[name]
-    scored = ~np.isnan(scores)
+    scores = view.scores[name]
+    component = view.components[name]
+    is_scored = ~np.isnan(scores)
     low, high = view.span(name)
-    at_low, at_high = scores == low, scores == high
-    mean = (float(np.nansum(scores)) / scored.sum() - low) / (high - low)
-    if at_low.sum() >= limits["sparse"] * scored.sum():
+    at_low = scores == low
+    at_high = scores == high
+    mean = (float(np.nansum(scores)) / is_scored.sum() - low) / (high - low)
+    if at_low.sum() >= limits["sparse"] * is_scored.sum():
         yield _sparse(view, name, at_low, limits)
     elif component.range is not None:
         if mean <= limits["starved"]:
@@ -148,8 +152,8 @@ def _ends_of_range(
         elif mean >= limits["saturated"]:
             yield _near_end(view, name, "saturated", limits["saturated"], scores < high)
     has_both = at_low.any() and at_high.any()
-    if name == view.primary and has_both and (at_low | at_high | ~scored).all():
-        measured = share(view, at_high, scored, by_rows=True)
+    if name == view.primary and has_both and (at_low | at_high | ~is_scored).all():
+        measured = share(view, at_high, is_scored, by_rows=True)
         yield finding(
             view, "binary", name, **measured, limit=2, reading=at_high, cost=0
         )
@@ -161,7 +165,8 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     The severity is high where the primary component is at its minimum throughout many
     of the groups of two or more.
     """
-    scores, stats = view.scores[name], view.group_stats(view.scores[name])
+    scores = view.scores[name]
+    stats = view.group_stats(view.scores[name])
     several = stats.count > 1
     all_low = (stats.high == view.span(name)[0]) & several
     in_groups = float(all_low.sum() / max(several.sum(), 1))
@@ -190,13 +195,13 @@ def _severity(view: View, name: str) -> str:
 def _near_end(view: View, name: str, code: str, limit: float, rare: Mask) -> Finding:
     """Return the finding that the mean is near an end; `rare` rows are away from it."""
     scores, (low, high) = view.scores[name], view.span(name)
-    scored = ~np.isnan(scores)
-    heights = np.where(scored, (scores - low) / (high - low), 0.0)
+    is_scored = ~np.isnan(scores)
+    heights = np.where(is_scored, (scores - low) / (high - low), 0.0)
     return finding(
         view,
         code,
         name,
-        **share(view, heights, scored, by_rows=True),
+        **share(view, heights, is_scored, by_rows=True),
         limit=limit,
         severity=_severity(view, name),
         reading=rare,
@@ -243,7 +248,8 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
     elif component.weight * value < 0 and name not in view.task:
         penalty = "always"
     is_paid = component.weight != 0 and penalty != "never"
-    severity, answers = "info", []
+    severity = "info"
+    answers = []
     if is_paid:
         severity = "warn"
         if name not in view.task:

@@ -13,9 +13,8 @@ from rewardkit.analysis.findings import (
     finding,
     share,
 )
-from rewardkit.analysis.statistics import Floats, Mask, group_stats
+from rewardkit.analysis.statistics import LEVEL, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.advantages import grpo
-from rewardkit.analysis.statistics.bootstrap import LEVEL
 from rewardkit.analysis.statistics.distributions import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
@@ -30,8 +29,6 @@ MOST_KINDS_PROMPTS = 1_000
 """Prompts that are used; of more, so many evenly spaced by size. Our choice."""
 BLUR = 0.5
 """Standard errors of a prompt's mean: enough to level steps of four binary scores."""
-FEWEST_TREND_STEPS = 3
-"""Steps under which there is no trend. Our choice."""
 
 
 @rule("outliers", "high_variance")
@@ -80,13 +77,13 @@ def _are_rare(view: View, scores: Floats, far: Mask, most: float) -> bool:
 def _outliers(
     view: View, name: str, far: Mask, added: Floats, total: Floats, limit: float
 ) -> Finding:
-    scores, is_paid = view.scores[name], view.components[name].weight != 0
+    scores = view.scores[name]
+    is_paid = view.components[name].weight != 0
     scored = int((~np.isnan(scores)).sum())
     median = float(np.nanmedian(scores))
     outlying_scores = scores[far]
     extreme = outlying_scores[np.argmax(np.abs(outlying_scores - median))]
-    measured = share(view, added, total)
-    measured["n"] = scored
+    measured = {**share(view, added, total), "n": scored}
     return finding(
         view,
         "outliers",
@@ -122,8 +119,7 @@ def _few_groups(view: View, blamed: Mask, limit: float) -> Iterator[Finding]:
     is_explained = mass[top & has_outliers].sum() > mass[top].sum() / 2
     if top_mass.sum() < limit * mass.sum() or is_explained:
         return
-    measured = share(view, top_mass, mass)
-    measured["n"] = len(live)
+    measured = {**share(view, top_mass, mass), "n": len(live)}
     reading = top[view.groups]
     yield finding(view, "high_variance", **measured, limit=limit, reading=reading)
 
@@ -199,12 +195,14 @@ def bimodal(
     The mean of a few scores of few levels lies on steps, which are no kinds: each mean
     is blurred by half of its standard error, which levels them.
     """
-    stats, owner = view.stats, view.groups
+    stats = view.stats
+    owner = view.groups
     if view.bootstrap.total < len(view.owner):  # a prompt has several groups
         owner = view.bootstrap.prompts
         stats = group_stats(view.rewards, owner)
     judged = stats.count > 0
-    means, freedom = stats.mean[judged], np.maximum(stats.count - 1, 0).sum()
+    means = stats.mean[judged]
+    freedom = np.maximum(stats.count - 1, 0).sum()
     levels = len(np.unique(np.round(means, 12)))
     if len(means) < FEWEST_KINDS_PROMPTS or levels < FEWEST_VALUES or not freedom:
         return
@@ -230,7 +228,8 @@ def bimodal(
 
 def _share_between(means: Floats, blur: Floats, low: float, high: float) -> float:
     """Return the share of blurred means in the middle quarter between two values."""
-    middle, apart = (low + high) / 2, high - low
+    middle = (low + high) / 2
+    apart = high - low
     size = min(len(means), MOST_KINDS_PROMPTS)
     places = np.linspace(0, len(means) - 1, size).astype(int)
     chosen = np.argsort(means)[places]

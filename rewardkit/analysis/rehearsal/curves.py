@@ -54,7 +54,7 @@ def smooth(values: Floats, window: int = WINDOW) -> Floats:
     sums = np.cumsum(values, axis=0)
     sums[window:] -= sums[:-window].copy()
     counts = np.minimum(np.arange(1, len(values) + 1), window)
-    return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
+    return sums / counts.reshape(-1, *[1] * (values.ndim - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,8 @@ def read_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
     for those of `KINDS_SHOWN` kinds that grow most. What no row has is left out, as are
     scores of components that look at siblings.
     """
-    rows, course = rehearsal.rows, rehearsal.course
+    rows = rehearsal.rows
+    course = rehearsal.course
     columns = {"task": rows.task, "reward": rows.rewards}
     for component in rehearsal.view.reward.components:
         if not component.group:
@@ -95,8 +96,8 @@ def _kind_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
     starts: dict[str, float] = {}
     chances = rehearsal.material.shares / rehearsal.material.shares.sum()
     for place, kind in enumerate(rehearsal.kinds):
-        own = rehearsal.course.shares[:, :, place]
-        shares[kind.words] = shares.get(kind.words, 0.0) + own
+        share_of_kind = rehearsal.course.shares[:, :, place]
+        shares[kind.words] = shares.get(kind.words, 0.0) + share_of_kind
         starts[kind.words] = starts.get(kind.words, 0.0) + float(chances[place])
     growth = {}
     for words, share in shares.items():
@@ -117,9 +118,9 @@ def make_curves(rehearsal: Rehearsal) -> Curves:
     for name, figure in read_figures(rehearsal).items():
         means = smooth(figure.values)
         for pace in dict.fromkeys(rehearsal.pace.tolist()):
-            own = means[:, rehearsal.judges_reward(pace)]
-            low, middle, high = np.quantile(own, (BAND[0], 0.5, BAND[1]), axis=1)
-            curves[pace, name] = Curve(figure.start, low, middle, high)
+            learners = means[:, rehearsal.judges_reward(pace)]
+            band = np.quantile(learners, (BAND[0], 0.5, BAND[1]), axis=1)
+            curves[pace, name] = Curve(figure.start, *band)
     return curves
 
 

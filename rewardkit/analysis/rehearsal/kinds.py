@@ -1,15 +1,17 @@
-"""Kinds of completions: what a policy can write more of, whatever the prompt."""
+"""Kinds of completions that a policy can write more of, and hacks among them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Columns, Floats, Interval, Mask, ratio
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.findings import short_number
 
 MARK = re.compile(r"</?[A-Za-z_][\w.-]{0,30}>|\\boxed\{|```|####")
@@ -22,7 +24,10 @@ LEAST_SPLIT_GAIN = 0.02
 """Share of a kind's own part of the variance that a split must explain. Our choice."""
 CUTS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 """Quantiles at which a kind may be split."""
-ANY, EMPTY, NO_MARK, OTHER = "", "empty", "no mark", "rare forms"
+ANY = ""
+EMPTY = "empty"
+NO_MARK = "no mark"
+OTHER = "rare forms"
 FORM_NAMES = {
     ANY: "completions",
     EMPTY: "empty completions",
@@ -48,7 +53,7 @@ class Kind:
     """
 
     form: str
-    bounds: Mapping[str, tuple[float, float]]
+    bounds: Mapping[str, Interval]
     height: int = 0
 
     @property
@@ -80,8 +85,10 @@ class Kind:
     def _describe(self, feature: str) -> str:
         low, high = self.bounds[feature]
         if feature == LENGTH:
-            low, high = np.floor(low), np.floor(high)
-        below, above = short_number(low), short_number(high)
+            low = np.floor(low)
+            high = np.floor(high)
+        below = short_number(low)
+        above = short_number(high)
         limits = f"{below} to {above}"
         if np.isinf(low):
             limits = f"up to {above}"
@@ -137,13 +144,14 @@ def name_marks(form: str) -> str:
             names[f"`{mark}`" if is_closed else f"an open `{mark}`"] = None
     *first, last = names
     if len(names) > MOST_NAMED:
-        first, last = [*names][: MOST_NAMED - 1], "more"
+        first = [*names][: MOST_NAMED - 1]
+        last = "more"
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def find_kinds(
     completions: Sequence[str],
-    features: Mapping[str, Floats],
+    features: Columns,
     targets: Sequence[Floats],
 ) -> tuple[Codes, list[Kind]]:
     """Sort completions into kinds by their form, split where that explains targets.
@@ -194,23 +202,25 @@ def _standardised(values: Floats) -> Floats:
 
 
 def _best_split(
-    rows: Codes, features: Mapping[str, Floats], table: Floats, least: int
+    rows: Codes, features: Columns, table: Floats, least: int
 ) -> tuple[str, float] | None:
     """Return the feature and value that explain most of these rows, or None."""
     if len(rows) < 2 * least:
         return None
-    best, gain = None, LEAST_SPLIT_GAIN * len(rows)
-    values_there = table[rows]
-    whole = _spread_of(values_there)
-    for name, values in features.items():
-        own = values[rows]
-        for cut in np.unique(np.quantile(own, CUTS)):
-            is_low = own <= cut
+    best = None
+    gain = LEAST_SPLIT_GAIN * len(rows)
+    targets = table[rows]
+    spread = _spread_of(targets)
+    for name, column in features.items():
+        values = column[rows]
+        for cut in np.unique(np.quantile(values, CUTS)):
+            is_low = values <= cut
             if min(is_low.sum(), (~is_low).sum()) < least:
                 continue
-            rest = _spread_of(values_there[is_low]) + _spread_of(values_there[~is_low])
-            if whole - rest > gain:
-                best, gain = (name, float(cut)), whole - rest
+            rest = _spread_of(targets[is_low]) + _spread_of(targets[~is_low])
+            if spread - rest > gain:
+                best = (name, float(cut))
+                gain = spread - rest
     return best
 
 
@@ -218,3 +228,79 @@ def _spread_of(values: Floats) -> float:
     """Return the sum of squares around the mean."""
     squares = (values - values.mean(axis=0)) ** 2
     return float(squares.sum() / values.shape[1])
+
+
+FEWEST_HACKS = 8
+"""Under which nobody can tell what they have in common. Our choice."""
+BUCKETS = 512
+LETTERS = 3
+"""Features of a text: how often runs of so many letters are in each bucket."""
+LONGEST = 400
+"""Letters at each end of a text that are looked at."""
+RIDGE = 10.0
+
+
+def find_hacks(rewards: Floats, right: Mask) -> Mask:
+    """Return which wrong rows are paid as right ones are, (rows,).
+
+    At least half way from the mean wrong one to the mean right one.
+    """
+    none = np.zeros(len(right), dtype=bool)
+    rewards = np.nan_to_num(rewards, nan=-np.inf)
+    is_known = np.isfinite(rewards)
+    if not (right & is_known).any() or not (~right & is_known).any():
+        return none
+    low, high = (rewards[side & is_known].mean() for side in (~right, right))
+    return ~right & (rewards >= (low + high) / 2) if high > low else none
+
+
+def learnable(
+    completions: Sequence[str], prompts: Codes, right: Mask, hacks: Mask
+) -> float:
+    """Return how far hacks can be told from other wrong completions by their text.
+
+    From 0, as by chance, to 1: twice the AUC less one of a ridge regression on the
+    letters of the completions, fitted to half of the prompts and asked of the others.
+    A judge that errs at random pays hacks that no policy can learn.
+    """
+    wrong = np.flatnonzero(~right)
+    is_hack = hacks[wrong]
+    if min(is_hack.sum(), (~is_hack).sum()) < FEWEST_HACKS:
+        return 0.0
+    features = _features([completions[row] for row in wrong.tolist()])
+    is_even = prompts[wrong] % 2 == 0
+    chance = np.zeros(len(wrong))
+    for fold in (is_even, ~is_even):
+        if is_hack[fold].all() or not is_hack[fold].any() or fold.all():
+            return 0.0
+        chance[~fold] = _predict(features[fold], is_hack[fold], features[~fold])
+    share = 0.0
+    for fold in (is_even, ~is_even):
+        none: Codes = np.zeros(int(fold.sum()), dtype=np.intp)
+        share += (
+            ratio(*concordance(chance[fold], is_hack[fold].astype(float), none)) / 2
+        )
+    return float(np.clip(2 * share - 1, 0.0, 1.0))
+
+
+def _features(texts: list[str]) -> Floats:
+    """Return the logarithm of how often letters are in each bucket, and a constant."""
+    counts = np.zeros((len(texts), BUCKETS + 1))
+    for place, text in enumerate(texts):
+        if len(text) > 2 * LONGEST:
+            text = text[:LONGEST] + text[-LONGEST:]
+        for start in range(len(text)):
+            letters = text[start : start + LETTERS].encode()
+            counts[place, crc32(letters) % BUCKETS] += 1
+    features: Floats = np.log1p(counts)
+    features[:, BUCKETS] = 1.0
+    return features
+
+
+def _predict(features: Floats, is_hack: Mask, others: Floats) -> Floats:
+    """Return what a ridge regression fitted to some texts says of others, (others,)."""
+    penalty = RIDGE * np.eye(features.shape[1])
+    weights = np.linalg.solve(
+        features.T @ features + penalty, features.T @ is_hack.astype(float)
+    )
+    return others @ weights

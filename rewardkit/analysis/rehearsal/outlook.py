@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import RISE, Rehearsal
-from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.analysis.statistics import Codes, Floats, Interval, Mask
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent, short_number
 from rewardkit.html.excerpts import UserText
@@ -37,7 +37,7 @@ class TakesOver:
 
     kind: str
     own_words: str = field(repr=False)
-    share: tuple[float, float]
+    share: Interval
     step: int | None
     example: str
     component: str
@@ -134,8 +134,11 @@ def read_outlook(rehearsal: Rehearsal) -> Outlook:
         takes_over = _takes_over(rehearsal, np.ones(len(rehearsal.pace), dtype=bool))
         unknown = (math.nan,) * 5
         return Outlook(None, *unknown, takes_over, why, rehearsal.untried)
-    start, ends, sound = rehearsal.start, rehearsal.ends, rehearsal.sound
-    gentle, fast = rehearsal.end("gentle"), rehearsal.end("fast")
+    start = rehearsal.start
+    ends = rehearsal.ends
+    sound = rehearsal.sound
+    gentle = rehearsal.end("gentle")
+    fast = rehearsal.end("fast")
     is_gentle = rehearsal.pace == "gentle"
     is_worse = is_gentle if gentle < fast else ~is_gentle
     fails = ends < HALF * sound
@@ -216,24 +219,27 @@ def _is_paid(rehearsal: Rehearsal, kind: int) -> bool:
     rows = rehearsal.rows
     is_wrong = ~rows.right & ~np.isnan(rows.rewards)
     is_kind = rows.kinds == kind
-    own, others = rows.rewards[is_wrong & is_kind], rows.rewards[is_wrong & ~is_kind]
-    if not len(own) or not len(others):
+    inside, outside = (rows.rewards[is_wrong & side] for side in (is_kind, ~is_kind))
+    if not len(inside) or not len(outside):
         return True
-    error = math.sqrt(own.var() / len(own) + others.var() / len(others))
-    return bool(own.mean() - others.mean() >= CERTAIN * error)
+    error = math.sqrt(inside.var() / len(inside) + outside.var() / len(outside))
+    return bool(inside.mean() - outside.mean() >= CERTAIN * error)
 
 
 def _payer(rehearsal: Rehearsal, rows: Codes) -> str:
     """Return the component beside the task that pays these rows most above the mean."""
-    view, best, most = rehearsal.view, "", 0.0
+    view = rehearsal.view
+    best = ""
+    most = 0.0
     task = getattr(view.verdicts, "name", "")
     for name, component in view.components.items():
         if name == task or not component.weight:
             continue
-        paid = np.nan_to_num(component.weight * rehearsal.rows.scores[name])
-        gain = float(paid[rows].mean() - paid[: len(view)].mean())
+        payment = np.nan_to_num(component.weight * rehearsal.rows.scores[name])
+        gain = float(payment[rows].mean() - payment[: len(view)].mean())
         if gain > most:
-            best, most = name, gain
+            best = name
+            most = gain
     return best
 
 
@@ -251,5 +257,5 @@ def _why(rehearsal: Rehearsal, takes_over: TakesOver | None) -> str:
     name = takes_over.component
     if share >= RISE:
         return f"in {groups} `{name}` decides"
-    paid = short_number(float(np.nan_to_num(rehearsal.rows.scores[name]).max()))
-    return f"`{name}` pays up to {paid} for it, right or wrong"
+    largest = short_number(float(np.nan_to_num(rehearsal.rows.scores[name]).max()))
+    return f"`{name}` pays up to {largest} for it, right or wrong"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.rehearsal.policy import Payment
 from rewardkit.analysis.rehearsal.reach import asks_model, looks_at_siblings
 from rewardkit.analysis.rehearsal.rows import Rows
-from rewardkit.analysis.statistics import Codes, Floats, finite, group_stats
+from rewardkit.analysis.statistics import Codes, Columns, Floats, finite, group_stats
 from rewardkit.analysis.statistics import advantages as formulas
 from rewardkit.analysis.view import View
 from rewardkit.rewards.reward import Reward
@@ -17,9 +18,6 @@ from rewardkit.rewards.route import bind
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
-
-Scored = Callable[[Codes, Codes, int], tuple[Floats, dict[str, Floats]]]
-"""Rows drawn, their groups, the step -> their rewards, and scores of components."""
 
 
 def why_siblings_are_logged(reward: Reward) -> str:
@@ -36,10 +34,12 @@ def why_siblings_are_logged(reward: Reward) -> str:
         return "siblings are paid as in the log: the reward asks a model"
     for item in reward.components:
         if item.group:
-            read = set(item.asks_for) - {"completion", *reward.names}
-            if read:
-                name = min(read)
-                return f"siblings are paid as in the log: `{item.name}` reads {name!r}"
+            others = set(item.asks_for) - {"completion", *reward.names}
+            if others:
+                return (
+                    f"siblings are paid as in the log: `{item.name}` reads "
+                    f"{min(others)!r}"
+                )
     return ""
 
 
@@ -55,17 +55,22 @@ def pay_rows(view: View, rows: Rows) -> Payment:
         view: its training and its reward.
         rows: all that can be drawn.
     """
-    training, reward = view.training, view.reward
-    scored = _as_logged(rows)
-    if is_scored_anew(reward):
-        scored = _scored_anew(view, rows)
-    elif reward.is_scheduled and not why_not_by_step(reward):
-        scored = _at_step(reward, rows)
+    training = view.training
+    reward = view.reward
+    is_anew = is_scored_anew(reward)
+    columns_asked = _columns_asked(view, rows) if is_anew else {}
+    is_by_step = reward.is_scheduled and not (is_anew or why_not_by_step(reward))
 
     def pay(
         drawn: Codes, groups: Codes, batches: Codes, step: int
     ) -> tuple[Floats, Floats]:
-        rewards, scores = scored(drawn, groups, step)
+        if is_anew:
+            rewards, scores = _score_drawn(reward, columns_asked, drawn, groups, step)
+        else:
+            scores = {name: values[drawn] for name, values in rows.scores.items()}
+            rewards = rows.rewards[drawn]
+        if is_by_step:
+            rewards = rows.paid_at(weights_at(reward, step))[drawn]
         columns = None
         if training.name == "gdpo":
             columns = np.column_stack([scores[name] for name in view.names])
@@ -89,37 +94,14 @@ def pay_rows(view: View, rows: Rows) -> Payment:
 
 def pay_task(task: Floats) -> Payment:
     """Return what pays for the task alone, 0 where that is not known."""
-    known = np.nan_to_num(task)
+    rewards = np.nan_to_num(task)
 
     def pay(
         drawn: Codes, groups: Codes, batches: Codes, step: int
     ) -> tuple[Floats, Floats]:
-        return known[drawn], formulas.grpo(known[drawn], groups)
+        return rewards[drawn], formulas.grpo(rewards[drawn], groups)
 
     return pay
-
-
-def _as_logged(rows: Rows) -> Scored:
-    def scored(
-        drawn: Codes, groups: Codes, step: int
-    ) -> tuple[Floats, dict[str, Floats]]:
-        scores = {name: values[drawn] for name, values in rows.scores.items()}
-        return rows.rewards[drawn], scores
-
-    return scored
-
-
-def _at_step(reward: Reward, rows: Rows) -> Scored:
-    """Return what pays rows the weights of the step."""
-    as_logged = _as_logged(rows)
-
-    def scored(
-        drawn: Codes, groups: Codes, step: int
-    ) -> tuple[Floats, dict[str, Floats]]:
-        _, scores = as_logged(drawn, groups, step)
-        return rows.paid_at(weights_at(reward, step))[drawn], scores
-
-    return scored
 
 
 def weights_at(reward: Reward, step: float) -> Floats:
@@ -140,25 +122,26 @@ def why_not_by_step(reward: Reward) -> str:
     )
 
 
-def _scored_anew(view: View, rows: Rows) -> Scored:
-    """Return what calls the reward on each group that is drawn."""
-    reward, table = view.reward, view.context.table
-    columns = {
-        name: column_values(table[name]) for name in reward.needs if name in table
-    }
-    columns["completion"] = rows.completions
+def _columns_asked(view: View, rows: Rows) -> dict[str, list[Any]]:
+    """Return the columns that the reward asks for, with the completions of `rows`."""
+    table = view.context.table
+    names = [name for name in view.reward.needs if name in table]
+    columns = {name: column_values(table[name]) for name in names}
+    return {**columns, "completion": rows.completions}
 
-    def scored(
-        drawn: Codes, groups: Codes, step: int
-    ) -> tuple[Floats, dict[str, Floats]]:
-        chosen = {
-            name: [values[row] for row in drawn.tolist()]
-            for name, values in columns.items()
-        }
-        plan = bind(reward.at(step), chosen, len(drawn))
-        with caught_prints():
-            outcomes = evaluate(plan, chosen, groups=groups)
-        rewards = finite(plan.transform(outcomes.rewards, groups))
-        return rewards, outcomes.scores
 
-    return scored
+def _score_drawn(
+    reward: Reward,
+    columns: Mapping[str, list[Any]],
+    drawn: Codes,
+    groups: Codes,
+    step: int,
+) -> tuple[Floats, Columns]:
+    """Call the reward on each group that is drawn."""
+    chosen = {}
+    for name, values in columns.items():
+        chosen[name] = [values[row] for row in drawn.tolist()]
+    plan = bind(reward.at(step), chosen, len(drawn))
+    with caught_prints():
+        outcomes = evaluate(plan, chosen, groups=groups)
+    return finite(plan.transform(outcomes.rewards, groups)), outcomes.scores

@@ -54,7 +54,7 @@ The rows, groups, batches and what is returned are (drawn,).
 
 def sigmoid(values: Floats) -> Floats:
     """Return the logistic function."""
-    return np.asarray(1 / (1 + np.exp(-values)))
+    return 1 / (1 + np.exp(-values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,27 +127,29 @@ def fit_ability(kinds: Codes, prompts: Codes, right: Mask) -> tuple[Floats, Floa
         prompts: codes, (rows,).
         right: which rows are right, (rows,).
     """
-    total, count = number_of(kinds), number_of(prompts)
+    total = number_of(kinds)
+    count = number_of(prompts)
     possible = np.bincount(kinds, right, minlength=total) > 0
     mean = float(np.clip(right.mean(), 1e-2, 1 - 1e-2))
     middle = np.log(mean / (1 - mean))
     ability = np.where(possible, middle, NEVER)
     ease = np.zeros(count)
     used = possible[kinds]
-    kinds, prompts, right = kinds[used], prompts[used], right[used]
+    kinds = kinds[used]
+    prompts = prompts[used]
+    right = right[used]
+
+    def newton_step(codes: Codes, prior: Floats, strength: float) -> Floats:
+        chance = sigmoid(ability[kinds] + ease[prompts])
+        slope = np.bincount(codes, right - chance, len(prior)) - strength * prior
+        bend = np.bincount(codes, chance * (1 - chance), len(prior)) + strength
+        return np.clip(slope / bend, -1, 1)
+
     for _ in range(NEWTON_STEPS):
-        chance = sigmoid(ability[kinds] + ease[prompts])
-        slope, bend = right - chance, chance * (1 - chance)
-        up = np.bincount(prompts, slope, count) - ease / PRIOR_SPREAD**2
-        ease += np.clip(
-            up / (np.bincount(prompts, bend, count) + PRIOR_SPREAD**-2), -1, 1
-        )
+        ease += newton_step(prompts, ease, PRIOR_SPREAD**-2)
         ease -= ease.mean()
-        chance = sigmoid(ability[kinds] + ease[prompts])
-        slope, bend = right - chance, chance * (1 - chance)
-        up = np.bincount(kinds, slope, total) - PRIOR_COUNT * (ability - middle)
-        change = up / (np.bincount(kinds, bend, total) + PRIOR_COUNT)
-        ability = np.where(possible, ability + np.clip(change, -1, 1), NEVER)
+        step = newton_step(kinds, ability - middle, PRIOR_COUNT)
+        ability = np.where(possible, ability + step, NEVER)
     return ability, ease
 
 
@@ -172,9 +174,8 @@ class Learners:
 
 def mean_known(values: Floats) -> Floats:
     """Return the mean over the last axis of what is not NaN, 0 where all is."""
-    known = ~np.isnan(values)
-    total = np.where(known, values, 0.0).sum(axis=-1)
-    return np.asarray(total / np.maximum(known.sum(axis=-1), 1))
+    count = (~np.isnan(values)).sum(axis=-1)
+    return np.asarray(np.nansum(values, axis=-1) / np.maximum(count, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,27 +229,23 @@ def rehearse(
         learners: how fast they learn.
         plan: how many steps, prompts and completions.
     """
-    steps, count = plan.steps, len(learners)
+    count = len(learners)
     drawn = plan.prompts * plan.generations
     groups = np.repeat(np.arange(count * plan.prompts), plan.generations)
     batches = np.repeat(np.arange(count), drawn)
     policies = _Policies(material, learners, plan)
-    rows = np.zeros((steps, count, drawn), dtype=np.intp)
-    shares = np.zeros((steps, count, len(material.shares)))
-    skill, hack, means = (np.zeros((steps, count)) for _ in range(3))
-    for step in range(steps):
+    course = []
+    for step in range(plan.steps):
         batch = policies.draw()
         rewards, advantages = payment(
             batch.rows.ravel(), groups, batches, plan.first_step + step
         )
+        mean = mean_known(rewards.reshape(count, drawn))
+        course.append((batch.rows, batch.shares, policies.skill, policies.hack, mean))
         advantages = np.nan_to_num(advantages).reshape(count, drawn)
-        rows[step], shares[step] = batch.rows, batch.shares
-        skill[step], hack[step] = policies.skill, policies.hack
-        means[step] = mean_known(rewards.reshape(count, drawn))
-        policies.learn(
-            batch, np.clip(advantages, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE), step
-        )
-    return Course(rows, shares, skill, hack, means)
+        advantages = np.clip(advantages, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
+        policies.learn(batch, advantages, step)
+    return Course(*map(np.array, zip(*course, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,14 +275,18 @@ class _Policies:
     def __init__(
         self, material: Material, learners: Learners, plan: RehearsalPlan
     ) -> None:
-        self.material, self.learners, self.plan = material, learners, plan
+        self.material = material
+        self.learners = learners
+        self.plan = plan
         self.random = np.random.default_rng(plan.seed)
         self.children = np.flatnonzero(material.parents >= 0)
         logits = np.log(np.maximum(material.shares, 1e-12))
         logits[self.children] -= logits[material.parents[self.children]]
-        count, prompts = len(learners), len(material.ease)
+        count = len(learners)
+        prompts = len(material.ease)
         self.logits = np.tile(logits, (count, 1))
-        self.skill, self.hack = np.zeros(count), np.zeros(count)
+        self.skill = np.zeros(count)
+        self.hack = np.zeros(count)
         self.size = np.zeros(count)
         self.prompts = self.random.integers(0, prompts, (count, prompts))
         able = sigmoid(material.ability) * material.can_be_right
@@ -293,9 +294,11 @@ class _Policies:
 
     def draw(self) -> _Batch:
         """Return what each learner writes for prompts drawn for it."""
-        material, random, plan = self.material, self.random, self.plan
+        material = self.material
+        random = self.random
+        plan = self.plan
         learner = np.arange(len(self.learners))[:, None]
-        kinds, known = len(material.shares), len(material.ease)
+        kinds = len(material.shares)
         shape = (len(learner), plan.prompts * plan.generations)
         shares = _softmax(self.logits, self.children, material.parents)
         ends = np.cumsum(shares, axis=1)
@@ -303,7 +306,7 @@ class _Policies:
         at = random.random(shape) + learner
         kind = np.searchsorted((ends + learner).ravel(), at.ravel())
         kind = np.minimum(kind.reshape(shape) - kinds * learner, kinds - 1)
-        places = random.integers(0, known, (len(learner), plan.prompts))
+        places = random.integers(0, len(material.ease), (len(learner), plan.prompts))
         drawn_prompts = self.prompts[learner, places]
         logit = material.ability[kind] + self.skill[:, None]
         logit += np.repeat(material.ease[drawn_prompts], plan.generations, axis=1)
@@ -317,9 +320,8 @@ class _Policies:
     def learn(self, batch: _Batch, advantages: Floats, step: int) -> None:
         """Move each policy along `advantages`, (learners, drawn)."""
         learners = self.learners
-        self.size = SIZE_MEMORY * self.size + (1 - SIZE_MEMORY) * (advantages**2).mean(
-            axis=1
-        )
+        squares = (advantages**2).mean(axis=1)
+        self.size = SIZE_MEMORY * self.size + (1 - SIZE_MEMORY) * squares
         size = self.size / (1 - SIZE_MEMORY ** (step + 1))
         scale = np.sqrt(np.maximum(size, LEAST_SIZE))
         slope = self._slope(batch, advantages)

@@ -78,20 +78,10 @@ def without_thought(completion: str) -> str:
     return completion[end.end() :] if end else completion
 
 
-def cut_short(completion: str) -> str:
-    """Return the first half of a completion."""
-    return completion[: len(completion) // 2]
-
-
-def emptied(completion: str) -> str:
-    """Return no text."""
-    return ""
-
-
 SHORTER: tuple[tuple[Callable[[str], str], bool], ...] = (
     (without_thought, True),
-    (cut_short, False),
-    (emptied, False),
+    (lambda completion: completion[: len(completion) // 2], False),
+    (lambda completion: "", False),
 )
 """Ways to shorten a completion, and whether it then still states its answer."""
 
@@ -158,8 +148,8 @@ def reach(
     completions = [str(text) for text in view.completions]
     longest = max(map(len, completions))
     if view.training.max_completion_length is not None:
-        limit_of_training = view.training.max_completion_length * CHARACTERS_A_TOKEN
-        longest = max(longest, limit_of_training)
+        cut = view.training.max_completion_length * CHARACTERS_A_TOKEN
+        longest = max(longest, cut)
     for kind in _ladders(view, codes, len(kinds)):
         models = _models(np.flatnonzero(codes == kind), task)
         ladders = [[*rungs_of(completions[place], longest)] for place in models]
@@ -167,27 +157,16 @@ def reach(
         for height in range(max(map(len, ladders))):
             reached.names.append(Kind(kinds[kind].form, kinds[kind].bounds, height + 1))
             reached.parents.append(below)
-            _add_rung(reached, models, ladders, height, longest)
+            for place, ladder in zip(models, ladders, strict=True):
+                if height < len(ladder):
+                    text = ladder[height]
+                    reached.add(text, place, keeps=len(text) < longest)
             below = len(kinds) + len(reached.names) - 1
     _add_shorter(reached, completions, codes, task)
     if limit is not None:
         return _scored(view, reached, limit)
-    with limit_calls() as own:
-        return _scored(view, reached, own)
-
-
-def _add_rung(
-    reached: Reached,
-    models: Codes,
-    ladders: list[list[str]],
-    height: int,
-    longest: int,
-) -> None:
-    """Add the completions at a height of these ladders."""
-    for place, ladder in zip(models, ladders, strict=True):
-        if height < len(ladder):
-            text = ladder[height]
-            reached.add(text, place, keeps=len(text) < longest)
+    with limit_calls() as new_limit:
+        return _scored(view, reached, new_limit)
 
 
 def _add_shorter(
@@ -230,9 +209,9 @@ def _why_not(view: View) -> str:
         return "nothing that the log lacks was tried, as the reward looks at siblings"
     if asks_model(reward):
         return "nothing that the log lacks was tried, as the reward asks a model"
-    made = [name for name in reward.needs if FROM_TEXT.fullmatch(name)]
-    if made:
-        return f"the reward reads {made[0]!r}, which only logged completions have"
+    for name in reward.needs:
+        if FROM_TEXT.fullmatch(name):
+            return f"the reward reads {name!r}, which only logged completions have"
     return ""
 
 
@@ -240,10 +219,10 @@ def _ladders(view: View, codes: Codes, total: int) -> list[int]:
     """Return the kinds to make longer, those paid best and those that hold most."""
     counts = np.bincount(codes, minlength=total)
     sums = np.bincount(codes, np.nan_to_num(view.rewards), minlength=total)
-    paid = np.argsort(-sums / np.maximum(counts, 1))
-    frequent = np.argsort(-counts)
     half = MOST_LADDERS // 2
-    return list(dict.fromkeys([*frequent[:half].tolist(), *paid[:half].tolist()]))
+    frequent = np.argsort(-counts)[:half]
+    best_paid = np.argsort(-sums / np.maximum(counts, 1))[:half]
+    return list(dict.fromkeys([*frequent.tolist(), *best_paid.tolist()]))
 
 
 def _models(places: Codes, task: Floats) -> Codes:

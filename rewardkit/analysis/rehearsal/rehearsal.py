@@ -151,7 +151,8 @@ def rehearse_view(
         is_called = is_scored_anew(view.reward)
         learners, pace = make_learners(seed, CALLED_LEARNERS if is_called else LEARNERS)
     else:
-        learners, pace = before.learners, before.pace
+        learners = before.learners
+        pace = before.pace
     course = rehearse(material, pay_rows(view, rows), learners, plan)
     sound = None
     if before is not None:
@@ -182,7 +183,8 @@ def rehearse_view(
 
 def _plan(view: View, steps: int | None, seed: int) -> RehearsalPlan:
     """Return the training to rehearse, which begins at the first step of the rows."""
-    generations = min(_group_size(view), MOST_DRAWN)
+    usual_size = max(2, int(np.median(view.stats.count)))
+    generations = min(view.training.num_generations or usual_size, MOST_DRAWN)
     prompts = min(view.training.prompts_per_batch or PROMPTS, MOST_DRAWN // generations)
     first = 0
     if view.context.steps is not None:
@@ -229,9 +231,3 @@ def make_learners(
         return middle * np.exp(SPREAD * random.standard_normal(len(pace)))
 
     return Learners(around("style"), around("contrast"), around("erosion")), pace
-
-
-def _group_size(view: View) -> int:
-    if view.training.num_generations:
-        return view.training.num_generations
-    return max(2, int(np.median(view.stats.count)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rewardkit.analysis.rehearsal.hacks import find_hacks, learnable
-from rewardkit.analysis.rehearsal.kinds import Kind, find_kinds
+from rewardkit.analysis.rehearsal.kinds import Kind, find_hacks, find_kinds, learnable
 from rewardkit.analysis.rehearsal.policy import NEVER, Material, fit_ability
 from rewardkit.analysis.rehearsal.reach import HALF, RATIO, Reached, reach
-from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
+from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, within
 from rewardkit.analysis.view import View
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import is_recorded
@@ -32,29 +30,30 @@ class Rows:
     kinds: Codes
     task: Floats
     rewards: Floats
-    scores: Mapping[str, Floats]
+    scores: Columns
 
     @property
     def right(self) -> Mask:
         """Return which rows did more than half of the task, (rows,)."""
-        return np.asarray(np.nan_to_num(self.task) >= HALF, dtype=bool)
+        return np.nan_to_num(self.task) >= HALF
 
     def paid_at(self, weights: Floats) -> Floats:
         """Return the rewards under other weights of the components, (rows,).
 
         Of a reward that adds up what its components pay; NaN stays NaN.
         """
-        paid = np.where(np.isnan(self.rewards), np.nan, 0.0)
+        rewards = np.where(np.isnan(self.rewards), np.nan, 0.0)
         for weight, values in zip(weights, self.scores.values(), strict=True):
-            paid += weight * np.nan_to_num(values)
-        return paid
+            rewards += weight * np.nan_to_num(values)
+        return rewards
 
     def gate(self, component: Component) -> Rows:
         """Return the rows where only right ones are paid by a component."""
-        name, right = component.name, self.right
-        paid = component.weight * np.nan_to_num(self.scores[name])
+        name = component.name
+        right = self.right
+        payment = component.weight * np.nan_to_num(self.scores[name])
         scores = {**self.scores, name: np.where(right, self.scores[name], 0.0)}
-        rewards = self.rewards - np.where(right, 0.0, paid)
+        rewards = self.rewards - np.where(right, 0.0, payment)
         return replace(self, rewards=rewards, scores=scores)
 
 
@@ -174,11 +173,11 @@ def readable_scores(view: View) -> dict[str, Floats]:
     known, and are never gated.
     """
     readable = {}
-    recorded = is_recorded(view.reward)
     for name in view.paid_names:
         component = view.components[name]
         is_task = name in view.task or name == getattr(view.verdicts, "name", "")
-        is_alone = recorded or _columns_read(view.reward, component) <= {"completion"}
+        is_alone = _columns_read(view.reward, component) <= {"completion"}
+        is_alone |= is_recorded(view.reward)
         if is_alone and not (is_task or component.group or view.gated[name].any()):
             readable[name] = np.nan_to_num(view.scores[name])
     return readable
@@ -186,19 +185,14 @@ def readable_scores(view: View) -> dict[str, Floats]:
 
 def _columns_read(reward: Reward, component: Component) -> set[str]:
     """Return the columns of the log that a component reads, also by fields."""
-    pending, read = list(component.asks_for), set[str]()
-    while pending:
-        name = pending.pop()
-        call = reward.field_calls.get(name)
-        if call is None:
-            read.add(name)
-        else:
-            pending += call.asks_for
-    return read
+    columns = set(component.asks_for)
+    while fields := columns & reward.field_calls.keys():
+        columns -= fields
+        for name in fields:
+            columns.update(reward.field_calls[name].asks_for)
+    return columns
 
 
 def _beside(rewards: Floats, right: Mask) -> Floats:
     """Return the rewards less the mean of those that are as right, (rows,)."""
-    sides = right.astype(np.intp)
-    beside: Floats = rewards - group_stats(rewards, sides).mean[sides]
-    return beside
+    return within(rewards, right.astype(np.intp))

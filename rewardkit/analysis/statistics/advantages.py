@@ -17,6 +17,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics import (
     Codes,
+    Columns,
     Floats,
     GroupStats,
     Mask,
@@ -79,7 +80,7 @@ def batch(
     """
     batches = _one_batch(rewards) if batches is None else batches
     std = group_stats(rewards, batches).std[batches]
-    return np.asarray(within(rewards, groups) / (std + eps), dtype=float)
+    return within(rewards, groups) / (std + eps)
 
 
 def reinforce_pp(
@@ -105,7 +106,7 @@ def rloo(rewards: Floats, groups: Codes) -> Floats:
     """
     count = group_stats(rewards, groups).count[groups]
     advantages = within(rewards, groups) * count / np.maximum(count - 1, 1)
-    return np.asarray(advantages, dtype=float)
+    return advantages
 
 
 def gdpo(
@@ -176,9 +177,7 @@ def compute(
 # --- which component they come from
 
 
-def group_shares(
-    pieces: Mapping[str, Floats], centred: Floats, groups: Codes
-) -> dict[str, Floats]:
+def group_shares(pieces: Columns, centred: Floats, groups: Codes) -> dict[str, Floats]:
     """Return the share of each piece in the squared advantage of groups, (groups,).
 
     It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up
@@ -225,7 +224,7 @@ def _without_rounding(sums: Any, sizes: Any) -> Floats:
 
 
 def shapley(
-    scores: Mapping[str, Floats],
+    scores: Columns,
     gated: Mapping[str, Mask],
     weights: Floats,
     groups: Codes,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics import Codes, Floats, within
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import Bootstrap, Codes, Floats, within
 
 KNOTS = 9
 """Lengths, evenly spread over the rows, between which it is straight. Our choice."""
@@ -55,7 +55,8 @@ class LengthCurve:
     @property
     def outline(self) -> list[int]:
         """Return the places of its ends, and of a peak between them."""
-        last, top = len(self.values) - 1, int(np.argmax(self.values))
+        last = len(self.values) - 1
+        top = int(np.argmax(self.values))
         drop = self.values[top] - max(self.values[0], self.values[last])
         if self.height > 0 and drop >= PEAK_SHARE * self.height:
             return [0, top, last]
@@ -183,9 +184,11 @@ def tell_curve(
         high: Share of `span` from which it is grave.
     """
     kind = kind_of_curve(right, wrong, span)
-    places, size = right.outline, right.height
+    places = right.outline
+    size = right.height
     if kind == "turns":
-        places, size = [*right.valley], right.depth
+        places = [*right.valley]
+        size = right.depth
     worth = size / span if span > 0 else math.inf
     severity = "info"
     if kind != "mild":
@@ -217,7 +220,7 @@ class CurveFit:
         def difference(*sums: Floats) -> Floats:
             slopes = _solve(np.column_stack(sums))
             heights = np.concatenate([np.zeros((len(slopes), 1)), slopes], axis=1)
-            return np.asarray(heights[:, above] - heights[:, below], dtype=float)
+            return np.asarray(heights[:, above] - heights[:, below])
 
         low, _ = bootstrap.interval(self.sums, self.prompts, difference)
         return low > 0
@@ -249,17 +252,17 @@ def fit_curve(
         hat = np.interp(lengths, knots, np.eye(len(knots))[place])
         columns.append(within(hat, classes))
     centred = within(values, classes)
-    sums = [centred * centred]
-    for place, column in enumerate(columns):
-        sums += [column * other for other in columns[: place + 1]]
-        sums.append(column * centred)
-    totals = np.array([[column.sum() for column in sums]])
+    sums = [
+        first * second
+        for first, second in combinations_with_replacement([centred, *columns], 2)
+    ]
+    totals = np.array([[products.sum() for products in sums]])
     if totals[0, 0] <= 1e-12 * len(values) * max(1.0, float(np.abs(values).max())):
         return None  # alike rows earn the same
     slopes = _solve(totals)[0]
     heights = np.concatenate([[0.0], slopes])
-    left = centred - np.column_stack(columns) @ slopes
-    explained = 1 - float(left @ left) / float(totals[0, 0])
+    rest = centred - np.column_stack(columns) @ slopes
+    explained = 1 - float(rest @ rest) / float(totals[0, 0])
     level = float((values - np.interp(lengths, knots, heights)).mean())
     curve = LengthCurve(knots, level + heights, explained)
     return CurveFit(curve, sums, prompts)
@@ -271,17 +274,13 @@ def _solve(sums: Floats) -> Floats:
     Args:
         sums: of the products of `fit_curve`, (resamples, products).
     """
-    size = round((math.sqrt(9 + 8 * (sums.shape[1] - 1)) - 3) / 2)
-    squares = np.zeros((len(sums), size, size))
-    right = np.zeros((len(sums), size))
-    at = 1
-    for place in range(size):
-        for other in range(place + 1):
-            squares[:, place, other] = squares[:, other, place] = sums[:, at]
-            at += 1
-        right[:, place] = sums[:, at]
-        at += 1
+    size = round((math.sqrt(1 + 8 * sums.shape[1]) - 1) / 2)
+    products = np.zeros((len(sums), size, size))
+    rows, columns = np.triu_indices(size)
+    products[:, rows, columns] = products[:, columns, rows] = sums
+    squares = products[:, 1:, 1:]
+    right = products[:, 1:, :1]
     # so that a resample without rows between two knots has a solution, too
     scale = 1e-9 * np.trace(squares, axis1=1, axis2=2)[:, None, None] + 1e-300
-    squares = squares + scale * np.eye(size)
-    return np.asarray(np.linalg.solve(squares, right[:, :, None])[:, :, 0], dtype=float)
+    slopes: Floats = np.linalg.solve(squares + scale * np.eye(size - 1), right)
+    return slopes[:, :, 0]

@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics import Codes, Floats, Mask
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import (
+    Bootstrap,
+    Codes,
+    Floats,
+    Interval,
+    Mask,
+)
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
 from rewardkit.plain import PlainRecord
@@ -52,12 +57,14 @@ def outlying(values: Floats) -> Mask:
     quantiles = np.quantile(present, [0.05, 0.25, 0.5, 0.75, 0.95])
     lowest, low, middle, high, highest = quantiles
     if low == high:
-        low, high = lowest, highest
+        low = lowest
+        high = highest
     if low == high:
         return far
     reach = FAR_FROM_MIDDLE * (high - low)
     for sign, fence in ((1, high + reach), (-1, low - reach)):
-        away, limit = sign * (values - middle), sign * (fence - middle)
+        away = sign * (values - middle)
+        limit = sign * (fence - middle)
         beyond = np.sort(away[away > limit])
         next_to = np.concatenate([[away[away <= limit].max(initial=0.0)], beyond[:-1]])
         apart = beyond[beyond >= FAR_FROM_NEXT * next_to]
@@ -77,7 +84,8 @@ def two_piles(values: Floats) -> tuple[float, float, float]:
     ordered = np.sort(values)
     count = np.arange(1, len(ordered))
     sums = np.cumsum(ordered)
-    low, high = sums[:-1] / count, (sums[-1] - sums[:-1]) / (len(ordered) - count)
+    low = sums[:-1] / count
+    high = (sums[-1] - sums[:-1]) / (len(ordered) - count)
     best = int(np.argmax(count * (len(ordered) - count) * (high - low) ** 2))
     return float(low[best]), float(high[best]), float(count[best] / len(ordered))
 
@@ -92,7 +100,7 @@ def chi_squared(chance: float, freedom: Floats) -> Floats:
     """
     rough = 2 / (9 * freedom)
     root = np.maximum(1 - rough + NormalDist().inv_cdf(chance) * np.sqrt(rough), 0.0)
-    return np.asarray(freedom * root**3, dtype=float)
+    return np.asarray(freedom * root**3)
 
 
 # --- groups without a signal at another number of generations
@@ -123,7 +131,7 @@ class DeadShare(PlainRecord):
 
     size: int
     value: float
-    interval: tuple[float, float]
+    interval: Interval
     method: str
     sampled: int
     prompts: int
@@ -172,8 +180,8 @@ def dead_share(
     if is_exact:
         chance = _chance_of_tie(alike, counts[of_group], size)
         chance = np.where(used[of_group], chance, 0.0)
-        dead = np.bincount(of_group, chance, minlength=len(owner)).astype(float)
-        value, interval = bootstrap.ratio(dead, used.astype(float), owner)
+        dead = np.bincount(of_group, chance, minlength=len(owner))
+        value, interval = bootstrap.ratio(dead, used, owner)
         return DeadShare(size, value, interval, "exact", *about)
     why = _why_not_fitted(size, sampled, prompts)
     if not why:
@@ -220,7 +228,7 @@ def _chance_of_tie(alike: Any, counts: Any, size: int) -> Floats:
     """
     drawn = np.arange(size)[:, None]
     chances = np.maximum(alike - drawn, 0) / np.maximum(counts - drawn, 1)
-    return np.asarray(chances.prod(axis=0), dtype=float)
+    return np.asarray(chances.prod(axis=0))
 
 
 def _sums(hits: Any, trials: Floats) -> list[Floats]:
@@ -246,7 +254,7 @@ def _tied(
     for hits, squared_hits in zip(sums[:levels], sums[levels:], strict=True):
         rate, rho = _moments(groups, trials, squares, hits, squared_hits)
         tied = tied + _chance(size, size, rate, rho)
-    return np.asarray(np.minimum(tied, 1.0), dtype=float)
+    return np.minimum(tied, 1.0)
 
 
 def _moments(
@@ -278,7 +286,8 @@ def _fits(hits: Any, trials: Floats) -> bool:
     last = max(expected.sum() // CELL - 1, 0)
     cell = np.minimum(np.cumsum(expected) // CELL, last).astype(np.intp)
     _, cell = np.unique(cell, return_inverse=True)
-    observed, expected = np.bincount(cell, observed), np.bincount(cell, expected)
+    observed = np.bincount(cell, observed)
+    expected = np.bincount(cell, expected)
     freedom = len(expected) - 3  # the total and two parameters are fitted
     if freedom < 1:
         return True

@@ -8,11 +8,13 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import (
     ZERO_STD,
     Codes,
+    Columns,
     Floats,
     group_stats,
     number_of,
@@ -68,23 +70,27 @@ def concordance(
     if (columns[0][1:] < columns[0][:-1]).any():
         sorting = np.argsort(columns[0], kind="stable")
         columns = [column[sorting] for column in columns]
-    agree, pairs = np.zeros(total), np.zeros(total)
+    agree = np.zeros(total)
+    pairs = np.zeros(total)
     for rows in _whole_groups(columns[0]):
         owner, x, y, *controls = (column[rows] for column in columns)
         halves = np.zeros(len(owner), dtype=np.int32)
         counts = np.zeros(len(owner), dtype=np.int32)
         for step in _steps(owner):
-            first, second = slice(None, -step), slice(step, None)
+            first = slice(None, -step)
+            second = slice(step, None)
             is_pair = (owner[first] == owner[second]) & (y[first] != y[second])
             for control in controls:
                 is_pair &= control[first] == control[second]
             is_up = y[first] > y[second]
-            above, below = x[first] > x[second], x[first] < x[second]
+            above = x[first] > x[second]
+            below = x[first] < x[second]
             counts[first] += is_pair
             # one half for the same order, one for not being the opposite one
             halves[first] += is_pair & np.where(is_up, above, below)
             halves[first] += is_pair & ~np.where(is_up, below, above)
-        begin, end = owner[0], owner[-1] + 1
+        begin = owner[0]
+        end = owner[-1] + 1
         agree[begin:end] += np.bincount(owner - begin, halves / 2)
         pairs[begin:end] += np.bincount(owner - begin, counts)
     return agree, pairs
@@ -140,13 +146,8 @@ def _steps(owner: Codes) -> list[int]:
 
 def alike(texts: Texts, groups: Codes) -> Floats:
     """Return the share of each row's siblings with the same text, (rows,), or NaN."""
-    marks = marks_of(texts)
-    order = np.lexsort((marks, groups))
-    is_new = np.diff(marks[order], prepend=np.nan) != 0
-    is_new |= np.diff(groups[order], prepend=-1) != 0
-    run = np.diff(np.flatnonzero(is_new), append=len(order))
-    same = np.empty(len(order))
-    same[order] = np.repeat(run, run)
+    rows = pd.DataFrame({"group": groups, "text": marks_of(texts)})
+    same = rows.groupby(["group", "text"])["text"].transform("size").to_numpy()
     size = np.bincount(groups)[groups]
     return np.where(size > 1, (same - 1) / np.maximum(size - 1, 1), np.nan)
 
@@ -194,9 +195,7 @@ class Correlations:
         return pairs
 
 
-def correlations(
-    columns: Mapping[str, Floats], groups: Codes, part: str = ""
-) -> Correlations:
+def correlations(columns: Columns, groups: Codes, part: str = "") -> Correlations:
     """Return the correlation of each pair of columns, (rows,), within groups.
 
     What two have in common between prompts no group advantage sees. A gated component
@@ -217,13 +216,17 @@ def correlations(
     for i, j in combinations_with_replacement(range(len(names)), 2):
         pair = names[i], names[j]
         if pair[0] in centred and pair[1] in centred:
-            n, a, b = len(groups), centred[pair[0]], centred[pair[1]]
+            n = len(groups)
+            a = centred[pair[0]]
+            b = centred[pair[1]]
         else:
             both = ~(np.isnan(columns[pair[0]]) | np.isnan(columns[pair[1]]))
-            n, owner = int(both.sum()), groups[both]
+            n = int(both.sum())
+            owner = groups[both]
             a, b = (within(columns[name][both], owner) for name in pair)
         rows[i, j] = rows[j, i] = n
-        squares_a, squares_b = _product(a, a), _product(b, b)
+        squares_a = _product(a, a)
+        squares_b = _product(b, b)
         constant = None
         if squares_a <= ZERO_STD**2 * n:
             constant = pair[0]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.findings import counted
@@ -113,7 +114,8 @@ class Ratings(PlainRecord):
         return self._kappa(weighted=True)
 
     def _kappa(self, *, weighted: bool) -> Estimate:
-        first, second = self.score_levels, self.label_levels
+        first = self.score_levels
+        second = self.label_levels
         return self.estimate(
             lambda rows: kappa(first[rows], second[rows], self.grid, weighted=weighted)
         )
@@ -240,13 +242,11 @@ def auc(scores: Floats, positive: Mask) -> float:
 
 def rank_correlation(first: Floats, second: Floats) -> float:
     """Return Spearman's, with mean ranks for ties; NaN where one is constant."""
-    a, b = _ranks(first), _ranks(second)
-    a, b = a - a.mean(), b - b.mean()
+    a, b = (ranks - ranks.mean() for ranks in (_ranks(first), _ranks(second)))
     size = math.sqrt((a @ a) * (b @ b))
     return float(a @ b) / size if size > 0 else math.nan
 
 
 def _ranks(values: Floats) -> Floats:
     """Return the ranks from 1, the mean of them for equal values."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], dtype=float)
+    return np.asarray(pd.Series(values).rank(), dtype=float)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from shlex import quote
-from typing import Any
+from typing import Any, TypeVar
 
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, RewardError, preview
@@ -43,9 +43,9 @@ class Change:
         """
         names = {*reward.names, *reward.fields}
         missing = sorted({*self.weights, *self.components, *self.fields} - names)
-        taken = [item.name for item in self.added if item.name in names]
-        if missing or taken:
-            has = f"no {missing[0]!r}" if missing else f"a {taken[0]!r} already"
+        double = [item.name for item in self.added if item.name in names]
+        if missing or double:
+            has = f"no {missing[0]!r}" if missing else f"a {double[0]!r} already"
             raise InputError(
                 f"this change is not one of reward {reward.name!r}, which has {has}; "
                 "apply it to the reward that was diagnosed"
@@ -115,6 +115,8 @@ class Change:
         return names
 
 
+Changed = TypeVar("Changed", Reward, Scores)
+
 _QUOTED_OR_CALLED = re.compile(
     r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()"
 )
@@ -142,7 +144,7 @@ def _public_name(match: re.Match[str]) -> str:
     return f"rk.{room.__name__.rpartition('.')[2]}.{match[1]}"
 
 
-def applied(change: Change, to: Any, part: str = "") -> Any:
+def applied(change: Change, to: Changed, part: str = "") -> Changed:
     """Return a Reward or Scores with the change made; of a route in `part` only.
 
     Raises:
@@ -165,10 +167,8 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
         raise InputError(
             f"these scores have no rows of {part!r}, which the suggestion is for"
         )
-    reason = ""
-    if change.touched:
-        reason = why_not_run(parts[0].reward, change.touched)
-    if reason:
+    reason = why_not_run(parts[0].reward, change.touched)
+    if change.touched and reason:
         raise RewardError(
             f"the change of reward {reward.name!r} cannot be measured: {reason}"
         )
@@ -239,8 +239,7 @@ class Proposal:
     @cached_property
     def changed(self) -> Scores:
         """Return the scores with the change made."""
-        changed: Scores = applied(self.change, self.scores)
-        return changed
+        return applied(self.change, self.scores)
 
     @property
     def phrase(self) -> str:
@@ -248,17 +247,14 @@ class Proposal:
         return describe_change(self.code, self.component)
 
 
-@dataclass(frozen=True, eq=False)
-class Proposals:
-    """What a rule proposes for one reward.
+@dataclass(frozen=True)
+class LeftOut:
+    """A change that would fit and is not proposed: `reason` says which, and why."""
 
-    `left_out` says which changes would fit and are not proposed, and why.
-    """
-
-    proposals: list[Proposal] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    reason: str
 
 
+Proposals = Iterator[Proposal | LeftOut]
 ProposalRule = Callable[[View, Scores, Collection[Finding]], Proposals]
 """A rule: what to propose for one reward, its scores and its certain findings."""
 

@@ -1,4 +1,4 @@
-"""Effects: figures before and after a change, and their paired difference."""
+"""Effects of a change: figures before and after it, and what training makes of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.comparison.before_after import in_brackets
 from rewardkit.analysis.parts import scored_arrays
+from rewardkit.analysis.rehearsal.outlook import (
+    Outlook,
+    read_outlook,
+    share_text,
+    why_untold,
+)
+from rewardkit.analysis.rehearsal.reach import limit_calls
+from rewardkit.analysis.rehearsal.rehearsal import RISE, rehearse_view
+from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Floats, Mask
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics import Bootstrap, Floats, Interval, Mask, ratio
 from rewardkit.analysis.statistics.pairs import concordance, first_siblings
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
@@ -24,7 +32,6 @@ from rewardkit.findings import percent
 from rewardkit.plain import PlainRecord
 from rewardkit.scoring.scores import Scores
 
-Interval = tuple[float, float]
 Ratio = tuple[NDArray[Any], NDArray[Any]]
 LEAST_WEIGHT_CHANGE = 0.02
 """Difference of an effective weight from which it is shown. Our choice."""
@@ -71,7 +78,7 @@ class Effect(PlainRecord):
     component: str | None = None
 
     @property
-    def what(self) -> str:
+    def title(self) -> str:
         """Return what it measures, in words."""
         name = EFFECT_NAMES[self.figure]
         return f"{name} of {self.component!r}" if self.component else name
@@ -103,8 +110,9 @@ def effects(before: View, after: View, *, tests: int = 1) -> tuple[Effect, ...]:
         tests: How many changes are compared by the label.
     """
     sides = (before, after)
-    rows, owner = before.bootstrap.prompts, before.owner
-    is_judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
+    rows = before.bootstrap.prompts
+    owner = before.owner
+    is_judged = before.is_judged & after.is_judged
     missing = [np.isnan(side.rewards) for side in sides]
     paired = partial(_pair_ratios, before.bootstrap)
     ratios: list[Ratio] = [(side.dead, side.stats.count > 1) for side in sides]
@@ -140,22 +148,13 @@ def _pair_ratios(
     component: str | None = None,
 ) -> Effect:
     """Return the effect on a ratio of sums, of numerators and denominators by group."""
-    sums: list[Floats] = []
-    values = []
-    intervals = []
-    for ratio in ratios:
-        above, below = (counts.astype(float) for counts in ratio)
-        value, interval = bootstrap.ratio(above, below, owner)
-        values.append(value)
-        intervals.append(interval)
-        sums += [above, below]
+    was, now = (bootstrap.ratio(above, below, owner) for above, below in ratios)
+    sums = [*ratios[0], *ratios[1]]
     return Effect(
         figure,
-        values[0],
-        intervals[0],
-        values[1],
-        intervals[1],
-        values[1] - values[0],
+        *was,
+        *now,
+        now[0] - was[0],
         bootstrap.interval(sums, owner, lambda a, b, c, d: c / d - a / b, tests),
         bootstrap.total,
         component,
@@ -217,11 +216,11 @@ def order_of_added(
     added += [key for key in change.weights if before.components[key].weight == 0]
     if not added:
         return math.nan, False
-    paid = np.zeros(len(after))
+    payments = np.zeros(len(after))
     if after.pieces:
-        paid = np.sum([after.pieces[name] for name in added], axis=0)
-    agree, pairs = concordance(paid, order, after.groups)
-    share = float(agree.sum() / pairs.sum()) if pairs.sum() else math.nan
+        payments = np.sum([after.pieces[name] for name in added], axis=0)
+    agree, pairs = concordance(payments, order, after.groups)
+    share = ratio(agree, pairs)
     low, high = after.bootstrap.interval([agree, pairs], after.owner, tests=tests)
     is_certain = certain(share - 0.5, (low - 0.5, high - 0.5), tests)
     return share, not (low > 0.5 and is_certain)
@@ -242,7 +241,7 @@ def judge_by_label(
     before: View,
     after: View,
     change: Change,
-    by_label: Mapping[str, Effect],
+    effect_of: Mapping[str, Effect],
     tests: int,
 ) -> tuple[str, str]:
     """Judge whether a change improves or harms the order of siblings by the label.
@@ -256,14 +255,16 @@ def judge_by_label(
         before: The view before the change.
         after: The view after it.
         change: What is changed.
-        by_label: The effects "label_auc" and "label_best".
+        effect_of: The effects by figure, "label_auc" and "label_best" among them.
         tests: How many changes are compared.
 
     Returns:
         "improves", "harms" or "unclear", and the sentence for it.
     """
-    order, first = by_label["label_auc"], by_label["label_best"]
-    name, size = repr(before.context.label_name), f"by {order.moved} of the pairs"
+    order = effect_of["label_auc"]
+    first = effect_of["label_best"]
+    name = repr(before.context.label_name)
+    size = f"by {order.moved} of the pairs"
     if order.difference == 0 and order.interval == (0, 0):
         return "unclear", f"It orders siblings of which {name} differs as before"
     if not certain(order.difference, order.interval, tests):
@@ -299,3 +300,53 @@ def judge_by_label(
 def view_of(scores: Scores, like: View) -> View:
     """Return the view of other scores of the same rows, under the same settings."""
     return replace(like, **scored_arrays(scores, scores.reward))
+
+
+@dataclass(frozen=True)
+class Trained(PlainRecord):
+    """Where the task ends in a rehearsed training, before and after a change.
+
+    `before` and `after` are the outlooks. `gain` is the mean over the learners of the
+    difference between the shares done of the task at the end, -1 to 1.
+    """
+
+    before: Outlook
+    after: Outlook
+    gain: float
+
+    @property
+    def verdict(self) -> str:
+        """Return "improves" or "harms" where it ends a tenth apart, else "unclear"."""
+        if abs(self.gain) < RISE:
+            return "unclear"
+        return "improves" if self.gain > 0 else "harms"
+
+    @property
+    def sentence(self) -> str:
+        """Return what becomes of the task after the change, and without it."""
+        before, after = (
+            f"{outlook.task}, to {share_text(outlook.end)}"
+            for outlook in (self.before, self.after)
+        )
+        text = f"Trained on it, the task {after}; as it is, it {before}"
+        if self.verdict != "unclear" and abs(self.after.end - self.before.end) < RISE:
+            text += f"; in the mean of the learners it ends {self.gain:+.2f} apart"
+        return text
+
+
+def train_on(view: View, changed: Sequence[View], seed: int) -> list[Trained | None]:
+    """Rehearse the training on a view and on each changed one, by the same learners.
+
+    They have the seed and the task of the view. None where nothing can be told of it.
+    """
+    if not changed or why_untold(view, read_task(view)):
+        return [None] * len(changed)
+    trained: list[Trained | None] = []
+    with limit_calls() as limit:
+        before = rehearse_view(view, seed=seed, limit=limit)
+        outlook = read_outlook(before)
+        for after in changed:
+            run = rehearse_view(after, seed=seed, before=before, limit=limit)
+            gain = float(np.mean(run.ends - before.ends))
+            trained.append(Trained(outlook, read_outlook(run), gain))
+    return trained

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics import Floats, group_stats
+from rewardkit.analysis.statistics import Floats, group_stats, ratio
 from rewardkit.analysis.statistics.advantages import (
     moved,
     of_one_size,
@@ -51,24 +51,26 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Other settings of the trainer."""
 NORMALIZATION_FIGURES = {
-    "changed": "moved",
-    "sign_changes": "sign changes",
-    "top_decile": "top tenth of groups",
-    "sample_size": "effective sample",
-    "zero_std": "tied groups",
-    "phantom": "where nothing is right",
+    "changed": ("moved", "share of the absolute advantage that it changes"),
+    "sign_changes": (
+        "sign changes",
+        "share of the completions whose advantage turns its sign",
+    ),
+    "top_decile": (
+        "top tenth of groups",
+        "share of the absolute advantage in the groups that hold most",
+    ),
+    "sample_size": (
+        "effective sample",
+        "effective sample size, as a share of the rows",
+    ),
+    "zero_std": ("tied groups", "share of the groups without a signal"),
+    "phantom": (
+        "where nothing is right",
+        "share of the squared advantage in groups in which nothing is right",
+    ),
 }
-"""What the figures of a normalization are called."""
-
-FIGURE_MEANINGS = {
-    "changed": "share of the absolute advantage that it changes",
-    "sign_changes": "share of the completions whose advantage turns its sign",
-    "top_decile": "share of the absolute advantage in the groups that hold most",
-    "sample_size": "effective sample size, as a share of the rows",
-    "zero_std": "share of the groups without a signal",
-    "phantom": "share of the squared advantage in groups in which nothing is right",
-}
-"""What these figures say."""
+"""What each figure of a normalization is called, and what it says."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def normalizations(view: View) -> list[Normalization]:
     Empty where no reward is judged. None of them gives a group of tied sums a signal,
     which `zero_std` shows.
     """
-    if np.isnan(view.rewards).all():
+    if not view.is_judged.any():
         return []
     rows = [_measure(view, "as_is", "as it is", "", view.advantages)]
     for code, (name, transform) in TRANSFORMS.items():
@@ -139,7 +141,7 @@ def _by_component(view: View) -> Iterator[Normalization]:
         changed = np.column_stack(columns)
         total = np.nan_to_num(changed) @ view.weights
         total[view.gate == 0] = 0.0
-        total[np.isnan(view.rewards)] = np.nan
+        total[~view.is_judged] = np.nan
         yield _measure(
             view,
             f"{code}_components",
@@ -155,7 +157,8 @@ def _by_setting(view: View) -> Iterator[Normalization]:
         training = replace(view.training, estimator=None, **options)
         if training.name == view.training.name:
             continue
-        line, remark = _settings_line(view, training), ""
+        line = _settings_line(view, training)
+        remark = ""
         if training.name == "gdpo" and not view.additive:
             remark = f"; it is a sum, where the reward is a {view.reward.aggregation}"
         elif not line:
@@ -217,7 +220,8 @@ def _measure(
     *,
     remark: str = "",
 ) -> Normalization:
-    before, after = of_one_size(view.advantages), of_one_size(advantages)
+    before = of_one_size(view.advantages)
+    after = of_one_size(advantages)
     is_known = ~np.isnan(before) & ~np.isnan(after)
     signs = [np.sign(side[is_known].round(6)) for side in (before, after)]
     sign_changes = 0.0
@@ -233,18 +237,14 @@ def _measure(
         sign_changes,
         top_decile(after, view.groups),
         sample_size(after),
-        _ratio(stats.dead.sum(), (stats.count > 1).sum()),
-        _ratio(*map(np.sum, view.phantom_mass(after))),
+        stats.dead_share,
+        ratio(*view.phantom_mass(after)),
         view.part,
     )
     if code == "as_is":
         return measured
     effect = _describe_effect(measured, view.training)
     return replace(measured, effect=effect + remark)
-
-
-def _ratio(above: float, below: float) -> float:
-    return float(above / below) if below else float("nan")
 
 
 def _describe_effect(measured: Normalization, training: Training) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rewardkit.analysis.suggestions.change import (
     Change,
+    LeftOut,
     Proposal,
     Proposals,
     applied,
@@ -90,21 +91,20 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     Each has the rows that would move, and up to five of them to read. Ways that move no
     row are left out, and those that give the same scores as a simpler one.
     """
-    result = Proposals()
-    name, fault = view.primary, _find_fault(view, findings)
+    name = view.primary
+    fault = _find_fault(view, findings)
     if not fault:
-        return result
+        return
     item = view.components[name]
     reading = AnswerReading(fault, prediction_column(scores, item) or "")
     if reason := _why_not_tried(scores, name, reading):
-        result.left_out.append(
+        yield LeftOut(
             f"other extractors and verifiers for {name!r} are not tried: {reason}"
         )
-        return result
-    kind = _kind_of_truths(scores)
-    ways = _list_changes(view, scores, item, reading, kind)
+        return
+    changes = _list_changes(view, scores, item, reading, _kind_of_truths(scores))
     columns = [scores.score(name)]
-    for way, change in ways:
+    for way, change in changes:
         changed = applied(change, scores)
         values = changed.score(name)
         if any(np.array_equal(values, column, equal_nan=True) for column in columns):
@@ -113,14 +113,13 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         moved = "rows_up" if reading.is_looser else "rows_down"
         if proposal.after[moved] or proposal.after["rows_judged"]:
             columns.append(values)
-            result.proposals.append(proposal)
-    if ways and not result.proposals:
-        names = ", ".join(way for way, _ in ways)
+            yield proposal
+    if changes and len(columns) == 1:
+        names = ", ".join(way for way, _ in changes)
         kind_of_way = "looser" if reading.is_looser else "stricter"
-        result.left_out.append(
+        yield LeftOut(
             f"{kind_of_way} ways to judge {name!r} move no row: tried {names}"
         )
-    return result
 
 
 def _find_fault(view: View, findings: Collection[Finding]) -> str:
@@ -128,18 +127,15 @@ def _find_fault(view: View, findings: Collection[Finding]) -> str:
     for code in (*HARDLY_EARNED, *NEARLY_SURE):
         if has_finding(findings, code, view.primary):
             return code
-    named = [has_finding(findings, code, view.primary) for code in NO_SPREAD]
-    if not any(named) or view.components[view.primary].range is None:
+    has_no_spread = any(has_finding(findings, code, view.primary) for code in NO_SPREAD)
+    if not has_no_spread or view.components[view.primary].range is None:
         return ""
-    low, high = view.span(view.primary)
     scores = view.scores[view.primary]
-    levels = np.unique(scores[~np.isnan(scores)])
-    if len(levels) != 1:
-        return ""
-    value = float(levels[0])
-    if value == high:
+    low = np.fmin.reduce(scores)
+    high = np.fmax.reduce(scores)
+    if low == high == view.span(view.primary)[1]:
         return "always earned"
-    return "never earned" if value == low else ""
+    return "never earned" if low == high == view.span(view.primary)[0] else ""
 
 
 def _why_not_tried(scores: Scores, name: str, reading: AnswerReading) -> str:
@@ -167,19 +163,18 @@ def _list_changes(
 ) -> list[tuple[str, Change]]:
     """List the changes to try, extractors before verifiers, the simplest first."""
     current = view.reward.fields.get(reading.field)
-    if current is None:
-        extractors: list[Way] = []
-    elif reading.is_looser:
-        extractors = _looser_extractors(current, kind, _shown_extractor(scores, view))
-    else:
-        extractors = _stricter_extractors(current, kind)
-    changes = []
-    for way in extractors:
-        changes.append((way.name, Change(fields={reading.field: way.function})))
+    extractors: list[Way] = []
     if reading.is_looser:
         verifiers = _looser_verifiers(item, kind)
     else:
         verifiers = _stricter_verifiers(item, kind)
+    if current is not None and reading.is_looser:
+        extractors = _looser_extractors(current, kind, _shown_extractor(scores, view))
+    elif current is not None:
+        extractors = _stricter_extractors(current, kind)
+    changes = []
+    for way in extractors:
+        changes.append((way.name, Change(fields={reading.field: way.function})))
     attributes = _attributes_of_verifier(item, reading.field)
     for way in verifiers:
         replaced = {"function": way.function, **attributes}
@@ -201,7 +196,7 @@ def _stricter_extractors(current: Any, kind: Kind) -> list[Way]:
     return ways
 
 
-def _looser_extractors(current: Any, kind: Kind, shown: Extractor | None) -> list[Way]:
+def _looser_extractors(current: Any, kind: Kind, unpaid: Extractor | None) -> list[Way]:
     """List extractors that take more than the current one: behind it, then instead."""
     plain = [
         Way("answer_phrase()", extract.answer_phrase()),
@@ -212,8 +207,8 @@ def _looser_extractors(current: Any, kind: Kind, shown: Extractor | None) -> lis
     if kind == "letters":
         letters = extract.choice(CHOICE_LETTERS)
         plain.append(Way(f'choice("{CHOICE_LETTERS}")', letters))
-    if shown:
-        plain.append(Way("what stands around the truth in unpaid completions", shown))
+    if unpaid:
+        plain.append(Way("what stands around the truth in unpaid completions", unpaid))
     if not isinstance(current, Extractor) or isinstance(current, extract.every):
         return plain
     ways = []
@@ -238,7 +233,8 @@ def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
     completions = scores.table["completion"]
     is_unpaid = ~(view.scores[view.primary] > view.span(view.primary)[0])
     for row in np.flatnonzero(is_unpaid).tolist():
-        truth, text = str(truths[row]).strip(), completions.iloc[row]
+        truth = str(truths[row]).strip()
+        text = completions.iloc[row]
         if not 0 < len(truth) <= LONGEST_SHOWN_TRUTH or truth not in text:
             continue
         with_truth += 1
@@ -311,7 +307,8 @@ def _propose(
 ) -> Proposal:
     """Propose a way to judge, with the rows that it moves."""
     name = view.primary
-    old, new = before.score(name), after.score(name)
+    old = before.score(name)
+    new = after.score(name)
     is_both = ~np.isnan(old) & ~np.isnan(new)
     up = is_both & (new > old)
     down = ~np.isnan(old) & ~(new >= old)
@@ -328,10 +325,12 @@ def _propose(
             f"({int((new[judged] > 0).sum())} earn it)"
         )
     if reading.is_looser:
-        code, kinds = "looser_reading", (up, judged, down)
+        code = "looser_reading"
+        kinds = (up, judged, down)
         risk = "a looser way may pay for what is wrong"
     else:
-        code, kinds = "stricter_reading", (down, judged, up)
+        code = "stricter_reading"
+        kinds = (down, judged, up)
         risk = "a stricter way may miss what is right"
     rows: list[int] = []
     for mask in kinds:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.shortcuts import measures_length
-from rewardkit.analysis.statistics import group_stats
+from rewardkit.analysis.statistics import group_stats, ratio
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import (
     Change,
+    LeftOut,
     Proposal,
     Proposals,
     has_finding,
@@ -59,7 +60,6 @@ TIED_CODES = (
 
 def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Proposals:
     """Propose partial credit beside an all-or-nothing comparison of numbers."""
-    result = Proposals()
     label = _unused_name(view, scores)
     for name, item in view.components.items():
         fault = _find_fault(findings, ("constant", "sparse", "binary"), name)
@@ -85,14 +85,14 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         if not len(judged) or np.isnan(judged).mean() > 1 - LEAST_NUMBERS:
             continue
         if ((values > 0) & (values < 1)).any():
-            result.proposals.append(proposal)
-    return result
+            yield proposal
 
 
 def _unused_name(view: View, scores: Scores) -> str:
     columns = map(str, scores.rollouts.table.columns)
     names = {*view.names, *scores.reward.fields, *columns}
-    name, number = "close", 1
+    name = "close"
+    number = 1
     while name in names:
         number += 1
         name = f"close_{number}"
@@ -134,13 +134,13 @@ def pay_component(
     One that says what the trusted label says weighs as much as all else together; one
     that varies where siblings tie weighs a part of the primary component.
     """
-    result = Proposals()
     primary = abs(view.components[view.primary].weight)
     ties = _find_fault(findings, TIED_CODES, None, view.primary)
     for name, item in view.components.items():
         if item.weight or item.range is None:
             continue
-        weight, why = 0.0, f"{name!r} is recorded, not paid, and "
+        weight = 0.0
+        why = f"{name!r} is recorded, not paid, and "
         if _says_label(view, name):
             weight = float(np.nanmax(view.rewards) - np.nanmin(view.rewards))
             why += f"says what {view.context.label_name!r} says"
@@ -150,9 +150,7 @@ def pay_component(
             why += "differs among siblings that earn the same"
         if weight:
             change = Change(weights={name: float(f"{weight:.2g}")})
-            proposal = Proposal("pay_component", name, why, change, scores)
-            result.proposals.append(proposal)
-    return result
+            yield Proposal("pay_component", name, why, change, scores)
 
 
 def _says_label(view: View, name: str) -> bool:
@@ -160,21 +158,20 @@ def _says_label(view: View, name: str) -> bool:
     label = view.context.label
     if label is None:
         return False
-    known = ~np.isnan(label)
-    same = view.scores[name][known] == label[known]
-    return bool(known.any() and same.mean() >= SAME_AS_LABEL)
+    is_labelled = ~np.isnan(label)
+    same = view.scores[name][is_labelled] == label[is_labelled]
+    return bool(len(same) and same.mean() >= SAME_AS_LABEL)
 
 
 def gate_component(
     view: View, scores: Scores, findings: Collection[Finding]
 ) -> Proposals:
     """Propose a gate on the task for a component that pays wrong answers too much."""
-    result = Proposals()
     low, high = view.span(view.primary)
     is_right = view.scores[view.primary] >= high
     is_wrong = view.scores[view.primary] < high
     if not is_right.any() or high <= low:
-        return result
+        return
     is_length_biased = has_finding(findings, "length_bias", None)
     phantom_payers: set[str] = set()
     for finding in findings:
@@ -191,7 +188,7 @@ def gate_component(
         if not is_blamed or not pays_wrong:
             continue
         if reason := _why_no_gate(view, scores, name):
-            result.left_out.append(f"a gate for {name!r} is left out: {reason}")
+            yield LeftOut(f"a gate for {name!r} is left out: {reason}")
             continue
         behind = gate(view.primary, at_least=float(high))
         why = (
@@ -199,8 +196,7 @@ def gate_component(
             "the task is done"
         )
         change = Change(components={name: {"gate": behind}})
-        result.proposals.append(Proposal("gate_component", name, why, change, scores))
-    return result
+        yield Proposal("gate_component", name, why, change, scores)
 
 
 def _why_no_gate(view: View, scores: Scores, name: str) -> str:
@@ -217,18 +213,14 @@ def _why_no_gate(view: View, scores: Scores, name: str) -> str:
 
 def _follows_length(view: View, name: str) -> bool:
     """Return whether a paid component orders siblings by their length."""
-    agree, pairs = concordance(view.paid[name], view.context.lengths, view.groups)
-    if not pairs.sum():
-        return False
-    share = float(agree.sum() / pairs.sum())
-    return max(share, 1 - share) >= view.thresholds["order_bias"]
+    auc = ratio(*concordance(view.paid[name], view.context.lengths, view.groups))
+    return max(auc, 1 - auc) >= view.thresholds["order_bias"]
 
 
 def soften_length(
     view: View, scores: Scores, findings: Collection[Finding]
 ) -> Proposals:
     """Propose a longer fall for a length penalty that decides the advantage."""
-    result = Proposals()
     is_length_biased = has_finding(findings, "length_bias", None)
     for name, item in view.components.items():
         is_blamed = is_length_biased or has_finding(findings, "dominant", name)
@@ -237,7 +229,7 @@ def soften_length(
         if not is_blamed or not item.weight or not is_length:
             continue
         if reason := why_not_run(scores.reward, {name}):
-            result.left_out.append(f"a softer {name!r} is left out: {reason}")
+            yield LeftOut(f"a softer {name!r} is left out: {reason}")
         elif options:  # else it is as soft as its limits let it be
             softer = replace(item.function, **options)  # type: ignore[type-var]
             change = Change(components={name: {"function": softer}})
@@ -245,10 +237,7 @@ def soften_length(
                 f"{name!r} falls over {WIDER:g} times the stretch, so that the length "
                 "decides less"
             )
-            result.proposals.append(
-                Proposal("soften_length", name, why, change, scores)
-            )
-    return result
+            yield Proposal("soften_length", name, why, change, scores)
 
 
 def _softer_options(function: Any) -> dict[str, float]:
@@ -270,16 +259,18 @@ def remove_component(
     view: View, scores: Scores, findings: Collection[Finding]
 ) -> Proposals:
     """Propose weight 0 for a constant, dead, redundant or dominant component."""
-    result = Proposals()
     codes = ("constant", "dead", "redundant", "dominant")
-    paid = [name for name in view.names if view.components[name].weight]
     for name, item in view.components.items():
         fault = _find_fault(findings, codes, name)
-        if not fault or name in view.task or item.weight <= 0 or paid == [name]:
+        if (
+            not fault
+            or name in view.task
+            or item.weight <= 0
+            or view.paid_names == [name]
+        ):
             continue
         if fault == "dominant" and not view.task_is_known:
             continue  # it may be the task
         why = f"{name!r} is {fault}: record it instead of paying it"
         change = Change(weights={name: 0.0})
-        result.proposals.append(Proposal("remove_component", name, why, change, scores))
-    return result
+        yield Proposal("remove_component", name, why, change, scores)

@@ -5,29 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
 from rewardkit.analysis.comparison.before_after import in_brackets
-from rewardkit.analysis.suggestions.change import Change, applied, describe_change
-from rewardkit.analysis.suggestions.measure import Effect
+from rewardkit.analysis.suggestions.change import (
+    Change,
+    Changed,
+    applied,
+    describe_change,
+)
+from rewardkit.analysis.suggestions.measure import Effect, Trained
 from rewardkit.analysis.suggestions.normalization import (
-    FIGURE_MEANINGS,
     NORMALIZATION_FIGURES,
     Normalization,
 )
-from rewardkit.analysis.suggestions.training import Trained
 from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page, explain_columns
 from rewardkit.plain import PlainRecord
-from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
-
-Changed = TypeVar("Changed", Reward, Scores)
 
 UNRANKED = "neither training nor a trusted label tells them apart"
 MOST_CHANGES_SHOWN = 5
@@ -100,8 +100,7 @@ class Suggestion(HasPage, PlainRecord):
         without what is changed. RewardError: Scores of a reward that was read from a
         record, where something has to be run.
         """
-        changed: Changed = applied(self.change, to, self.part)
-        return changed
+        return applied(self.change, to, self.part)
 
     def page(self, *, path: str = "") -> Page:
         """Return the change and why, the line that makes it, and its effects.
@@ -175,27 +174,27 @@ class Suggestions(HasPage):
         """
         notes = [f"Note: {note}." for note in self.notes]
         table = normalization_blocks(self.normalization, has_lines=not path)
-        shown = self.changes[:MOST_CHANGES_SHOWN]
-        pages: list[Block] = [item.page(path=path) for item in shown]
+        pages: list[Block] = []
+        for item in self.changes[:MOST_CHANGES_SHOWN]:
+            pages.append(item.page(path=path))
         if len(self.changes) > MOST_CHANGES_SHOWN:
             count = len(self.changes) - MOST_CHANGES_SHOWN
             pages.append(f"and {count} more in suggestions.changes")
+        folded = self.changes
+        caption = "No change of the reward to suggest."
+        blocks: list[Block] = [*notes, More("", [*pages, *table])]
         if any(item.verdict != "harms" for item in self.changes):
-            first = 1
+            folded = self.changes[1:]
             caption = self._describe_ranking()
             blocks = [pages[0], More("", [*pages[1:], *notes, *table])]
-        else:
-            first = 0
-            caption = "No change of the reward to suggest."
-            blocks = [*notes, More("", [*pages, *table])]
         others = []
-        if self.changes[first:]:
-            others.append(name_codes(self.changes[first:]))
+        if folded:
+            others.append(name_codes(folded))
         works = sum(row.works for row in self.normalization)
         if works:
-            tried = _count_tried(self.normalization)
             others.append(
-                f"{works} of {tried} reward normalizations change the advantages"
+                f"{works} of {_count_tried(self.normalization)} reward normalizations "
+                "change the advantages"
             )
         foot = ""
         if others:
@@ -226,7 +225,7 @@ def _effect_block(effects: Sequence[Effect]) -> Block:
         values = []
         for item in effects:
             if item.figure != "effective_weight":
-                values.append(f"{item.what} {percent(item.before)}")
+                values.append(f"{item.title} {percent(item.before)}")
         return f"Nothing of this changes: {', '.join(values)}"
     rows = []
     for item in effects:
@@ -237,7 +236,7 @@ def _effect_block(effects: Sequence[Effect]) -> Block:
             cells = [
                 text.replace(" ", NO_BREAK_SPACE) for text in (before, after, moved)
             ]
-            rows.append((item.what, *cells))
+            rows.append((item.title, *cells))
     measured_on = f"share, on {counted(effects[0].prompts, 'prompt')}"
     header = (measured_on, "before (95 % interval)", "after", "difference in points")
     return Table("", header, rows, header[1:], is_open=True)
@@ -279,14 +278,12 @@ def normalization_blocks(
             cells.append((name, row.effect, *figures, line))
         else:
             without_effect.setdefault(row.effect, []).append(name)
-    figure_names = [*NORMALIZATION_FIGURES.values()]
+    meanings = dict(NORMALIZATION_FIGURES.values())
+    figure_names = [*meanings]
     header = ("normalization", "effect on the advantages", *figure_names, "line")
-    tried = counted(_count_tried(rows), "normalization")
-    caption = f"{tried}, measured on these rollouts"
+    count = counted(_count_tried(rows), "normalization")
+    caption = f"{count}, measured on these rollouts"
     blocks: list[Block] = [Table(caption, header, cells, figure_names)]
-    meanings = {
-        NORMALIZATION_FIGURES[key]: says for key, says in FIGURE_MEANINGS.items()
-    }
     blocks.append(explain_columns(meanings))
     for effect, names in without_effect.items():
         blocks.append(f"{', '.join(names)}: {effect}.")

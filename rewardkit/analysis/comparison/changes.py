@@ -1,14 +1,20 @@
-"""Findings of two diagnoses: which are new, gone, or of another severity."""
+"""What two versions differ in: their findings, and the cases that they pass."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.findings import SEVERITIES, Finding
+from rewardkit.findings import SEVERITIES, Finding, most
+from rewardkit.html.excerpts import one_line
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.cases import WHOLE, Case, load_cases
+from rewardkit.scoring.check import check
+from rewardkit.scoring.check_result import REWARD
 
 MOST_CHANGES = 3
 """New and changed findings, and notes, of a short text; the rest are counted."""
@@ -77,13 +83,15 @@ def compare_findings(
     `renamed` has the name in A of components that B calls otherwise: what is found of
     one is found of the other.
     """
-    before, after = _findings_by_key(a, {}), _findings_by_key(b, renamed)
+    before = _findings_by_key(a, {})
+    after = _findings_by_key(b, renamed)
     graded = []
     for key, was in before.items():
         now = after.get(key, was)
         if was.severity != now.severity:
             graded.append((was, now))
-    new, gone = _only_in(b, after, before), _only_in(a, before, after)
+    new = _only_in(b, after, before)
+    gone = _only_in(a, before, after)
     return FindingChanges(new, gone, tuple(graded))
 
 
@@ -125,3 +133,74 @@ def _only_in(
         if key not in others and not is_covered:
             findings.append(item)
     return tuple(findings)
+
+
+LONGEST_NAME = 64
+"""Characters of a change or a case in a line. Our choice."""
+
+
+def compare_cases(
+    a: Reward, b: Reward, source: Sequence[Case] | str | Path, timeout: float | None
+) -> dict[str, Any]:
+    """Return which cases B passes and A fails (`gained`), and the reverse (`lost`).
+
+    What a case expects of a component that one reward lacks counts for neither, nor
+    does an undecided case. Where a reward is from a run record and cannot be run, there
+    is a `reason` in their place.
+    """
+    cases = load_cases(source) if isinstance(source, str | Path) else source
+    shared = set(a.names).intersection(b.names)
+    passed: dict[str, Any] = {"a": None, "b": None}
+    failed: dict[str, set[str]] = {}
+    recorded = []
+    for side, reward in (("a", a), ("b", b)):
+        if not reward.can_run:
+            recorded.append(side.upper())
+            continue
+        result = check(reward, cases, ignore={*a.names, *b.names}, timeout=timeout)
+        passed[side] = {"passed": result.passed, "failed": result.failed}
+        failed[side] = {
+            miss.case for miss in result.misses if miss.what in {REWARD, *shared}
+        }
+    changes = {"cases": len(cases), **passed, "gained": None, "lost": None}
+    if recorded:
+        reason = (
+            f"the reward of {' and '.join(recorded)} was read from a run record and "
+            "cannot be run"
+        )
+        return {**changes, "compared": 0, "reason": reason}
+    names = []
+    for case in cases:
+        if not case.is_undecided and {WHOLE, *shared}.intersection(case.parts):
+            names.append(case.name)
+    gained = failed["a"] - failed["b"]
+    lost = failed["b"] - failed["a"]
+    changes["gained"] = [name for name in names if name in gained]
+    changes["lost"] = [name for name in names if name in lost]
+    return {**changes, "compared": len(names), "reason": None}
+
+
+def describe_cases(changes: Mapping[str, Any] | None) -> list[str]:
+    """Say how many cases each side passes, and which are lost or gained."""
+    if changes is None:
+        return []
+    sides = []
+    for side in "ab":
+        if changes[side]:
+            sides.append(f"{side.upper()} passes {changes[side]['passed']}")
+    passed = ", ".join(sides)
+    if changes["reason"]:
+        line = f"Cases were not compared: {changes['reason']}"
+        return [f"{line}; {passed}" if passed else line]
+    line = f"Cases: {passed} of {changes['cases']}"
+    for kind in ("lost", "gained"):
+        names = [*map(repr, changes[kind])]
+        if names:
+            line += f", {len(names)} {kind} ({first_of(names)})"
+    return [line]
+
+
+def first_of(items: Sequence[object]) -> str:
+    """List the first of these, each cut to one line."""
+    texts = [one_line(item, LONGEST_NAME) for item in items]
+    return most(texts, MOST_CHANGES)
