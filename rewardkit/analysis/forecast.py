@@ -338,7 +338,7 @@ def _describe_lost_by_rate(run: Rehearsal) -> str:
 def _best_of(view: View) -> BestOf:
     """Return what the best siblings by reward do of the task, of groups of several."""
     task = read_task(view)
-    size = int(np.median(view.stats.count[view.stats.count > 1]))
+    size = int(np.median(view.stats.count[view.stats.has_pairs]))
     is_known = ~np.isnan(task) & view.is_judged
     if not is_known.any():
         return BestOf(size, np.nan, np.nan, (np.nan, np.nan))

@@ -100,6 +100,11 @@ class RewardedRows:
         return self.reward.primary
 
     @property
+    def primary_scores(self) -> Floats:
+        """Return the scores of that component, (rows,)."""
+        return self.scores[self.primary]
+
+    @property
     def task(self) -> tuple[str, ...]:
         """Return the names of all components that are the task itself."""
         return self.reward.task
@@ -184,7 +189,7 @@ class RewardedRows:
     @cached_property
     def several(self) -> int:
         """Return how many groups have two rewards or more."""
-        return int((self.stats.count > 1).sum())
+        return int(self.stats.has_pairs.sum())
 
     @cached_property
     def owner(self) -> Codes:
@@ -296,12 +301,12 @@ class RewardedRows:
             return self.stats.dead
         largest = np.zeros(len(self.owner))
         np.maximum.at(largest, self.groups, np.abs(np.nan_to_num(self.advantages)))
-        return (self.stats.count > 1) & (largest <= ROUNDING)
+        return self.stats.has_pairs & (largest <= ROUNDING)
 
     @property
     def live(self) -> Mask:
         """Return the groups of two rewards or more with an advantage, (groups,)."""
-        return (self.stats.count > 1) & ~self.dead
+        return self.stats.has_pairs & ~self.dead
 
     @property
     def paid_by(self) -> Floats:

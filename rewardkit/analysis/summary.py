@@ -220,7 +220,7 @@ def signal_of(view: View, rows: Mask) -> dict[str, Any]:
     kinds, groups = np.unique(view.groups[rows], return_inverse=True)
     rewards = view.rewards[rows]
     advantages = view.advantages[rows]
-    primary = view.scores[view.primary][rows]
+    primary = view.primary_scores[rows]
     several = group_stats(rewards, groups).count > 1
     none_right = group_stats(primary, groups).high == view.span(view.primary)[0]
     has_task = view.has_task_signal[kinds]

@@ -80,8 +80,8 @@ class View(RewardedRows):
         signal = np.full(len(self.owner), np.nan)
         if self.verdicts is not None:
             stats = self.group_stats(self.verdicts.scores)
-            judged = (self.stats.count > 1) & (stats.count > 1)
-            signal[judged] = (stats.live & self.live)[judged]
+            is_decided = self.stats.has_pairs & stats.has_pairs
+            signal[is_decided] = (stats.live & self.live)[is_decided]
         return signal
 
     def phantom_mass(self, values: Floats) -> tuple[Floats, Floats]:
@@ -99,9 +99,11 @@ class View(RewardedRows):
         squares = none.copy()
         np.add.at(squares, self.groups, np.nan_to_num(within(values, self.groups)) ** 2)
         stats = self.group_stats(self.verdicts.scores)
-        judged = stats.count > 1
-        is_wrong = judged & (np.nan_to_num(stats.high, nan=np.inf) <= self.verdicts.low)
-        total = np.where(judged, squares, 0.0)
+        is_decided = stats.has_pairs
+        is_wrong = is_decided & (
+            np.nan_to_num(stats.high, nan=np.inf) <= self.verdicts.low
+        )
+        total = np.where(is_decided, squares, 0.0)
         return np.where(is_wrong, total, 0.0), total
 
     # --- which component it comes from
@@ -117,7 +119,7 @@ class View(RewardedRows):
         if self.reward.aggregation == "weighted_mean":
             divisor = self._divisor
         is_closed = np.flatnonzero(self.gate == 0)
-        not_judged = np.flatnonzero(~self.is_judged)
+        without_reward = np.flatnonzero(~self.is_judged)
 
         declared = {item.name: item for item in self.reward.components}
 
@@ -128,7 +130,7 @@ class View(RewardedRows):
                 zeros = np.zeros(len(self))
                 values = np.divide(values, divisor, out=zeros, where=divisor > 0)
             values[is_closed] = 0.0
-            values[not_judged] = np.nan
+            values[without_reward] = np.nan
             return values
 
         return each(pay, self.names)

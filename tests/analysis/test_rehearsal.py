@@ -22,7 +22,6 @@ from rewardkit.analysis.rehearsal.kinds import (
     learnable,
 )
 from rewardkit.analysis.rehearsal.outlook import outlook_of
-from rewardkit.analysis.rehearsal.payment import pay_rows
 from rewardkit.analysis.rehearsal.policy import (
     NEVER,
     Learners,
@@ -33,7 +32,7 @@ from rewardkit.analysis.rehearsal.policy import (
 )
 from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
 from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
-from rewardkit.analysis.rehearsal.rows import collect
+from rewardkit.analysis.rehearsal.rows import collect, pay_rows
 from rewardkit.analysis.statistics.advantages import grpo
 
 ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"

@@ -118,17 +118,17 @@ class BeforeAfter(HasPage):
         is_both = ~np.isnan(before) & ~np.isnan(after)
         a = _signs(before, is_both)
         b = _signs(after, is_both)
-        flipped = a * b < 0
+        is_flipped = a * b < 0
         masks = {
             "changed": a != b,
-            "flipped": flipped,
+            "flipped": is_flipped,
             "to_zero": (a != 0) & (b == 0),
             "from_zero": (a == 0) & (b != 0),
         }
-        largest = self._largest(np.abs(after - before), flipped)
+        largest = self._largest(np.abs(after - before), is_flipped)
         reason = "no row has an advantage on both sides"
         return {
-            **self._mean(flipped, is_both, self.bootstrap.prompts, reason),
+            **self._mean(is_flipped, is_both, self.bootstrap.prompts, reason),
             **_count(masks),
             "rollout_ids": largest["rollout_id"].tolist(),
         }
@@ -181,7 +181,7 @@ class BeforeAfter(HasPage):
         minus A's.
         """
         a, b = (group_stats(values, self.siblings) for values in self.both("reward"))
-        several = (a.count > 1) & (b.count > 1)
+        several = a.has_pairs & b.has_pairs
         masks = {"lost": several & a.live & b.dead, "gained": several & a.dead & b.live}
         owner = self.bootstrap.of_groups(self.siblings)
         reason = "no group has two siblings that are judged on both sides"

@@ -174,7 +174,7 @@ class Pair(BeforeAfter):
             return self._mean(nothing, nothing, self.bootstrap.prompts, reason)
         a, b = (group_stats(values, self.siblings) for values in self.both("reward"))
         task = group_stats(self.task.scores, self.siblings)
-        several = (a.count > 1) & (b.count > 1) & (task.count > 1)
+        several = a.has_pairs & b.has_pairs & task.has_pairs
         change = task.live * (b.live.astype(float) - a.live)
         owner = self.bootstrap.of_groups(self.siblings)
         return self._mean(change, several, owner, "no group has two judged siblings")

@@ -79,18 +79,18 @@ def cancelling(
     """
     pairs = list(_opposed_pairs(view, opposed_correlation, zero_std_high))
     yield from pairs
-    cancelled = _cancelled(view)
-    if pairs or cancelled.sum() < opposed * max(view.several, 1):
+    is_cancelled = _cancelled(view)
+    if pairs or is_cancelled.sum() < opposed * max(view.several, 1):
         return
-    measured = share(view, cancelled, view.stats.count > 1)
-    names = [name for name in view.paid if (_varies(view, name) & cancelled).any()]
+    measured = share(view, is_cancelled, view.stats.has_pairs)
+    names = [name for name in view.paid if (_varies(view, name) & is_cancelled).any()]
     yield finding(
         view,
         "opposed",
         **measured,
         limit=opposed,
         severity="high" if measured["value"] >= zero_std_high else "",
-        reading=cancelled[view.groups],
+        reading=is_cancelled[view.groups],
         components=", ".join(names),
     )
 
@@ -186,7 +186,7 @@ def clustered(
     if equal.sum() < tie_rate * pairs.sum() or is_binary:
         return
     common = _commonest(view)
-    primary = view.scores[view.primary][_equal(view.rewards, common)]
+    primary = view.primary_scores[_equal(view.rewards, common)]
     at_ends = np.isin(primary, view.span(view.primary))
     tied = view.dead & _equal(view.stats.low, common)
     counts = tied | ~view.dead
@@ -232,24 +232,24 @@ def zero_std_groups(
     value = float(view.dead.sum() / max(view.several, 1))
     if value < zero_std or not view.varies:
         return
-    explained = np.zeros(len(view.dead), dtype=bool)
+    is_explained = np.zeros(len(view.dead), dtype=bool)
     if conclusive(findings, "opposed"):
-        explained |= _cancelled(view)
+        is_explained |= _cancelled(view)
     if conclusive(findings, "clustered"):
-        explained |= view.dead & _equal(view.stats.low, _commonest(view))
-    unexplained = (view.dead & ~explained).sum()
-    if unexplained < min(explained.sum(), zero_std * view.several):
+        is_explained |= view.dead & _equal(view.stats.low, _commonest(view))
+    unexplained = (view.dead & ~is_explained).sum()
+    if unexplained < min(is_explained.sum(), zero_std * view.several):
         return
-    primary = view.group_stats(view.scores[view.primary])
+    primary = view.group_stats(view.primary_scores)
     low, high = view.span(view.primary)
     wrong = view.dead & (primary.high == low)
     right = view.dead & (primary.low == high)
     otherwise = view.dead & ~wrong & ~right
-    cancelled = otherwise & primary.live & (view.training.filter_metric is None)
+    is_cancelled = otherwise & primary.live & (view.training.filter_metric is None)
     kinds = {
         "all wrong": wrong,
         "all right": right,
-        "all right in part": otherwise & ~cancelled,
+        "all right in part": otherwise & ~is_cancelled,
     }
     split = []
     for words, groups in kinds.items():
@@ -258,11 +258,11 @@ def zero_std_groups(
     yield finding(
         view,
         "zero_std_groups",
-        **share(view, view.dead, view.stats.count > 1),
+        **share(view, view.dead, view.stats.has_pairs),
         limit=zero_std,
         severity="high" if value >= zero_std_high else "warn",
         reading=view.dead[view.groups] & view.is_judged,
-        cancelled=float(cancelled.sum() / view.several),
+        cancelled=float(is_cancelled.sum() / view.several),
         task_is_known=view.task_is_known,
         split=", ".join(split),
         dropped_by=view.training.filter_metric,

@@ -75,39 +75,41 @@ def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]
     """
     raw = scored.raw
     scores = scored.scores
-    explained = np.zeros(len(raw), dtype=bool)
+    is_explained = np.zeros(len(raw), dtype=bool)
     of_components = []
     for component in raw.reward.components:
         name = component.name
         is_paid = bool(component.largest_weight)
-        refused = _refused_infinite(raw, name)
-        values = np.where(refused, np.inf, raw.score(name))
-        infinite = refused | (np.isnan(scores.score(name)) & ~np.isnan(raw.score(name)))
-        if infinite.any():
-            explained |= infinite & is_paid
-            of_components.append(_infinite(scored, name, values, infinite, is_paid))
-    infinite = np.isnan(scores.rewards) & ~np.isnan(raw.rewards) & ~explained
-    if infinite.any():
-        yield _infinite(scored, None, raw.rewards, infinite, True)
+        is_refused = _refused_infinite(raw, name)
+        values = np.where(is_refused, np.inf, raw.score(name))
+        is_infinite = is_refused | (
+            np.isnan(scores.score(name)) & ~np.isnan(raw.score(name))
+        )
+        if is_infinite.any():
+            is_explained |= is_infinite & is_paid
+            of_components.append(_infinite(scored, name, values, is_infinite, is_paid))
+    is_infinite = np.isnan(scores.rewards) & ~np.isnan(raw.rewards) & ~is_explained
+    if is_infinite.any():
+        yield _infinite(scored, None, raw.rewards, is_infinite, True)
     yield from of_components
 
 
 def _refused_infinite(scores: Scores, component: str) -> Mask:
     """Return the rows in which an infinite score was refused as an error."""
-    refused = np.zeros(len(scores), dtype=bool)
+    is_refused = np.zeros(len(scores), dtype=bool)
     failed = np.flatnonzero(scores.status(component) == ERROR)
     reasons = read_reasons(scores.table[f"reason/{component}"].iloc[failed])
     for row, reason in zip(failed, reasons, strict=True):
-        refused[row] = reason is not None and reason.is_infinite
-    return refused
+        is_refused[row] = reason is not None and reason.is_infinite
+    return is_refused
 
 
 def _infinite(
     scored: Scored, name: str | None, values: Floats, rows: Mask, is_paid: bool
 ) -> Finding:
-    judged = ~np.isnan(values)
+    is_judged = ~np.isnan(values)
     evidence = {
-        **scored.share(rows, judged),
+        **scored.share(rows, is_judged),
         "rows": int(rows.sum()),
         "infinite": int(np.isinf(values).sum()),
         "paid": is_paid,
@@ -115,7 +117,7 @@ def _infinite(
     }
     severity = "high" if is_paid else "info"
     ids = scored.ids(np.flatnonzero(rows))
-    n = int(judged.sum())
+    n = int(is_judged.sum())
     return Finding("not_finite", severity, name, evidence, n, LARGEST, ids)
 
 
@@ -129,13 +131,13 @@ def without_reward(
 ) -> Iterator[Finding]:
     """Find the rows that a route has no reward for."""
     scores = scored.scores
-    unmatched = np.ones(len(scores), dtype=bool)
+    is_unmatched = np.ones(len(scores), dtype=bool)
     for view in scored.views:
-        unmatched[view.rows] = False
-    rows = np.flatnonzero(unmatched)
+        is_unmatched[view.rows] = False
+    rows = np.flatnonzero(is_unmatched)
     if not len(rows):
         return
-    measured = scored.share(unmatched, np.ones_like(unmatched))
+    measured = scored.share(is_unmatched, np.ones_like(is_unmatched))
     severity = "info"
     if measured["value"] >= abstained:
         severity = "high" if measured["value"] >= lost_rows_high else "warn"
@@ -220,7 +222,7 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
     """
     logged = ~np.isnan(theirs)
     both = logged & ~np.isnan(ours)
-    missing = logged & np.isnan(ours)
+    is_missing = logged & np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
     differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
     compared = int(both.sum())
@@ -238,11 +240,11 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
         "largest": float(gap.max(initial=0.0)),
         "mean_logged": mean_logged,
         "mean_here": mean_here,
-        "missing": int(missing.sum()),
+        "missing": int(is_missing.sum()),
     }
-    rank = np.where(differs, -gap, np.where(missing, 0.0, np.inf))
+    rank = np.where(differs, -gap, np.where(is_missing, 0.0, np.inf))
     order = np.argsort(rank, kind="stable")
-    return evidence, order[: (differs | missing).sum()]
+    return evidence, order[: (differs | is_missing).sum()]
 
 
 @rule("total_of_parts")

@@ -131,7 +131,7 @@ def _bias(
     control = view.context.label
     name = view.context.label_name
     if control is None:
-        control = view.scores[view.primary]
+        control = view.primary_scores
         name = view.primary
         if len(view.names) == 1:
             return None
@@ -151,7 +151,7 @@ def _is_paid_to_right(view: View) -> bool:
     """Return whether wrong completions all earn the same, whatever pays right ones."""
     scores = view.context.label
     if scores is None:
-        scores = view.scores[view.primary]
+        scores = view.primary_scores
     wrong = view.rewards[scores < np.nanmax(scores)]
     if len(wrong) < FEWEST_WRONG:
         return False
@@ -172,7 +172,7 @@ def _follows_length(
     Only without a label, and for scores of more than two values: that right answers
     are longer than wrong ones is no fault.
     """
-    scores = view.scores[view.primary]
+    scores = view.primary_scores
     first = scores[:LEVEL_ROWS]
     is_graded = len(np.unique(first[~np.isnan(first)])) > 2
     if view.context.label is not None or not is_graded:
@@ -247,7 +247,7 @@ def wrong_above_right(
     is_known = view.context.label is None and view.task_is_known
     if not is_known or not view.is_judged.any():
         return
-    task = view.scores[view.primary]
+    task = view.primary_scores
     ends = view.span(view.primary)
     few = view.few
     verdicts = np.where(np.isin(task[few], ends), task[few], np.nan)
@@ -299,17 +299,17 @@ def truncated(
     cut = view.context.truncated
     if cut is None:
         return
-    judged = cut & ~np.isnan(view.advantages)
+    is_judged = cut & ~np.isnan(view.advantages)
     is_alone = len(view.names) == 1
     # what is right had said what it was asked for before it was cut
-    is_right = view.scores[view.primary] == view.span(view.primary)[1]
-    is_paid = judged & (np.nan_to_num(view.advantages) > 0) & (~is_right | is_alone)
-    if judged.sum() < FEWEST_CUT or is_paid.sum() < truncated_paid * judged.sum():
+    is_right = view.primary_scores == view.span(view.primary)[1]
+    is_paid = is_judged & (np.nan_to_num(view.advantages) > 0) & (~is_right | is_alone)
+    if is_judged.sum() < FEWEST_CUT or is_paid.sum() < truncated_paid * is_judged.sum():
         return
     yield finding(
         view,
         "truncated_paid",
-        **share(view, is_paid, judged, by_rows=True),
+        **share(view, is_paid, is_judged, by_rows=True),
         limit=truncated_paid,
         severity="info" if is_alone else "warn",
         reading=is_paid,

@@ -167,7 +167,7 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     """
     scores = view.scores[name]
     stats = view.group_stats(view.scores[name])
-    several = stats.count > 1
+    several = stats.has_pairs
     all_low = (stats.high == view.span(name)[0]) & several
     in_groups = float(all_low.sum() / max(several.sum(), 1))
     severity = _severity(view, name)

@@ -200,14 +200,14 @@ def bimodal(
     if view.bootstrap.total < len(view.owner):  # a prompt has several groups
         owner = view.bootstrap.prompts
         stats = group_stats(view.rewards, owner)
-    judged = stats.count > 0
-    means = stats.mean[judged]
+    is_judged = stats.count > 0
+    means = stats.mean[is_judged]
     freedom = np.maximum(stats.count - 1, 0).sum()
     levels = len(np.unique(np.round(means, 12)))
     if len(means) < FEWEST_KINDS_PROMPTS or levels < FEWEST_VALUES or not freedom:
         return
     low, high, low_share = two_piles(means)
-    errors = np.sqrt(stats.squares.sum() / freedom / stats.count[judged])
+    errors = np.sqrt(stats.squares.sum() / freedom / stats.count[is_judged])
     blur = BLUR * errors + 1e-12 * (high - low)
     between = _share_between(means, blur, low, high)
     if between > between_kinds or min(low_share, 1 - low_share) < between_kinds:

@@ -9,14 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.rehearsal.kinds import Kind
-from rewardkit.analysis.rehearsal.payment import (
-    is_scored_anew,
-    pay_rows,
-    pay_task,
-    weights_at,
-    why_not_by_step,
-    why_siblings_are_logged,
-)
 from rewardkit.analysis.rehearsal.policy import (
     Course,
     Learners,
@@ -24,7 +16,16 @@ from rewardkit.analysis.rehearsal.policy import (
     RehearsalPlan,
     rehearse,
 )
-from rewardkit.analysis.rehearsal.rows import Rows, collect
+from rewardkit.analysis.rehearsal.rows import (
+    Rows,
+    collect,
+    is_scored_anew,
+    pay_rows,
+    pay_task,
+    weights_at,
+    why_not_by_step,
+    why_siblings_are_logged,
+)
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.view import View
 from rewardkit.rewards.reward import Reward

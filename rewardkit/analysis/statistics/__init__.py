@@ -67,26 +67,30 @@ class GroupStats:
         return np.where(self.count > 0, high, np.nan)
 
     @property
+    def has_pairs(self) -> Mask:
+        """Return the groups with two values or more."""
+        return self.count > 1
+
+    @property
     def squares(self) -> Floats:
         """Return the sum of squares around each group's mean; 0 for a single value."""
         squares = np.nan_to_num(self.std) ** 2 * (self.count - 1)
-        return np.where(self.count > 1, squares, 0.0)
+        return np.where(self.has_pairs, squares, 0.0)
 
     @cached_property
     def live(self) -> Mask:
         """Return the groups with two values that differ."""
-        return (self.count > 1) & (self.std > ZERO_STD)
+        return self.has_pairs & (self.std > ZERO_STD)
 
     @cached_property
     def dead(self) -> Mask:
         """Return the groups with at least two values, all equal."""
-        return (self.count > 1) & (self.std <= ZERO_STD)
+        return self.has_pairs & (self.std <= ZERO_STD)
 
     @property
     def dead_share(self) -> float:
         """Return the share of `dead` groups among those with two values, or NaN."""
-        several = self.count > 1
-        return float(self.dead[several].mean()) if several.any() else math.nan
+        return ratio(self.dead, self.has_pairs)
 
 
 def number_of(codes: Codes) -> int:

@@ -165,13 +165,13 @@ def dead_share(
         )
     size = int(size)
     owner = bootstrap.of_groups(groups)
-    judged = ~np.isnan(rewards)
-    values, level = np.unique(np.round(rewards[judged], 12), return_inverse=True)
+    is_judged = ~np.isnan(rewards)
+    values, level = np.unique(np.round(rewards[is_judged], 12), return_inverse=True)
     kinds = max(len(values), 1)
     # each reward of each group, and how many siblings have it
-    pairs, alike = np.unique(groups[judged] * kinds + level, return_counts=True)
+    pairs, alike = np.unique(groups[is_judged] * kinds + level, return_counts=True)
     of_group, of_level = np.divmod(pairs, kinds)
-    counts = np.bincount(groups[judged], minlength=len(owner)).astype(float)
+    counts = np.bincount(groups[is_judged], minlength=len(owner)).astype(float)
     sampled = int(counts.max(initial=0))
     is_exact = size <= sampled
     used = counts >= (size if is_exact else 2)

@@ -116,7 +116,7 @@ def first_siblings(
     (array([0.5]), array([1.]))
     """
     stats = group_stats(values, groups, total)
-    is_several = (stats.count > 1)[groups]
+    is_several = stats.has_pairs[groups]
     is_first = is_several & (values >= stats.high[groups] - SAME_REWARD)
     firsts = group_stats(np.where(is_first, task, np.nan), groups, total)
     return np.nan_to_num(firsts.mean), (firsts.count > 0).astype(float)

@@ -115,7 +115,7 @@ def effects(before: View, after: View, *, tests: int = 1) -> tuple[Effect, ...]:
     is_judged = before.is_judged & after.is_judged
     missing = [np.isnan(side.rewards) for side in sides]
     paired = partial(_pair_ratios, before.bootstrap)
-    ratios: list[Ratio] = [(side.dead, side.stats.count > 1) for side in sides]
+    ratios: list[Ratio] = [(side.dead, side.stats.has_pairs) for side in sides]
     measured = [paired("zero_std", ratios, owner)]
     masses = [side.phantom_mass(side.advantages) for side in sides]
     if any(above.any() for above, _ in masses):

@@ -130,7 +130,7 @@ def _find_fault(view: View, findings: Collection[Finding]) -> str:
     has_no_spread = any(has_finding(findings, code, view.primary) for code in NO_SPREAD)
     if not has_no_spread or view.components[view.primary].range is None:
         return ""
-    scores = view.scores[view.primary]
+    scores = view.primary_scores
     low = np.fmin.reduce(scores)
     high = np.fmax.reduce(scores)
     if low == high == view.span(view.primary)[1]:
@@ -231,7 +231,7 @@ def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
     with_truth = 0
     truths = column_values(scores.table["ground_truth"])
     completions = scores.table["completion"]
-    is_unpaid = ~(view.scores[view.primary] > view.span(view.primary)[0])
+    is_unpaid = ~(view.primary_scores > view.span(view.primary)[0])
     for row in np.flatnonzero(is_unpaid).tolist():
         truth = str(truths[row]).strip()
         text = completions.iloc[row]

@@ -168,8 +168,8 @@ def gate_component(
 ) -> Proposals:
     """Propose a gate on the task for a component that pays wrong answers too much."""
     low, high = view.span(view.primary)
-    is_right = view.scores[view.primary] >= high
-    is_wrong = view.scores[view.primary] < high
+    is_right = view.primary_scores >= high
+    is_wrong = view.primary_scores < high
     if not is_right.any() or high <= low:
         return
     is_length_biased = has_finding(findings, "length_bias", None)
