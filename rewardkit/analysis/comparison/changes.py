@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +11,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.findings import SEVERITIES, Finding, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.cases import WHOLE, Case, load_cases
+from rewardkit.scoring.cases import WHOLE, Case
 from rewardkit.scoring.check import check
 from rewardkit.scoring.check_result import REWARD
 
@@ -20,6 +19,8 @@ MOST_CHANGES = 3
 """New and changed findings, and notes, of a short text; the rest are counted."""
 
 FindingKey = tuple[Any, ...]
+LONGEST_NAME = 64
+"""Characters of a change or a case in a line. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,8 @@ def _only_in(
     return tuple(findings)
 
 
-LONGEST_NAME = 64
-"""Characters of a change or a case in a line. Our choice."""
-
-
 def compare_cases(
-    a: Reward, b: Reward, source: Sequence[Case] | str | Path, timeout: float | None
+    a: Reward, b: Reward, cases: Sequence[Case], timeout: float | None
 ) -> dict[str, Any]:
     """Return which cases B passes and A fails (`gained`), and the reverse (`lost`).
 
@@ -148,7 +145,6 @@ def compare_cases(
     does an undecided case. Where a reward is from a run record and cannot be run, there
     is a `reason` in their place.
     """
-    cases = load_cases(source) if isinstance(source, str | Path) else source
     shared = set(a.names).intersection(b.names)
     passed: dict[str, Any] = {"a": None, "b": None}
     failed: dict[str, set[str]] = {}

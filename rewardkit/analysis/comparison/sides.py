@@ -30,6 +30,8 @@ from rewardkit.scoring.scores import Scores
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 GRAVE_SEVERITIES = ("high", "warn")
+OUTLOOK = "outlook"
+"""Key of what is known of a run under which its outlook stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,10 +238,6 @@ def read_kept_reward(version: Version) -> Reward | None:
         return None
     is_same = reward.record()["fingerprints"]["reward"] == version.fingerprint
     return reward if is_same else None
-
-
-OUTLOOK = "outlook"
-"""Key of what is known of a run under which its outlook stands."""
 
 
 def kept_outlook(run: Run, diagnosis: Diagnosis) -> Outlook | None:

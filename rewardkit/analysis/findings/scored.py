@@ -43,6 +43,18 @@ SEVERE_MISMATCH = 0.01
 """Share of differing rows from which a mismatch is of high severity. Our choice."""
 RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
 """Description of a component that is a number under a key of a function's result."""
+LOGGED_CODES = ("right_unpaid", "wrong_paid")
+LENGTH_TRAITS = ("length", "window", "before", "behind")
+"""Traits of rows that go with the length of their completions."""
+READ_COLUMNS = (
+    "rollout_id",
+    "prompt_id",
+    "prompt",
+    "completion",
+    "ground_truth",
+    "data_source",
+    "extra_info",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,20 +314,6 @@ def _numeric_keys(result: Any) -> list[str]:
     """Return the keys of a result that have numbers."""
     items = result.items() if isinstance(result, Mapping) else ()
     return [key for key, value in items if isinstance(value, int | float)]
-
-
-LOGGED_CODES = ("right_unpaid", "wrong_paid")
-LENGTH_TRAITS = ("length", "window", "before", "behind")
-"""Traits of rows that go with the length of their completions."""
-READ_COLUMNS = (
-    "rollout_id",
-    "prompt_id",
-    "prompt",
-    "completion",
-    "ground_truth",
-    "data_source",
-    "extra_info",
-)
 
 
 @rule(*LOGGED_CODES)

@@ -41,6 +41,14 @@ MOST_BOUNDS = 2
 """Bounds that a person reads, those that tell most. Our choice."""
 MOST_NAMED = 3
 """Marks that a person reads. Our choice."""
+FEWEST_HACKS = 8
+"""Under which nobody can tell what they have in common. Our choice."""
+BUCKETS = 512
+LETTERS = 3
+"""Features of a text: how often runs of so many letters are in each bucket."""
+LONGEST_END = 400
+"""Letters at each end of a text that are looked at."""
+RIDGE = 10.0
 
 
 @dataclass(frozen=True)
@@ -230,16 +238,6 @@ def _spread_of(values: Floats) -> float:
     return float(squares.sum() / values.shape[1])
 
 
-FEWEST_HACKS = 8
-"""Under which nobody can tell what they have in common. Our choice."""
-BUCKETS = 512
-LETTERS = 3
-"""Features of a text: how often runs of so many letters are in each bucket."""
-LONGEST = 400
-"""Letters at each end of a text that are looked at."""
-RIDGE = 10.0
-
-
 def find_hacks(rewards: Floats, right: Mask) -> Mask:
     """Return which wrong rows are paid as right ones are, (rows,).
 
@@ -287,8 +285,8 @@ def _features(texts: list[str]) -> Floats:
     """Return the logarithm of how often letters are in each bucket, and a constant."""
     counts = np.zeros((len(texts), BUCKETS + 1))
     for place, text in enumerate(texts):
-        if len(text) > 2 * LONGEST:
-            text = text[:LONGEST] + text[-LONGEST:]
+        if len(text) > 2 * LONGEST_END:
+            text = text[:LONGEST_END] + text[-LONGEST_END:]
         for start in range(len(text)):
             letters = text[start : start + LETTERS].encode()
             counts[place, crc32(letters) % BUCKETS] += 1

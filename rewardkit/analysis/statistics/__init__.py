@@ -37,6 +37,10 @@ ZERO_STD = 1e-8
 
 TRL's frac_reward_zero_std counts std close to 0.
 """
+LEVEL = 0.95
+"""Of the intervals that are shown, and of the verdict on one side."""
+FEWEST_BEYOND = 5
+"""Resamples beyond the end of an interval; with fewer it is normal. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,12 +257,6 @@ def each(compute: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Valu
     keys = list(keys)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return dict(zip(keys, pool.map(compute, keys), strict=True))
-
-
-LEVEL = 0.95
-"""Of the intervals that are shown, and of the verdict on one side."""
-FEWEST_BEYOND = 5
-"""Resamples beyond the end of an interval; with fewer it is normal. Our choice."""
 
 
 class Bootstrap:
