@@ -159,21 +159,18 @@ class Forecast(HasPage):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what is left out, and why, a sentence each."""
-        notes: dict[str, None] = {}
+        notes = []
         for view in self.views:
             if view.context.why_no_label:
-                notes[f"the label is not used: {view.context.why_no_label}"] = None
+                notes.append(f"the label is not used: {view.context.why_no_label}")
             missing = int((~view.is_judged).sum())
             if missing:
                 rows = f"{missing} of {len(view)} rows"
-                notes[f"{rows} have no reward, so they move nothing"] = None
-        for run in self.rehearsals.values():
-            lost_by_rate = _describe_lost_by_rate(run)
-            if lost_by_rate:
-                notes[lost_by_rate] = None
+                notes.append(f"{rows} have no reward, so they move nothing")
+        notes += map(_describe_lost_by_rate, self.rehearsals.values())
         for outlook in self.outlooks.values():
-            notes.update(dict.fromkeys(outlook.untried))
-        return tuple(notes)
+            notes += outlook.untried
+        return tuple(dict.fromkeys(filter(None, notes)))
 
     @property
     def verdict(self) -> str:

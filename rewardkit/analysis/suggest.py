@@ -113,12 +113,12 @@ def _suggest_for_part(
 ) -> tuple[list[Suggestion], list[str]]:
     """Return the ranked changes for one reward, and why others are left out."""
     certain_findings = []
-    unanswered: dict[str, None] = {}
+    unanswered = []
     for item in findings:
         if not item.evidence.get("inconclusive"):
             certain_findings.append(item)
         elif item.suggestions:
-            unanswered[item.code] = None
+            unanswered.append(item.code)
     proposals: list[Proposal] = []
     notes: list[str] = []
     for rule in PROPOSAL_RULES:
@@ -144,7 +144,7 @@ def _suggest_for_part(
     if unanswered:
         notes.append(
             "not answered, as the rollouts are too few to be sure: "
-            f"{', '.join(unanswered)}"
+            f"{', '.join(dict.fromkeys(unanswered))}"
         )
     return _rank(suggestions, certain_findings), notes
 

@@ -79,16 +79,16 @@ def _named_task(side: Diagnosis) -> tuple[str, Floats, bool]:
     """
     is_of_reward = False
     task = np.full(len(side.scores), np.nan)
-    words: dict[str, None] = {}
+    words = []
     for view in side.views:
         if view.context.any_label is not None:
             task[view.rows] = view.context.any_label
-            words[repr(view.context.label_name)] = None
+            words.append(repr(view.context.label_name))
         elif view.verdicts is not None:
             task[view.rows] = view.verdicts.scores
-            words[view.verdicts.words] = None
+            words.append(view.verdicts.words)
             is_of_reward |= view.verdicts.is_component
-    return " and ".join(words), task, is_of_reward
+    return " and ".join(dict.fromkeys(words)), task, is_of_reward
 
 
 def compare_order(

@@ -57,11 +57,8 @@ LOOSER_VERIFIERS: dict[Kind, tuple[Callable[..., Any], ...]] = {
 }
 
 
-class Way(NamedTuple):
-    """Another extractor or verifier, and what it is called."""
-
-    name: str
-    function: Any
+Ways = dict[str, Any]
+"""Other extractors or verifiers by what they are called."""
 
 
 class AnswerReading(NamedTuple):
@@ -163,7 +160,7 @@ def _list_changes(
 ) -> list[tuple[str, Change]]:
     """List the changes to try, extractors before verifiers, the simplest first."""
     current = view.reward.fields.get(reading.field)
-    extractors: list[Way] = []
+    extractors: Ways = {}
     if reading.is_looser:
         verifiers = _looser_verifiers(item, kind)
     else:
@@ -173,55 +170,53 @@ def _list_changes(
     elif current is not None:
         extractors = _stricter_extractors(current, kind)
     changes = []
-    for way in extractors:
-        changes.append((way.name, Change(fields={reading.field: way.function})))
+    for name, function in extractors.items():
+        changes.append((name, Change(fields={reading.field: function})))
     attributes = _attributes_of_verifier(item, reading.field)
-    for way in verifiers:
-        replaced = {"function": way.function, **attributes}
-        changes.append((way.name, Change(components={item.name: replaced})))
+    for name, function in verifiers.items():
+        replaced = {"function": function, **attributes}
+        changes.append((name, Change(components={item.name: replaced})))
     return changes
 
 
-def _stricter_extractors(current: Any, kind: Kind) -> list[Way]:
+def _stricter_extractors(current: Any, kind: Kind) -> Ways:
     """List extractors that take less than the current one of the field."""
     number = extract.number()
-    ways = []
+    ways: Ways = {}
     if isinstance(current, extract.first_of) and len(current.extractors) > 1:
-        ways.append(Way("only the first of its extractors", current.extractors[0]))
+        ways["only the first of its extractors"] = current.extractors[0]
     if isinstance(current, extract.tag) and current.unclosed:
-        ways.append(Way("only a closed tag", replace(current, unclosed=False)))
+        ways["only a closed tag"] = replace(current, unclosed=False)
     if type(current) is type(number) and kind == "numbers":
         phrase = extract.within(extract.answer_phrase(), number)
-        ways.append(Way("a number in an answer phrase", phrase))
+        ways["a number in an answer phrase"] = phrase
     return ways
 
 
-def _looser_extractors(current: Any, kind: Kind, unpaid: Extractor | None) -> list[Way]:
+def _looser_extractors(current: Any, kind: Kind, unpaid: Extractor | None) -> Ways:
     """List extractors that take more than the current one: behind it, then instead."""
-    plain = [
-        Way("answer_phrase()", extract.answer_phrase()),
-        Way("boxed()", extract.boxed()),
-    ]
+    plain: Ways = {
+        "answer_phrase()": extract.answer_phrase(),
+        "boxed()": extract.boxed(),
+    }
     if kind == "numbers":
-        plain.append(Way("number()", extract.number()))
+        plain["number()"] = extract.number()
     if kind == "letters":
-        letters = extract.choice(CHOICE_LETTERS)
-        plain.append(Way(f'choice("{CHOICE_LETTERS}")', letters))
+        plain[f'choice("{CHOICE_LETTERS}")'] = extract.choice(CHOICE_LETTERS)
     if unpaid:
-        plain.append(Way("what stands around the truth in unpaid completions", unpaid))
+        plain["what stands around the truth in unpaid completions"] = unpaid
     if not isinstance(current, Extractor) or isinstance(current, extract.every):
         return plain
-    ways = []
+    ways: Ways = {}
     if isinstance(current, extract.tag) and not current.unclosed:
-        ways.append(Way("an unclosed tag", replace(current, unclosed=True)))
+        ways["an unclosed tag"] = replace(current, unclosed=True)
     if kind == "numbers":
         inside = extract.within(current, extract.number())
-        ways.append(Way("the last number in it", extract.first_of(inside, current)))
-    for way in plain:
-        function = extract.first_of(current, way.function)
-        ways.append(Way(f"the same, or else {way.name}", function))
+        ways["the last number in it"] = extract.first_of(inside, current)
+    for name, function in plain.items():
+        ways[f"the same, or else {name}"] = extract.first_of(current, function)
     if kind == "numbers":
-        ways.append(Way("number(), the last anywhere", extract.number()))
+        ways["number(), the last anywhere"] = extract.number()
     return ways
 
 
@@ -260,29 +255,29 @@ def _base_function(item: Component) -> Any:
     return function
 
 
-def _looser_verifiers(item: Component, kind: Kind) -> list[Way]:
+def _looser_verifiers(item: Component, kind: Kind) -> Ways:
     """List verifiers that accept more: other ways to compare, then a tolerance."""
     base = _base_function(item)
-    ways = []
+    ways: Ways = {}
     for function in LOOSER_VERIFIERS[kind]:
         if function is not base:
-            ways.append(Way(function.__name__, function))
+            ways[function.__name__] = function
     if kind == "numbers" and base in (verify.numbers_equal, verify.math_equal):
         within = partial(verify.numbers_equal, relative=RELATIVE_TOLERANCE)
-        ways.append(Way(f"numbers_equal within {RELATIVE_TOLERANCE:g}", within))
+        ways[f"numbers_equal within {RELATIVE_TOLERANCE:g}"] = within
     return ways
 
 
-def _stricter_verifiers(item: Component, kind: Kind) -> list[Way]:
+def _stricter_verifiers(item: Component, kind: Kind) -> Ways:
     """List verifiers that accept less: without tolerance, by value, to the letter."""
     base = _base_function(item)
     plain = verify.numbers_equal if kind == "numbers" else verify.matches
     loose = (verify.contains, verify.f1, verify.closeness, verify.math_equal)
     has_options = base is plain and base is not item.function
-    ways = []
+    ways: Ways = {}
     if base in loose or has_options:
-        ways.append(Way(plain.__name__, plain))
-    ways.append(Way("the same characters", partial(verify.matches, exact=True)))
+        ways[plain.__name__] = plain
+    ways["the same characters"] = partial(verify.matches, exact=True)
     return ways
 
 
