@@ -374,6 +374,14 @@ def steps(*blocks, prompts=2):
     ]
 
 
+def test_steps_that_are_no_numbers_are_said_as_no_run_is_seen_then():
+    rows = [{"completion": "x", "step": step} for step in (1, 1, "two", 2)]
+    (said,) = [text for text in rk.load_rollouts(rows).warnings if "no number" in text]
+    assert said.startswith("In 1 of 4 rows the step is no number, such as 'two'")
+    others = rk.load_rollouts([row for row in rows if row["step"] != "two"])
+    assert not [text for text in others.warnings if "no number" in text]
+
+
 @pytest.mark.parametrize(
     ("rows", "said", "why"),
     [

@@ -335,6 +335,7 @@ def monitor(
     settings = Training.of(training)
     scores = only_finite(read_scores(source, weights=weights))
     scores = weigh_as_trained(scores, settings)
+    _check_numbers(scores)
     _check_one_run(scores)
     if primary is not None:
         scores = replace(scores, reward=scores.reward.with_task(primary))
@@ -346,10 +347,9 @@ def monitor(
         distinct = 0 if steps is None else len(np.unique(steps[~np.isnan(steps)]))
         if distinct < STEPS_OF_A_RUN:
             raise InputError(
-                f"{scores.rollouts.source} has {counted(distinct, 'step')}"
-                f"{_texts_as_steps(scores)}; a run is watched over the steps of its "
-                "log, in a column of numbers named 'step': give a log of at least two "
-                "steps"
+                f"{scores.rollouts.source} has {counted(distinct, 'step')}; a run is "
+                "watched over the steps of its log, in a column of numbers named "
+                "'step': give a log of at least two steps"
             )
         timelines.append(Timeline.of(view, windows=windows))
     findings: list[Finding] = []
@@ -362,11 +362,16 @@ def monitor(
     return watched if baseline is None else watched.under_baseline(baseline)
 
 
-def _texts_as_steps(scores: Scores) -> str:
-    """Say that the steps of a log are texts, "" where they are not."""
+def _check_numbers(scores: Scores) -> None:
+    """Raise an InputError where a step is a text."""
     steps = scores.table.get("step", pd.Series(dtype=float))
     texts = [step for step in steps if isinstance(step, str)]
-    return f" that is a number, and texts such as {preview(texts[0])}" if texts else ""
+    if texts:
+        raise InputError(
+            f"in {len(texts)} of {counted(len(steps), 'row')} of "
+            f"{scores.rollouts.source} the step is no number, such as "
+            f"{preview(texts[0])}; mend or leave out those rows"
+        )
 
 
 def _check_one_run(scores: Scores) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.findings import counted
 from rewardkit.html.has_page import HasPage
 from rewardkit.rollouts.columns import LOGGED, Columns
@@ -242,14 +242,27 @@ class Rollouts(HasPage):
         return warn_of_rows(
             len(self),
             self.rejected,
-            (*self.cautions, *self._describe_falls()),
+            (*self.cautions, *self._describe_steps()),
             self.group_key,
             self.group_sizes,
         )
 
-    def _describe_falls(self) -> list[str]:
-        """Say where steps go backwards, as where a restarted run wrote into its log."""
-        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+    def _describe_steps(self) -> list[str]:
+        """Say which steps are no numbers, else where they go backwards.
+
+        They go backwards where a restarted run wrote into its log.
+        """
+        if "step" not in self.table:
+            return []
+        values = column_values(self.table["step"])
+        texts = [value for value in values if isinstance(value, str)]
+        if texts:
+            return [
+                f"In {len(texts)} of {counted(len(values), 'row')} the step is no "
+                f"number, such as {preview(texts[0])}, so that nothing is told over "
+                "the steps of the run: mend or leave out those rows."
+            ]
+        if not numeric(values):
             return []
         steps = self.table["step"].to_numpy(dtype=float)
         changes = np.flatnonzero(np.diff(steps))

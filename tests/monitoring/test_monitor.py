@@ -288,7 +288,7 @@ def test_cases_are_only_of_what_is_paid_more_than_a_usual_wrong_answer():
         (
             lambda table: table.assign(step=[f"step {at}" for at in table["step"]]),
             {},
-            "texts such as 'step 0'",
+            "is no number, such as 'step 0'",
         ),
         (lambda table: table, {"primary": "correct"}, "no component 'correct'"),
         (
