@@ -156,7 +156,7 @@ def nemo_rl(text, reward):
 
 
 SKYRL = {
-    "input_prompt": made.rendered("2+2?"), "output_response": "4", "score": [0.0, 1.0], "stop_reason": "stop",
+    "input_prompt": made.rendered("2+2?"), "output_response": "4", "score": [0.25, 0.0, 0.5], "stop_reason": "stop",
     "env_class": "gsm8k", "data_source": "toy",
     "env_extras": {"reward_spec": {"method": "rule", "ground_truth": "4"}},
 }  # fmt: skip
@@ -193,7 +193,7 @@ LOGS = {
     ),
     "SkyRL evaluation": (
         [SKYRL, SKYRL],
-        {"prompt": [made.rendered("2+2?")] * 2, "ground_truth": ["4"] * 2, "logged/score": [1.0] * 2},
+        {"prompt": [made.rendered("2+2?")] * 2, "ground_truth": ["4"] * 2, "logged/score": [0.75] * 2},
         {"score": 1.0},
         {2: 1},
     ),
@@ -538,6 +538,12 @@ TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
             "rollout_id",
             UIDS,
             "the key of a row in verl's new trainer is its id",
+        ),
+        (
+            verl(uid=UIDS),
+            "prompt_id",
+            ["ab_c-1", "ab_c-1", "ab_c-2", "ab_c-2"],
+            "and begins with that of its prompt",
         ),
         (
             verl(gts="4", answer="extracted"),

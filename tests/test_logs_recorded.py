@@ -152,6 +152,19 @@ def test_weights_are_given_and_make_components_of_other_numbers(rows, given, wei
     assert rk.recorded(rk.load_rollouts(rows), given).weights == weights
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{**row, "reward": 1.0 - row["score"]} for row in dump()],
+        [{**PLAIN[0], "reward": 0.5, "total_reward": 1.0}] * 2,
+    ],
+    ids=["verl's beside its score", "total_reward"],
+)
+def test_a_second_total_is_told_in_any_form_of_log(rows):
+    warnings = rk.load_rollouts(rows).warnings
+    assert len([text for text in warnings if "two totals" in text]) == 1
+
+
 NO_SCORES = rk.load_rollouts(PLAIN)
 
 

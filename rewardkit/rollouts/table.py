@@ -317,7 +317,7 @@ class Rollouts(HasPage):
             "prompts": int(self.prompts.max(initial=-1)) + 1,
             "logged": asdict(self.logged),
             "notes": list(self.notes),
-            "cautions": [*self.cautions, *self._describe_falls()],
+            "cautions": [*self.cautions, *self._describe_steps()],
             "warnings": list(self.warnings),
         }
 

@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
-
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
 from rewardkit.rollouts.logs.evaluations import INSPECT_LOG, RESULTS, TRACES
 from rewardkit.rollouts.logs.log import (
+    TOTALS,
     Form,
     ParsedLog,
+    differing_totals,
     first,
     listed,
     numeric,
@@ -28,9 +28,6 @@ from rewardkit.rollouts.logs.trainers import (
 )
 from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
 from rewardkit.rollouts.values import SourceRows
-
-TOTALS = ("reward", "score", "rewards")
-"""Names of a table's total, the first one that there is. Ours are `LOGGED` + them."""
 
 VERDICT_WORDS = frozenset(
     "0 1 0.0 1.0 true false yes no right wrong correct incorrect".split()
@@ -74,7 +71,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         total=(totals or parts)[0] if totals or len(parts) == 1 else None,
         usual=_label_as_truth(columns, keep),
         notes=tuple(notes),
-        warnings=(*warnings, *_differing(columns, totals)),
+        warnings=(*warnings, *differing_totals(columns, totals)),
     )
 
 
@@ -121,21 +118,6 @@ def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
         if is_plain and {str(cell).lower() for cell in cells} - VERDICT_WORDS:
             return {"ground_truth": name}
     return {}
-
-
-def _differing(columns: Columns, totals: Sequence[str]) -> list[str]:
-    """Say it where a log has two totals that are not the same."""
-    warnings = []
-    for name in totals[1:]:
-        first, other = (np.array(columns[total], float) for total in (totals[0], name))
-        count = int((~np.isclose(first, other, equal_nan=True)).sum())
-        if count:
-            warnings.append(
-                f"The log has two totals, which differ in {count} of {len(first)} "
-                f"rows: took {totals[0]!r}. To take {name!r}, pass "
-                f"--log-weight {totals[0]}=0 --log-weight {name}=1."
-            )
-    return warnings
 
 
 OPENRLHF_QUERIES = Form("OpenRLHF queries", _parse_queries, _are_queries)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from rewardkit.findings import counted
 from rewardkit.rollouts.columns import (
     ALL_ALIASES,
@@ -19,6 +21,9 @@ from rewardkit.rollouts.values import Place, SourceRows
 
 SCORE_NAME = re.compile(r"reward|score|acc", re.IGNORECASE)
 """Names of columns that are scores, whatever they hold."""
+
+TOTALS = ("reward", "score", "rewards", "total_reward")
+"""Names of a table's total, the first one that there is. Ours are `LOGGED` + them."""
 
 FEWEST_DATA_VALUES = 3
 """Values that data of prompts have. Our choice: two may be right and wrong."""
@@ -176,6 +181,7 @@ def scored_table(
     total: str,
     unpaid: Collection[str],
     beside: Collection[str] = (),
+    warnings: Sequence[str] = (),
     **options: Any,
 ) -> ParsedLog:
     """Read a table with a total: other columns of numbers are recorded beside it.
@@ -191,8 +197,31 @@ def scored_table(
     scores, notes = split_scores(rows.columns, names)
     weights = dict.fromkeys([total, *scores], 0.0) | {total: 1.0}
     data = {*names} - {*weights}
-    beside = [name for name in beside if name not in data]
-    return ParsedLog(rows, weights, beside=beside, total=total, notes=notes, **options)
+    totals = [total, *(name for name in weights if name in TOTALS and name != total)]
+    return ParsedLog(
+        rows,
+        weights,
+        beside=[name for name in beside if name not in data],
+        total=total,
+        notes=notes,
+        warnings=(*warnings, *differing_totals(rows.columns, totals)),
+        **options,
+    )
+
+
+def differing_totals(columns: Columns, totals: Sequence[str]) -> list[str]:
+    """Say it where a log has two totals that are not the same."""
+    warnings = []
+    for name in totals[1:]:
+        first, other = (np.array(columns[total], float) for total in (totals[0], name))
+        count = int((~np.isclose(first, other, equal_nan=True)).sum())
+        if count:
+            warnings.append(
+                f"The log has two totals, which differ in {count} of {len(first)} "
+                f"rows: took {totals[0]!r}. To take {name!r}, pass "
+                f"--log-weight {totals[0]}=0 --log-weight {name}=1."
+            )
+    return warnings
 
 
 def split_scores(
