@@ -84,7 +84,7 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/.notebook
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/.test
-	$(PIP) -c constraints.txt -e ".[notebook,test,bench]"
+	$(PIP) -c constraints.txt -e ".[notebook,test,bench,ray]"
 	touch $@
 
 $(BIN)/python:

@@ -42,6 +42,7 @@ BENCHES = {
 FULL = {
     "logs": large_logs.rows,
     "largest-log": large_logs.largest,
+    "ray": large_logs.ray_nodes,
     "largest-diagnosis": large_tables.largest,
 }
 

@@ -21,19 +21,17 @@ from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
 from rewardkit.probes.findings import (
+    ALWAYS_FAILING,
     OVERALL_RULES,
     PART_RULES,
     WHOLE_RULES,
+    failures,
     find_paid,
+    idle_components,
+    parts_without_truth,
     sort_findings,
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
-from rewardkit.probes.findings.failing import (
-    ALWAYS_FAILING,
-    failures,
-    idle_components,
-    parts_without_truth,
-)
 from rewardkit.probes.findings.log_scores import contradicts_log
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.options import (

@@ -17,7 +17,7 @@ from rewardkit.answers.stated import WRONG_BY
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import Completion, rewards_in
+from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.trials import PAID_NEARLY, Doubt, ProbeTrial
 from rewardkit.strategies.guesses import is_right
 from rewardkit.strategies.strategy import Subject
@@ -85,7 +85,7 @@ def _find_doubt(
         doubt, elsewhere = Doubt.TOLERANCE, _enlarge_error(subject, answer, beside)
     elif not probe.source:
         return None
-    elsewhere = [pair for pair in elsewhere if not _same_answer(subject, pair[0])]
+    elsewhere = [pair for pair in elsewhere if _differ(subject, pair[0])]
     rewards = rewards_in(observed.tries.on(elsewhere))
     verdicts: set[bool] = set()
     for (other, _), reward in zip(elsewhere, rewards, strict=True):
@@ -94,18 +94,18 @@ def _find_doubt(
     return doubt if verdicts == {doubt is Doubt.TOLERANCE} else None
 
 
-def _same_answer(first: Subject, other: Subject) -> bool:
-    """Whether the right answer to one prompt is right for another one."""
+def _differ(first: Subject, other: Subject) -> bool:
+    """Whether two prompts have different right answers."""
     truth = first.columns.get("ground_truth")
     is_same = truth is not None and truth == other.columns.get("ground_truth")
-    return is_same or is_right(first.right, other)
+    return not is_same and not is_right(first.right, other)
 
 
 def _enlarge_error(
     subject: Subject, answer: str, beside: Sequence[Subject]
-) -> list[Completion]:
+) -> list[tuple[Subject, str]]:
     """Write the same small error, as a share, of far larger right answers."""
-    larger: list[Completion] = []
+    larger: list[tuple[Subject, str]] = []
     right, wrong = _number(subject.right), _number(answer)
     if not right or not wrong or abs(wrong / right - 1) > WRONG_BY:
         return larger
@@ -139,11 +139,11 @@ def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:
     """
     truth = subject.columns.get("ground_truth")
     written = normal_text(answer)
-    pair = {normal_text(subject.right), written}
     for items in truth.values() if isinstance(truth, dict) else [truth]:
         if isinstance(items, list) and len(items) > 1:
             listed = {normal_text(str(item)) for item in items}
-            is_copied = is_copy and all(item in written for item in listed)
-            if is_copied or pair <= listed:
+            if {normal_text(subject.right), written} <= listed:
+                return True
+            if is_copy and all(item in written for item in listed):
                 return True
     return False

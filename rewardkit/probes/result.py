@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -53,12 +52,8 @@ LOSSES = ("right_unpaid", "prompt_left_out", "truth_unread", "other_scale")
 """Findings of right answers that are lost, beside those of the equivalents."""
 
 SAYS_ALL = (
-    *JUDGES_NOTHING,
-    "constant",
-    "ignores_truth",
-    "inverted",
-    "prompt_left_out",
-    "truth_unread",
+    *("constant", "ignores_truth", "inverted", *JUDGES_NOTHING),
+    *("prompt_left_out", "truth_unread"),
 )
 """Findings behind which nothing else was tried, of all or of their part."""
 
@@ -144,7 +139,10 @@ class ProbeResult(AcceptsFindings, HasPage):
     @property
     def cases(self) -> list[dict[str, Any]]:
         """Return the cases to add to a case file, of the findings that are alarms."""
-        return list(chain.from_iterable(finding.cases for finding in self.alarms))
+        cases: list[dict[str, Any]] = []
+        for finding in self.alarms:
+            cases += finding.cases
+        return cases
 
     def record(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -259,10 +257,10 @@ class ProbeResult(AcceptsFindings, HasPage):
 
         NaN where no right answer is known.
         """
-        scales = self.calibration.scales
+        calibration = self.calibration
         shares = [
-            scales[subject.rollout_id].wrong_share
-            for subject in self.calibration.subjects
+            calibration.scales[subject.rollout_id].wrong_share
+            for subject in calibration.subjects
             if subject.answer is not None
         ]
         return max(shares, default=math.nan)

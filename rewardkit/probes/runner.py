@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,6 @@ other values of a column. Our choice."""
 MEASURED_TIMES = 4
 """How often the same completions are scored to see whether they earn the same. Our
 choice."""
-
-
-Completion = tuple[Subject, str]
-"""A subject and a completion for it."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +90,6 @@ class RowOutcome:
         }
 
 
-ScoredRow = tuple[Row, RowOutcome]
-"""A row and what it got."""
-
-
 def rewards_in(outcomes: Iterable[RowOutcome | None]) -> list[float]:
     """List the rewards of outcomes; NaN for what was not judged, or not tried."""
     return [math.nan if out is None else out.reward for out in outcomes]
@@ -115,10 +106,13 @@ def score_rows(
 
 def looks_at_group(reward: Reward) -> bool:
     """Whether a component or field looks at the siblings of a group."""
-    fields = chain.from_iterable(branch.fields.values() for branch in reward.branches)
-    return any(component.group for component in reward.all_components) or any(
-        getattr(function, "together", "") == "group" for function in fields
-    )
+    if any(component.group for component in reward.all_components):
+        return True
+    for branch in reward.branches:
+        for function in branch.fields.values():
+            if getattr(function, "together", "") == "group":
+                return True
+    return False
 
 
 def runs_users_code(reward: Reward) -> bool:
@@ -152,7 +146,7 @@ class Tries:
     logged_names: Mapping[str, str] = field(default_factory=dict)
     calls: int = 0
     late: int = 0
-    failed: list[ScoredRow] = field(default_factory=list)
+    failed: list[tuple[Row, RowOutcome]] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     seconds: float = 0.0
     progress: Callable[[float], bool] | None = None
@@ -214,7 +208,7 @@ class Tries:
         if self.progress is not None and not self.progress(share):
             self.is_cancelled = True
 
-    def find_unwritable(self, scored: Sequence[ScoredRow]) -> None:
+    def find_unwritable(self, scored: Sequence[tuple[Row, RowOutcome]]) -> None:
         """Find the columns that may be written wrongly and that the reward reads.
 
         It reads them if other values change what rows earn. Those that earn most are
@@ -276,7 +270,7 @@ class Tries:
         return changed
 
     def on(
-        self, completions: Iterable[Completion], *, share: float = 1.0
+        self, completions: Iterable[tuple[Subject, str]], *, share: float = 1.0
     ) -> list[RowOutcome | None]:
         """Try completions of subjects; see `outcomes`, also for `share`."""
         rows: list[Row] = []
@@ -401,7 +395,7 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
     Returns:
         Rollout id -> what they got, of the subjects that could be tried.
     """
-    texts: list[Completion] = []
+    texts: list[tuple[Subject, str]] = []
     for subject in subjects:
         texts += [(subject, subject.reference), (subject, subject.baseline)]
     measured: dict[Any, Measured] = {}

@@ -50,7 +50,11 @@ MOST_LOSSES = 4
 TASKS_PER_CPU = 2
 """Tasks under way: one that runs, and one that is there when it ends."""
 
-CONNECT = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
+CONNECT = """
+import ray, sys
+ray.init(sys.argv[1], log_to_driver=False)
+print(ray.get_runtime_context().gcs_address)
+"""
 
 
 @dataclass(frozen=True)
@@ -114,13 +118,16 @@ class Ray:
 
     def _connect(self, ray: ModuleType) -> None:
         """Connect this process; Ray's own handlers of signals are put back."""
-        address = self.address or os.environ.get("RAY_ADDRESS") or "auto"
+        address = self.address or os.environ.get("RAY_ADDRESS")
         if address != "local":
-            reason = _no_cluster(address)
-            if self.address is None and address == "auto" and reason is not None:
+            try:
+                address = _find_cluster(address or "auto")
+            except InputError:
+                if address is not None:
+                    raise
                 address = "local"
-            elif reason is not None:
-                raise InputError(reason)
+                # Ray would tell its makers of a cluster that starts here
+                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         before = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(address, log_to_driver=False, logging_level="CRITICAL")
@@ -132,25 +139,26 @@ class Ray:
             signal.signal(signal.SIGTERM, before)
 
 
-def _no_cluster(address: str) -> str | None:
-    """Return why no process can connect to a cluster, None where one can.
+def _find_cluster(address: str) -> str:
+    """Return the address of a cluster; InputError: no process can connect to it.
 
     Another process tries, as Ray waits for minutes, and ends one that has no answer.
+    "auto" is made an address, as nodes do not find all that a driver on "auto" holds.
     """
     words = [sys.executable, "-c", CONNECT, address]
     try:
-        subprocess.run(
+        done = subprocess.run(
             words, timeout=CONNECT_SECONDS, check=True, capture_output=True, text=True
         )
     except subprocess.TimeoutExpired:
-        return (
+        raise InputError(
             f"no Ray cluster answers at {address!r} within {CONNECT_SECONDS:g} s; give "
             "the address of its head, such as 10.0.0.1:6379"
-        )
+        ) from None
     except subprocess.CalledProcessError as error:
         lines = error.stderr.strip().splitlines() or ["it says nothing"]
-        return f"Ray cannot connect to {address!r}: {lines[-1]}"
-    return None
+        raise InputError(f"Ray cannot connect to {address!r}: {lines[-1]}") from None
+    return done.stdout.split()[-1] if address == "auto" else address
 
 
 def _first_line(error: BaseException) -> str:

@@ -66,7 +66,6 @@ def test_a_control_earns_no_finding_of_high_severity(name):
     assert loud == []
 
 
-@pytest.mark.integration
 def test_the_report_says_of_each_size_what_is_found_and_which_controls_are_silent(
     capfd,
 ):

@@ -1,10 +1,12 @@
-"""A verl log file scored into a folder, against the loop by hand: json, the same functions, pyarrow.
+"""A verl log file scored into a folder, against the loop by hand: json, the same functions, pyarrow; and two nodes of Ray against one process.
 
 Each is a process of its own, with its start and imports in the time. The loop has no time limit, and holds all rows.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,8 +16,8 @@ from pathlib import Path
 from benches.inputs import PARTS, REWARD, size, write_verl_log
 from benches.table import Row, in_turn
 
-ROWS, COPIES = 1_000_000, 10
-AIM, AIM_WORKERS, AIM_MEMORY = 1.3, 0.75, 1.5
+ROWS, COPIES, RAY_ROWS = 1_000_000, 10, 600_000
+AIM, AIM_WORKERS, AIM_MEMORY, AIM_RAY = 1.3, 0.75, 1.5, 0.65
 BY_HAND = f"""{PARTS}
 import json, sys
 import pyarrow as pa, pyarrow.parquet as pq
@@ -44,16 +46,37 @@ print(rk.score(reward, "log.jsonl", **options).memory)
 """
 """With a time limit for a call in seconds, and workers; 0 for none."""
 
+SLOW = '''"""A function of 50 microseconds of the processor, whatever else runs."""
+import time
 
-def prepare(folder):
+def reward(completion):
+    end = time.thread_time_ns() + 50_000
+    while time.thread_time_ns() < end:
+        pass
+    return len(completion) / 1000
+'''
+ON_RAY = """
+import sys, rewardkit as rk
+engine = rk.Ray(sys.argv[1]) if sys.argv[1:] else None
+reward = rk.load_reward("my.py")
+print(rk.score(reward, "log.jsonl", to="scores", force=True, engine=engine).memory)
+"""
+NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
+
+
+def prepare(folder, reward=REWARD, rows=ROWS):
     """Write the reward and the log into a folder, and return the log."""
-    (folder / "my.py").write_text(REWARD)
-    write_verl_log(folder / "log.jsonl", ROWS)
+    (folder / "my.py").write_text(reward)
+    write_verl_log(folder / "log.jsonl", rows)
     return folder / "log.jsonl"
 
 
 def run(folder, code, *words):
-    """Run a script in the folder, and return the gigabytes that it held at most."""
+    """Run a script in the folder, and return the gigabytes that it held at most.
+
+    Parts that are there would be taken for done.
+    """
+    shutil.rmtree(folder / "scores", ignore_errors=True)
     command = [sys.executable, "-c", code, *words]
     done = subprocess.run(
         command, check=True, capture_output=True, text=True, cwd=folder
@@ -101,3 +124,26 @@ def largest(runs):
             yield Row(f"{name}: memory", [memory], unit="GB", aim=AIM_MEMORY)
         disk = [size(folder / "scores")], "the log", [log.stat().st_size / 1e6]
         yield Row(f"{what}: disk", *disk, unit="MB")
+
+
+def ray_nodes(runs):
+    """Compare two nodes of a Ray cluster on this machine, a processor each, with one process."""
+    from ray.cluster_utils import Cluster
+
+    # else Ray's processes wait for whatever else the machine does
+    os.environ["RAY_worker_niceness"] = "0"
+    cluster = Cluster(True, head_node_args={**NODE, "include_dashboard": False})
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        prepare(folder, SLOW, RAY_ROWS)
+        try:
+            cluster.add_node(**NODE)
+            nodes, one = in_turn(
+                lambda: run(folder, ON_RAY, cluster.address),
+                lambda: run(folder, ON_RAY),
+                runs=runs,
+            )
+        finally:
+            cluster.shutdown()
+    what = f"score a log of {RAY_ROWS:,} rows, 50 µs a call, two local nodes of Ray"
+    yield Row(what, nodes, "one process", one, aim=AIM_RAY)

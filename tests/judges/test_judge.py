@@ -585,7 +585,6 @@ print(json.dumps([scores.counts["c"], sorted(set(reasons)), reasons.index.tolist
 """
 
 
-@pytest.mark.integration
 def test_rollouts_through_a_bad_server_killed_half_way_and_run_again(serve):
     paid = Counter()
     half = threading.Event()

@@ -361,7 +361,6 @@ WORKER = (
 )
 
 
-@pytest.mark.integration
 @pytest.mark.skipif(
     sys.platform != "linux", reason="memory is limited and measured on Linux only"
 )
@@ -373,7 +372,6 @@ def test_a_worker_takes_no_more_memory_than_it_may_and_lets_another_take_over_wh
     assert run(WORKER + grown.format("1 << 26")) == "here\nstill here\n"
 
 
-@pytest.mark.integration
 def test_sympy_is_not_imported_in_this_process():
     run(
         "import sys; from rewardkit.primitives.verify.math import math_equal as equal;"

@@ -224,7 +224,6 @@ main()
 """
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetition(
     serve, end

@@ -429,7 +429,6 @@ COMMAND = """
 """
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("end", "options"),
     [

@@ -186,7 +186,9 @@ def test_what_this_process_began_is_gone_on_with_on_the_nodes(connection, tmp_pa
     for part in sorted(out.glob("scores-*"))[2:]:
         part.unlink()
     kept = {part: part.stat().st_mtime_ns for part in out.iterdir()}
-    rk.score(rewards()["plain"], path, to=out, memory=MEMORY, engine=connection)
+    ray.shutdown()  # so that it finds the cluster by itself
+    rk.score(rewards()["plain"], path, to=out, memory=MEMORY, engine=rk.Ray())
+    assert not ray.is_initialized()
     assert files_of(out) == whole
     assert kept == {part: part.stat().st_mtime_ns for part in kept}
     with pytest.raises(rk.RolloutsError, match="holds another scoring, of 'plain' on"):

@@ -36,16 +36,8 @@ Pattern = re.Pattern[str]
 ENGINES = ("re", "regex")
 
 FLAG_NAMES = (
-    "IGNORECASE",
-    "I",
-    "MULTILINE",
-    "M",
-    "DOTALL",
-    "S",
-    "VERBOSE",
-    "X",
-    "ASCII",
-    "A",
+    *("IGNORECASE", "I", "MULTILINE", "M", "DOTALL", "S"),
+    *("VERBOSE", "X", "ASCII", "A"),
 )
 """Flags of `re` that count where a function names them."""
 

@@ -114,13 +114,13 @@ def _words_of(prompt: str) -> Iterator[str]:
 def _logged_answers(rows: Sequence[tuple[Row, float]]) -> Iterator[str | float]:
     """Yield the judge's answers beside the best paid rows: last lines, and grades."""
     ranked = sorted(rows, key=lambda pair: -pair[1])
-    cells = chain.from_iterable(row.items() for row, _ in ranked[:MOST_NUMBERS])
-    for name, value in cells:
-        if not OF_JUDGE.search(name) or isinstance(value, bool):
-            continue
-        if isinstance(value, int | float):
-            yield value
-        elif isinstance(value, str) and value.strip():
-            line = value.strip().splitlines()[-1]
-            if len(line) <= LONGEST_VERDICT:
-                yield line
+    for row, _ in ranked[:MOST_NUMBERS]:
+        for name, value in row.items():
+            if not OF_JUDGE.search(name) or isinstance(value, bool):
+                continue
+            if isinstance(value, int | float):
+                yield value
+            elif isinstance(value, str) and value.strip():
+                line = value.strip().splitlines()[-1]
+                if len(line) <= LONGEST_VERDICT:
+                    yield line

@@ -15,8 +15,8 @@ from rewardkit.answers.formats import find_likely_mark
 from rewardkit.findings import Finding, rule
 from rewardkit.probes.code.constants import patterns_in
 from rewardkit.probes.code.patterns import slow_texts
+from rewardkit.probes.findings import Failure, report_failures
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.findings.failing import Failure, report_failures
 from rewardkit.probes.runner import NO_BUDGET, RowOutcome, Tries
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import ReasonCode

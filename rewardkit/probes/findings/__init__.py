@@ -1,35 +1,333 @@
-"""The rules that probe() runs on all rollouts and parts, and how findings are merged.
+"""The rules that probe() runs, and how findings are merged.
 
-Those of rewards that fail or score the same are in `failing`, those of the log in
-`logged`, those of what wrong answers earn and right ones lose in `floor`, `length` and
-`causes`.
+Here are the rules of rewards that fail or score the same on everything, or fail on some
+rows; those of what wrong answers earn and right ones lose are in `floor` and `causes`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from statistics import fmean
+from typing import Any
 
-from rewardkit.findings import SEVERITIES, Finding, Rule, run_rules
-from rewardkit.probes.findings import causes, failing, floor, judge_words, length
+from rewardkit.findings import (
+    HIGH_RISK,
+    SEVERITIES,
+    Example,
+    Finding,
+    Rule,
+    rule,
+    run_rules,
+)
+from rewardkit.probes.findings import causes, floor, judge_words, length
 from rewardkit.probes.findings.evidence import (
     EXAMPLES_OF_A_FINDING,
     Observed,
     alarms_among,
     rate_of,
+    row_example,
 )
-from rewardkit.probes.findings.logged import LOG_RULES
-from rewardkit.probes.trials import WILD
+from rewardkit.probes.findings.limits import find_limit
+from rewardkit.probes.findings.logged import LOG_RULES, misread_rows
+from rewardkit.probes.runner import RowOutcome, are_equal, runs_users_code
+from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.trials import WILD, ProbeTrial
+from rewardkit.reasons import Reason, ReasonCode
+from rewardkit.strategies.added_text import filler
+from rewardkit.strategies.strategy import Row
+
+Findings = Sequence[Finding]
+
+OF_LOG = "rollout"
+"""Name in place of a probe's for rows of the log."""
+
+BEYOND_PROBES = "completion"
+"""The same for rows that the search or the contract tried."""
+
+FAILURE_CODES = {
+    ReasonCode.LATE: "hang",
+    ReasonCode.PROCESS_ENDED: "dies",
+    ReasonCode.OUT_OF_RANGE: "out_of_range",
+    ReasonCode.NOT_FINITE: "not_finite",
+    ReasonCode.WRONG_LENGTH: "wrong_length",
+    ReasonCode.WRONG_TYPE: "wrong_type",
+    ReasonCode.NOT_A_LIST: "wrong_type",
+    ReasonCode.LACKS_KEY: "keys_differ",
+}
+"""Code of the reason of a failure -> code of the finding; of others "raises"."""
+
+MANY_SCORES = 200
+"""Scores of as many completions from which a component is idle if all are the same. Our
+choice."""
+
+HUGE_WORDS = 40_000
+"""Words of some 200,000 characters: more than 32,768 tokens. Our choice."""
+
+MOST_TITLES = 4
+"""Titles of errors that a finding counts. Our choice."""
+
+FATAL_CODES = ("hang", "dies", "wrong_length")
+"""Failures of which one is enough to stop a training."""
+
+ALWAYS_CODES = {"hang": "always_late", "raises": "always_errors"}
+MODE_CODES = {"deaf": "ignores_truth", "inverted": "inverted"}
+
+ALWAYS_FAILING = (
+    "always_errors",
+    "always_abstains",
+    "always_late",
+    "wrong_length",
+    "wrong_type",
+    "not_finite",
+)
+"""Findings of a reward that judges no row."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row on which a component failed.
+
+    `probe` is the probe that wrote the row, `outcome` what it got.
+    """
+
+    probe: str
+    row: Row
+    outcome: RowOutcome
+    reason: Reason
+
+    @property
+    def code(self) -> str:
+        """The code of the finding that it is reported by."""
+        return FAILURE_CODES.get(self.reason.code, "raises")
+
+    def example(self, columns: Row | None = None) -> Example:
+        """Make an example with these columns, or the usual ones."""
+        reason, reward = self.reason.shortened(), self.outcome.reward
+        return row_example(self.row, reward, self.probe, str(reason), columns, reason)
+
+
+# --- on everything: each finding says all there is to say of what is paid
+
+
+@rule(*ALWAYS_FAILING, "dies")
+def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that judges no row, by its commonest reason."""
+    calibration = observed.calibration
+    if not calibration.pool or calibration.rewards:
+        return
+    code: str = "always_abstains"
+    why: Reason | str = "no component is for these rows"
+    reasons: Counter[Reason] = Counter()
+    for _, outcome in calibration.pool:
+        reasons.update(outcome.reasons.values())
+    if reasons:
+        ((reason, _),) = reasons.most_common(1)
+        why = reason.shortened()
+        if _has_failures(calibration):
+            code = FAILURE_CODES.get(reason.code, "raises")
+            code = ALWAYS_CODES.get(code, code)
+    yield observed.finding(
+        code,
+        len(calibration.pool),
+        severity="high",
+        examples=[_first_example(code, calibration)],
+        reason=why,
+    )
+
+
+@rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
+def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report why right and wrong answers earn the same, where that is known."""
+    modes = {*observed.calibration.modes.values()}
+    if modes and modes <= {"constant", "deaf"}:
+        yield from misread_rows.find(observed, findings)
+
+
+@rule("constant")
+def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is the same for all that was tried so far."""
+    calibration, tries = observed.calibration, observed.tries
+    if findings or not calibration.rewards or _has_failures(calibration):
+        return
+    is_open = not {"slow", "unknown"}.isdisjoint(calibration.modes.values())
+    if are_equal(tries.rewards) and not is_open:
+        count = len(tries.rewards)
+        limit = None
+        if runs_users_code(tries.reward):
+            limit = find_limit(tries.reward, [row for row, _ in calibration.pool])
+        yield observed.finding(
+            "constant",
+            count,
+            examples=[_first_example("constant", calibration)],
+            value=calibration.rewards[0],
+            unjudged=tries.calls - count,
+            trait="other_limit" if limit else "",
+            unreached=vars(limit) if limit else {},
+        )
+
+
+@rule("ignores_truth", "inverted")
+def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is deaf to the truth, or upside down, everywhere."""
+    calibration = observed.calibration
+    if not findings and calibration.rewards and calibration.mode in MODE_CODES:
+        yield observed.finding(MODE_CODES[calibration.mode], observed.tries.calls)
+
+
+def _has_failures(calibration: Calibration) -> bool:
+    """Whether rows of the log lack a reward because a call failed."""
+    return any(outcome.is_lost for _, outcome in calibration.pool)
+
+
+def _first_example(code: str, calibration: Calibration) -> Example:
+    """Show a finding by the first rollout; any other would do as well."""
+    row, outcome = calibration.pool[0]
+    for reason in outcome.reasons.values():
+        return Failure(code, row, outcome, reason).example()
+    return row_example(row, outcome.reward, code, "")
+
+
+@rule("ignores_truth", "inverted", "constant")
+def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report parts that are deaf to the truth, upside down, or constant."""
+    for part, mode in observed.calibration.modes.items():
+        if mode in MODE_CODES:
+            in_part = replace(observed, part=part)
+            yield in_part.finding(MODE_CODES[mode], observed.tries.calls)
+    if _has_failures(observed.calibration):
+        return  # which `failures` reports: they may be what would earn something else
+    for part, (reward, count) in observed.calibration.constants.items():
+        in_part = replace(observed, part=part)
+        yield in_part.finding("constant", count, value=reward)
+
+
+@rule("constant")
+def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report components that score the same whatever is written, however long it is.
+
+    Nothing can be told where no right answer is known: then all may be wrong.
+    """
+    if any(finding.code == "constant" for finding in findings):
+        return
+    if {*observed.calibration.modes.values()} <= {"unknown", "slow"}:
+        return
+    outcomes = [outcome for _, outcome in observed.calibration.pool]
+    for trial in observed.trials:
+        outcomes += filter(None, trial.outcomes)
+    for name, component in observed.components.items():
+        scores = [outcome.scores.get(name, math.nan) for outcome in outcomes]
+        scores = [score for score in scores if not math.isnan(score)]
+        if not component.weight or len(scores) < MANY_SCORES or not are_equal(scores):
+            continue
+        if not _moves_for_huge_text(observed, name, scores[0]):
+            never_fires = component.weight < 0 and not scores[0]
+            yield observed.finding(
+                "constant",
+                len(scores),
+                severity="info" if never_fires else "warn",
+                component=name,
+                value=scores[0] + 0.0,  # no -0
+            )
+
+
+def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bool:
+    """Whether more text than any limit allows gets another score, or that is unknown.
+
+    It stands before the right answer of one prompt.
+    """
+    for subject in observed.subjects[:1]:
+        text = f"{filler(HUGE_WORDS)}\n{subject.reference}"
+        (outcome,) = observed.tries.on([(subject, text)])
+        return outcome is None or outcome.scores.get(component) != score
+    return True
+
+
+# --- on some of what was tried
+
+
+@rule("raises", *dict.fromkeys(FAILURE_CODES.values()))
+def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report what raised or gave no score: a finding for each component and code."""
+    rows = [(OF_LOG, *pair) for pair in observed.calibration.pool]
+    rows += [(BEYOND_PROBES, *pair) for pair in observed.failed]
+    for trial in observed.trials:
+        if observed.has_truth(trial.attempt):
+            rows += _rows_of(trial, observed)
+    groups: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+    for probe, row, outcome in rows:
+        for component, reason in outcome.failures.items():
+            failure = Failure(probe, row, outcome, reason)
+            groups[component, failure.code].append(failure)
+    n = len(rows) + observed.calls - len(observed.failed)
+    origins: set[tuple[str, str]] = set()
+    for component, code in sorted(
+        groups, key=lambda key: observed.components[key[0]].weight == 0
+    ):
+        group = groups[component, code]
+        origin = [*group[0].reason.passed_by, component][0] or component
+        if code == "keys_differ":
+            origin = ""  # each key is missing where there are others
+        if (origin, code) in origins:
+            continue  # it only passes on what the same field did
+        origins.add((origin, code))
+        in_log = any(failure.probe == OF_LOG for failure in group)
+        is_grave = in_log or code in FATAL_CODES or len(group) >= HIGH_RISK * n
+        yield report_failures(
+            code,
+            n,
+            group,
+            observed,
+            severity="high" if is_grave else "warn",
+            component=component,
+            what=f"{len(group)} of {n} completions that were tried",
+        )
+
+
+def _rows_of(
+    trial: ProbeTrial, observed: Observed
+) -> Iterator[tuple[str, Row, RowOutcome]]:
+    outcomes = zip(trial.attempt.rows, trial.outcomes, strict=True)
+    for (text, columns), outcome in outcomes:
+        if outcome is not None:
+            row = observed.tries.varied(trial.subject.columns, text, **columns)
+            yield trial.probe.name, row, outcome
+
+
+def report_failures(
+    code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
+) -> Finding:
+    """Make a finding; its examples are the shortest completion of each error title."""
+    shortest: dict[str, Failure] = {}
+    for failure in sorted(group, key=lambda item: len(str(item.row.get("completion")))):
+        shortest.setdefault(failure.reason.title, failure)
+    counts = Counter(failure.reason.title for failure in group)
+    titles = counts.most_common(MOST_TITLES)
+    return observed.finding(
+        code,
+        n,
+        len(group),
+        examples=[
+            failure.example(observed.shown_columns(failure.row))
+            for failure in shortest.values()
+        ],
+        reason=shortest[titles[0][0]].reason.shortened(),
+        errors=titles if len(titles) > 1 else [],
+        seconds=group[0].reason.seconds or math.nan,
+        **evidence,
+    )
+
+
+# --- all rules, and what they find
 
 OVERALL_RULES: tuple[Rule, ...] = (
-    failing.judges_nothing,
-    failing.looks_elsewhere,
-    failing.always_the_same,
-    failing.misreads_truth,
+    judges_nothing,
+    looks_elsewhere,
+    always_the_same,
+    misreads_truth,
 )
 """Of a reward for which nothing else needs to be tried."""
 BY_PLACE = ("loses_layout", "strict", "text_behind", "text_far_behind", "text_before")
@@ -61,9 +359,9 @@ PART_RULES: tuple[Rule, ...] = (
 """Of each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
     judge_words.verdict_in_words,
-    failing.parts_without_truth,
-    failing.idle_components,
-    failing.failures,
+    parts_without_truth,
+    idle_components,
+    failures,
 )
 """Of all rollouts, each at a step of its own."""
 

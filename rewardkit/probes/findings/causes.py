@@ -55,19 +55,11 @@ CONTAINMENT = "containment"
 """
 PARTS_OF_TRUTH = (
     "too_little",
-    "empty",
-    "empty_answer",
-    "empty_tags",
-    "white_space",
-    "usual_answer",
+    *("empty", "empty_answer", "empty_tags", "white_space", "usual_answer"),
 )
 MORE_THAN_TRUTH = (
     "too_much",
-    "every_sibling",
-    "several_answers",
-    "every_choice",
-    "every_number",
-    "negated",
+    *("every_sibling", "several_answers", "every_choice", "every_number", "negated"),
 )
 """Probes that fall where an answer may stand in the truth, or the truth in an answer.
 The first and one of the others have to fall."""

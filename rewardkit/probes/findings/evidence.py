@@ -16,7 +16,7 @@ import numpy as np
 from rewardkit.answers.kinds import read_truth
 from rewardkit.answers.logged import LoggedAnswer, judge_log
 from rewardkit.findings import Example, Finding, read_codes, severity_of
-from rewardkit.probes.runner import Measured, RowOutcome, ScoredRow, Tries
+from rewardkit.probes.runner import Measured, RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import (
     Fall,
@@ -118,7 +118,7 @@ class Observed:
     measured: Mapping[Any, Measured] = field(default_factory=dict)
     trials: Sequence[ProbeTrial] = ()
     tallies: Sequence[Tally] = ()
-    failed: Sequence[ScoredRow] = ()
+    failed: Sequence[tuple[Row, RowOutcome]] = ()
     calls: int = 0
     part: str = ""
     logged_scores: Logged = NOT_LOGGED
@@ -174,10 +174,10 @@ class Observed:
         reward = self.reward_for(row)
         if not outcome.is_judged or len(reward.components) == 1:
             return outcome.reward
-        return sum(
-            reward.weights[name] * outcome.scores.get(name, math.nan)
-            for name in reward.task
-        )
+        earned = 0.0
+        for name in reward.task:
+            earned += reward.weights[name] * outcome.scores.get(name, math.nan)
+        return earned
 
     def scale(self, subject: Subject) -> Scale:
         """Return the scale of a subject; of a left out one, that of the first."""

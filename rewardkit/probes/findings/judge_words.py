@@ -112,21 +112,18 @@ def _reads_verdicts(function: FunctionType) -> bool:
 
 def _is_harmless(function: FunctionType) -> bool:
     """Whether a function does nothing but look at its text."""
-    own_functions = helpers(function)
-    for part in own_functions:
+    for part in helpers(function):
         if not set(HARMFUL_NAMES).isdisjoint(names_in(part)):
             return False
-        modules: list[str] = []
         for code in codes_in(part.__code__):
-            steps = dis.get_instructions(code)
-            modules += [step.argval for step in steps if step.opname == "IMPORT_NAME"]
+            for step in dis.get_instructions(code):
+                if step.opname == "IMPORT_NAME" and step.argval not in HARMLESS_MODULES:
+                    return False
         for value in named_values(part).values():
-            if isinstance(value, ModuleType):
-                modules.append(value.__name__)
-            elif callable(value) and value not in own_functions:
+            if isinstance(value, ModuleType) and value.__name__ not in HARMLESS_MODULES:
                 return False
-        if not set(modules).issubset(HARMLESS_MODULES):
-            return False
+            if callable(value) and value not in helpers(function):
+                return False
     return True
 
 
@@ -160,15 +157,15 @@ def _find_caused(
     observed: Observed, reader: VerdictReader, findings: Sequence[Finding]
 ) -> list[Finding]:
     """Find what is paid because a verdict was read out of a word."""
+    caused: list[Finding] = []
     row, _ = observed.calibration.pool[0]
-
-    def is_caused(finding: Finding) -> bool:
-        if not finding.examples or finding.family == PROGRAMS:
-            return False
-        columns = {**row, **finding.examples[0].columns}
-        return any(map(reader.misreads, _hear(observed, reader, columns)))
-
-    return list(filter(is_caused, alarms_among(findings)))
+    for finding in alarms_among(findings):
+        if finding.examples and finding.family != PROGRAMS:
+            columns = {**row, **finding.examples[0].columns}
+            answers = _hear(observed, reader, columns)
+            if any(map(reader.misreads, answers)):
+                caused.append(finding)
+    return caused
 
 
 @rule(FINDING_CODE)
@@ -185,7 +182,7 @@ def verdict_in_words(
     fitting = SHARE_OF_HEARING * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
     n = 0
     misread: list[Example] = []
-    for row, reward in by_prompt[: max(0, int(min(MOST_HEARD, fitting)))]:
+    for row, reward in by_prompt[: min(MOST_HEARD, max(0, int(fitting)))]:
         answers = _hear(observed, reader, row)
         n += len(answers)
         for answer in filter(reader.misreads, answers):

@@ -17,20 +17,22 @@ from rewardkit.analysis.findings.scored import (
 from rewardkit.analysis.statistics import Floats, finite
 from rewardkit.findings import Finding, rule
 from rewardkit.probes.findings.evidence import Observed, row_example
-from rewardkit.probes.runner import RowOutcome, ScoredRow, rewards_in
+from rewardkit.probes.runner import RowOutcome, rewards_in
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.columns import LOGGED
 from rewardkit.strategies.strategy import Row
 
-CHANGING = {
-    "differs_between_calls",
-    "hidden_state",
-    "depends_on_order",
-    "depends_on_siblings",
-    "always_errors",
-    "always_abstains",
-    "always_late",
-}
+CHANGING = frozenset(
+    (
+        "differs_between_calls",
+        "hidden_state",
+        "depends_on_order",
+        "depends_on_siblings",
+        "always_errors",
+        "always_abstains",
+        "always_late",
+    )
+)
 """Findings of rewards that earn no score, or not the same score each time."""
 
 MOST_RETRIED = 32
@@ -121,7 +123,7 @@ def _score_of(outcome: RowOutcome, component: str | None) -> float:
     return outcome.scores.get(component, math.nan)
 
 
-def _is_steady(observed: Observed, different: Sequence[ScoredRow]) -> bool:
+def _is_steady(observed: Observed, different: Sequence[tuple[Row, RowOutcome]]) -> bool:
     """Whether rows earn the same once more."""
     rows = [row for row, _ in different]
     again = rewards_in(observed.tries.outcomes(rows, share=0.3))
@@ -132,7 +134,7 @@ def _is_steady(observed: Observed, different: Sequence[ScoredRow]) -> bool:
 
 def _explain(
     observed: Observed,
-    different: Sequence[ScoredRow],
+    different: Sequence[tuple[Row, RowOutcome]],
     component: str | None,
     theirs: Floats,
 ) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.code.constants import constants
-from rewardkit.probes.runner import ScoredRow, Tries, are_equal
+from rewardkit.probes.runner import RowOutcome, Tries, are_equal
 from rewardkit.probes.subjects.drafts import (
     against_unpaid,
     best_format,
@@ -105,15 +105,15 @@ def calibrate(
     if not _is_slow(tries):
         everything.score_rest(share=SHARE_OF_REST)
     ids = [row.get("rollout_id") for row in rows]
-    of_parts = calibrated.values()
-    chosen = list(chain.from_iterable(item.subjects for item in of_parts))
+    chosen = list(chain.from_iterable(item.subjects for item in calibrated.values()))
+    left_out = chain.from_iterable(item.left_out for item in calibrated.values())
     return Calibration(
         tuple(subject for subject, _ in chosen),
         {subject.rollout_id: scale for subject, scale in chosen},
         _pool(everything),
         {name: item.mode for name, item in calibrated.items()},
         {name or "reward": item.why for name, item in calibrated.items() if item.why},
-        list(chain.from_iterable(item.left_out for item in of_parts)),
+        tuple(left_out),
         {name: item.constant for name, item in calibrated.items() if item.constant},
         dict(zip(ids, labels, strict=False)),
     )
@@ -140,7 +140,7 @@ def _check_labels(
         )
 
 
-def _pool(part: ScoredPart) -> tuple[ScoredRow, ...]:
+def _pool(part: ScoredPart) -> tuple[tuple[Row, RowOutcome], ...]:
     """Return the rows that were scored so far, with what they got."""
     outcomes = part.outcomes.items()
     return tuple((part.rows[place], outcome) for place, outcome in outcomes)
@@ -334,8 +334,9 @@ def _truth_matters(part: ScoredPart) -> bool:
     siblings: list[Sequence[Row]] = []
     rewards: list[float] = []
     for place in [*ranked[:8], *ranked[-4:]]:
-        others = [truth for truth in truths if truth != part.truth(place)]
-        for other in others[:1]:
+        truth = part.truth(place)
+        other = next((other for other in truths if other != truth), None)
+        if other is not None:
             rows.append(part.tries.varied(part.rows[place], **other))
             siblings.append(part.siblings(place))
             rewards.append(part.earned(place))
@@ -384,13 +385,10 @@ def asks_for_truth(reward: Reward) -> bool:
     for function in reward.functions:
         parts = [function] if isinstance(function, Adapter) else user_code(function)
         for part in parts:
-            if not isinstance(part, Adapter):
-                continue
-            if "ground_truth" in part.needs:
-                reads_truth = uses(part.called, "ground_truth")
-            else:
-                names = constants([part.function]) if part.gives_row else ()
-                reads_truth = not TRUTH_NAMES.isdisjoint(names)
-            if reads_truth:
-                return True
+            if isinstance(part, Adapter) and "ground_truth" in part.needs:
+                if uses(part.called, "ground_truth"):
+                    return True
+            elif isinstance(part, Adapter) and part.gives_row:
+                if not TRUTH_NAMES.isdisjoint(constants([part.function])):
+                    return True
     return False

@@ -67,14 +67,18 @@ def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
     wrong.
     """
     scored = [place for place in part.places if place in part.outcomes]
-    answers = _state_answers(part, dict.fromkeys([*scored, *part.places]))
-    kinds = {place: kind_of(answer) for place, answer in answers.items()}
+    places = dict.fromkeys([*scored, *part.places])
+    answers = _state_answers(part, places)
     # a record is no answer where no completion writes one
     writes_objects = any(re.search(r"[{\[]", part.text(place)) for place in scored)
-    stated = [place for place in answers if writes_objects or kinds[place] != "json"]
+    stated = [
+        place
+        for place, answer in answers.items()
+        if writes_objects or kind_of(answer) != "json"
+    ]
     firsts = [group[0] for group in part.by_prompt(stated).values()]
     for place in in_turn(firsts, answers.__getitem__):
-        draft = _make_draft(part, place, answers, kinds[place])
+        draft = _make_draft(part, place, answers, kind_of(answers[place]))
         if draft is not None:
             yield place, draft
 

@@ -18,7 +18,7 @@ from rewardkit.answers.formats import Format
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
 from rewardkit.primitives.messages import prompt_text
-from rewardkit.probes.runner import Completion, RowOutcome, Tries, are_equal, rewards_in
+from rewardkit.probes.runner import RowOutcome, Tries, are_equal, rewards_in
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
@@ -85,10 +85,10 @@ class ScoredPart:
             places["" if value is None else str(value)].append(place)
         if len(places) == 1:
             return [replace(self, places=range(len(self.rows)))]
-        largest = sorted(places, key=lambda name: (-len(places[name]), name))
+        largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
         return [
-            replace(self, name=name, places=places[name], rewards=[])
-            for name in largest[:MOST_PARTS_OF_LOG]
+            replace(self, name=name, places=in_part, rewards=[])
+            for name, in_part in largest[:MOST_PARTS_OF_LOG]
         ]
 
     @property
@@ -170,9 +170,9 @@ class ScoredPart:
 
     def by_prompt(self, places: Iterable[int]) -> dict[int, list[int]]:
         """Group rows by the code of their group, in the given order."""
-        groups: dict[int, list[int]] = {}
+        groups: dict[int, list[int]] = defaultdict(list)
         for place in places:
-            groups.setdefault(int(self.groups[place]), []).append(place)
+            groups[int(self.groups[place])].append(place)
         return groups
 
     def beside(self, place: int) -> list[int]:
@@ -198,7 +198,7 @@ class ScoredPart:
         subject = plain_subject(self.rows[place])
         return replace(subject, part=self.name, siblings=self.siblings(place))
 
-    def score_all(self, completions: Sequence[Completion]) -> list[float]:
+    def score_all(self, completions: Sequence[tuple[Subject, str]]) -> list[float]:
         """Try completions of subjects; NaN where not judged, or not tried."""
         rewards = rewards_in(self.tries.on(completions, share=SHARE_OF_TRY))
         self.rewards += [reward for reward in rewards if not math.isnan(reward)]
@@ -206,7 +206,7 @@ class ScoredPart:
 
     def score_answers(self, subjects: Iterable[Subject]) -> Floats:
         """Return what right and wrong answers of subjects earn, (subjects, 2)."""
-        completions: list[Completion] = []
+        completions: list[tuple[Subject, str]] = []
         for subject in subjects:
             completions += [(subject, subject.reference), (subject, subject.baseline)]
         return np.array(self.score_all(completions)).reshape(-1, 2)

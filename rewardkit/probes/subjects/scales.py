@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.answers.formats import Format
-from rewardkit.probes.runner import ScoredRow
+from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.subjects.log import ScoredPart, plain_subject
 from rewardkit.strategies.strategy import Row, Subject
 
@@ -99,7 +99,7 @@ class Calibration:
 
     subjects: tuple[Subject, ...]
     scales: Mapping[Any, Scale]
-    pool: tuple[ScoredRow, ...]
+    pool: tuple[tuple[Row, RowOutcome], ...]
     modes: Mapping[str, str]
     why: Mapping[str, str] = field(default_factory=dict)
     left_out: Measurements = ()
