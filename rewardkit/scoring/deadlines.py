@@ -37,7 +37,7 @@ MOST_TOGETHER = 1024
 OUT_OF_MEMORY = 86
 """Exit status of a worker process whose memory ran out."""
 
-MOST_LOSSES = 2
+MOST_FULL = 2
 """Times that a call is made again where its process had no memory. Our choice."""
 
 FULL_MEMORY = (f"exit status {OUT_OF_MEMORY}", "signal SIGKILL")
@@ -231,7 +231,7 @@ class TimeLimit:
                     yield rows, values, notes, printed
                 elif len(rows) > 1:
                     waiting += [range(row, row + 1) for row in rows]
-                elif _is_full(answer.error) and losses[rows[0]] < MOST_LOSSES:
+                elif _is_full(answer.error) and losses[rows[0]] < MOST_FULL:
                     losses[rows[0]] += 1
                     waiting.append(rows)
                 else:

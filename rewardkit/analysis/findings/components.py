@@ -209,7 +209,9 @@ def dominant(
         if view.component_stats[name].live.any() and name not in view.totals:
             names.append(name)
     declared_weights = view.declared_among(names)
-    spared = view.task if view.task_is_known else ()
+    spared = {*view.task} if view.task_is_known else set()
+    if view.training.filter_metric in names:  # groups are kept for what they tell of it
+        spared.add(str(view.training.filter_metric))
     task_mass = view.group_mass * view.component_stats[view.primary].live
     for name in names:
         effective = view.effective_weights.get(name)
