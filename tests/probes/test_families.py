@@ -223,7 +223,7 @@ def without_separators(completion, ground_truth):
     )
 
 
-NAMED = "tag_mentioned"
+NAMED, WINDOWS = "tag_mentioned", "windows_lines"
 NAMING = [
     *DATA["numbers"],
     *(
@@ -235,7 +235,13 @@ NAMING = [
 BARE = [{**row, "completion": row["ground_truth"]} for row in DATA["numbers"]]
 LOSSES = {
     **{
-        name: (losing(name), "numbers", "loses_layout", name != NAMED, {name})
+        name: (
+            losing(name),
+            "numbers",
+            "loses_layout",
+            name not in (NAMED, WINDOWS),
+            {name},
+        )
         for name in LOST
     },
     "a tag that completions name": (
@@ -244,6 +250,19 @@ LOSSES = {
         "loses_layout",
         True,
         {NAMED},
+    ),
+    "lines of Windows that completions have": (
+        losing(WINDOWS),
+        [
+            *DATA["numbers"],
+            {
+                **DATA["numbers"][0],
+                "completion": "So it is\r\n<answer>1</answer>",
+            },
+        ],
+        "loses_layout",
+        True,
+        {WINDOWS},
     ),
     "one layout only": (same, BARE, "strict", False, None),
     "a tag that stands once": (

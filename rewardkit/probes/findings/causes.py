@@ -47,8 +47,8 @@ PAYS_ANYTHING = (
 )
 """Where one of these is paid, so is what cannot be read or contains too little."""
 
-MENTIONS_TAG = "tag_mentioned"
-"""A layout that is a fault only where completions of the log name their tag, too."""
+MENTIONS_TAG, WINDOWS_LINES = "tag_mentioned", "windows_lines"
+"""Layouts whose loss is a fault only where completions of the log have them, too."""
 
 CONTAINMENT = "containment"
 """Code of the cause of what falls where a part of the truth, or more than it, is paid.
@@ -278,8 +278,8 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     is_lenient = "other_reasoning" in tallies or 2 * accepted >= len(tallies)
     is_fault = is_lenient and any(
         tally.rate * tally.size >= LAYOUT_LOST
-        for name, tally in lost.items()
-        if name != MENTIONS_TAG or _is_tag_named(tally, observed)
+        for tally in lost.values()
+        if _is_written(tally, observed)
     )
     yield _make_loss(
         "loses_layout" if is_lenient else "strict",
@@ -294,11 +294,18 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     )
 
 
-def _is_tag_named(tally: Tally, observed: Observed) -> bool:
-    """Whether completions of the log name their tag before they answer in it."""
+def _is_written(tally: Tally, observed: Observed) -> bool:
+    """Whether policies write a layout: of two this depends on the log's completions.
+
+    They may name their tag before they answer in it, or end lines as Windows does.
+    """
+    texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
+    if tally.probe.name == WINDOWS_LINES:
+        return any("\r\n" in text for text in texts)
+    if tally.probe.name != MENTIONS_TAG:
+        return True
     tag = re.escape(tally.falls[0].trial.subject.format.tag or "")
     naming = re.compile(rf"<{tag}>[^<]*(?:<{tag}>|\band </{tag}>)")
-    texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
     return sum(map(bool, map(naming.search, texts))) >= LEAST_ROWS
 
 
