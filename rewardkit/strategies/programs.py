@@ -17,6 +17,7 @@ from rewardkit.strategies.strategy import Subject, strategy
 CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
 PYTHON = re.compile(r"(?m)^(?:def |class |import |from \w+ import|print\(|return )")
 QUERY = re.compile(r"(?i)\s*(?:select|with)\b")
+FENCED_QUERY = re.compile(r"(?is)```(?:sql)?[ \t]*\n((?:select|with)\b.*?)\s*```")
 
 EMPTY_QUERY = "SELECT NULL WHERE 1 = 0"
 CELLS = re.compile(r"(?i)\$?\b([A-Z]{1,2})\$?(\d{1,3}):\$?\1\$?(\d{1,3})\b")
@@ -97,6 +98,22 @@ def _names(subject: Subject) -> list[str]:
     return list(dict.fromkeys(re.findall(r"(?m)^def (\w+)", subject.right)))
 
 
+def _query(subject: Subject) -> str:
+    """Return the query that the right answer is, or has in a fence; else ""."""
+    if QUERY.match(subject.right):
+        return subject.right
+    match = FENCED_QUERY.search(subject.write(subject.right))
+    return match[1] if match else ""
+
+
+def _write_query(subject: Subject, query: str) -> str:
+    """Write a completion with this query in place of the right one."""
+    right = _query(subject)
+    if right == subject.right:
+        return subject.write(query)
+    return subject.write(subject.right).replace(right, query)
+
+
 def _is_python(subject: Subject) -> bool:
     return PYTHON.search(subject.right) is not None and not QUERY.match(subject.right)
 
@@ -154,30 +171,31 @@ def reads_tests(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a query that returns nothing", **CODE)
 def empty_query(subject: Subject) -> Iterator[str]:
-    if QUERY.match(subject.right):
-        yield subject.write(EMPTY_QUERY)
+    if _query(subject):
+        yield _write_query(subject, EMPTY_QUERY)
 
 
 @strategy("programs", "a query that returns a constant", **CODE)
 def constant_query(subject: Subject) -> Iterator[str]:
-    if QUERY.match(subject.right):
+    if _query(subject):
         for constant in ("1", "0", "NULL"):
-            yield subject.write(f"SELECT {constant}")
+            yield _write_query(subject, f"SELECT {constant}")
 
 
 @strategy("near_misses", "every row of the right result twice", knows="text", **CODE)
 def rows_twice(subject: Subject) -> Iterator[str]:
-    if QUERY.match(subject.right):
-        rows = f"SELECT * FROM ({subject.right.strip().rstrip(';')})"
-        yield subject.write(f"{rows} AS a UNION ALL {rows} AS b")
+    query = _query(subject)
+    if query:
+        rows = f"SELECT * FROM ({query.strip().rstrip(';')})"
+        yield _write_query(subject, f"{rows} AS a UNION ALL {rows} AS b")
 
 
 @strategy("near_misses", "the right rows in the opposite order", knows="text", **CODE)
 def other_sorting(subject: Subject) -> Iterator[str]:
-    match = SORTED.fullmatch(subject.right)
-    if match and QUERY.match(subject.right):
+    match = SORTED.fullmatch(_query(subject))
+    if match:
         is_falling = (match[2] or "").strip().lower() == "desc"
-        yield subject.write(f"{match[1]}{' ASC' if is_falling else ' DESC'}")
+        yield _write_query(subject, f"{match[1]}{' ASC' if is_falling else ' DESC'}")
 
 
 @strategy(

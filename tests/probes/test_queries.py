@@ -1,5 +1,7 @@
 """Queries whose rows are compared as a set, and prompts whose own query returns nothing."""
 
+import itertools
+import re
 import sqlite3
 from contextlib import closing
 
@@ -43,6 +45,40 @@ REWARDS = {
     "lists": (list, queries(1, 2, 10, 20, 30), set()),
     "lists, one of them empty": (list, queries(1, 2, 500, 20), {"empty_truth_result"}),
 }
+
+
+def test_queries_in_a_fence_behind_prose_are_tried_as_queries():
+    """Each row of the result is right, so that a result without rows is paid."""
+    fenced = re.compile(r"```sql\n(.*?)```", re.DOTALL)
+
+    def subset(completion, ground_truth):
+        match = fenced.search(completion)
+        rows = run(match[1]) if match else None
+        right = run(ground_truth)
+        return float(rows is not None and all(row in right for row in rows))
+
+    said = iter(itertools.permutations(["First", "look", "at", "each", "price", "then"]))
+    asked = {
+        "Names of items above 20": "select name from item where price > 20",
+        "The highest price": "select max(price) from item",
+        "Items with an l": "select name, price from item where name like 'l%'",
+        "The number of items": "select count(*) from item",
+        "What costs 60": "select name from item where price = 60",
+    }
+    rows = []
+    for prompt, query in asked.items():
+        for place in range(6):
+            written = query if place % 2 else "select avg(price) from item"
+            text = f"{' '.join(next(said))}.\n```sql\n{written}\n```"
+            rows.append({"prompt": prompt, "completion": text, "ground_truth": query})
+    result = probed(subset, rows, search=0)
+    assert "empty_query" in {item.code for item in result.alarms}
+
+    def whole(completion, ground_truth):
+        match = fenced.search(completion)
+        return float(match is not None and run(match[1]) == run(ground_truth))
+
+    assert "empty_query" not in {item.code for item in probed(whole, rows, search=0).alarms}
 
 
 @pytest.mark.parametrize(("collect", "rows", "codes"), REWARDS.values(), ids=REWARDS)
