@@ -57,7 +57,9 @@ def test_queries_in_a_fence_behind_prose_are_tried_as_queries():
         right = run(ground_truth)
         return float(rows is not None and all(row in right for row in rows))
 
-    said = iter(itertools.permutations(["First", "look", "at", "each", "price", "then"]))
+    said = iter(
+        itertools.permutations(["First", "look", "at", "each", "price", "then"])
+    )
     asked = {
         "Names of items above 20": "select name from item where price > 20",
         "The highest price": "select max(price) from item",
@@ -78,7 +80,9 @@ def test_queries_in_a_fence_behind_prose_are_tried_as_queries():
         match = fenced.search(completion)
         return float(match is not None and run(match[1]) == run(ground_truth))
 
-    assert "empty_query" not in {item.code for item in probed(whole, rows, search=0).alarms}
+    assert "empty_query" not in {
+        item.code for item in probed(whole, rows, search=0).alarms
+    }
 
 
 @pytest.mark.parametrize(("collect", "rows", "codes"), REWARDS.values(), ids=REWARDS)

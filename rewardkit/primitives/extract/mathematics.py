@@ -56,7 +56,9 @@ _CONJUNCTION = re.compile(
     rf"{_IDLE}(?:(?:\\(?:text|mbox)\s?\{{\s*)?{_JOINING_WORD}(?:\s*\}})?)?{_IDLE}"
     r"(?:[A-Za-z]\w?\s*=\s*)?"
 )
-_JOINS = re.compile(rf"(?<![^\W\d_]){_JOINING_WORD}(?![^\W\d_])")
+_JOINS = re.compile(
+    rf"(?<![^\W\d_])(?:{_JOINING_WORD}|the (?:second|third|other|last))(?![^\W\d_])"
+)
 _SENTENCE_END = re.compile(r"[.!?。]\s|\n\s*\n")
 _CONCLUDES = re.compile(
     r"\b(?:so|hence|thus|therefore|then|gives?|answer|check|verif\w+|that is|i\.e)\b"

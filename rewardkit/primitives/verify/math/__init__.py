@@ -69,11 +69,12 @@ def math_equal(
       nor in No. Two letters alone are a product (``ab`` is ``ba``), but capitals and
       longer ones a word; in ``2AB`` they commute.
     - Units count where both sides have one: ``5\text{ m}`` is ``500\text{ cm}``, not
-      ``5\text{ cm}``, ``5 ft 6 in`` (or ``5'6"``) is ``66 in``, and things
-      that are counted have to share a word. A unit is words set as text behind a value,
-      or behind its formula or box; bare ones of four letters (``5 apples``) or short
-      known ones (``5 cm``); a dollar or euro sign. Other bare letters are letters: ``5
-      m`` is 5 times m. With one side bare the other's unit does not count, but
+      ``5\text{ cm}``, ``5 ft 6 in`` (or ``5'6"``) is ``66 in``, and things that are
+      counted have to share a word. A unit is words set as text behind a value, or
+      behind its formula or box; bare ones of four letters (``5 apples``) or short known
+      ones (``5 cm``); the sign of a currency (``£3`` is not ``$3``). Other bare letters
+      are letters, as in ``5 m``, unless they convert into the unit of the other side:
+      ``5 g`` against ``5 kg``. With one side bare the other's unit does not count, but
       ``units="strict"`` asks for one on both (of percent and degrees, too). Number
       words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
       Words that say another value are no units (``5 permille``, ``5 grand``, ``5

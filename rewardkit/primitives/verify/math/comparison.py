@@ -25,6 +25,7 @@ from rewardkit.primitives.verify.math.units import (
     RADIANS,
     add_amounts,
     conversion,
+    split_letters,
     split_unit,
 )
 from rewardkit.primitives.verify.numbers import Number, alike, read_number
@@ -184,6 +185,10 @@ def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
     expected, true_unit = split_unit(truth)
     if not unit and not true_unit:
         return UNDECIDED
+    if not unit:
+        value, unit = split_letters(value, true_unit)
+    elif not true_unit:
+        expected, true_unit = split_letters(expected, unit)
     if unit and true_unit:
         ratio = conversion(unit, true_unit)
         if ratio is None:

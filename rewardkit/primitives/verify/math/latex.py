@@ -52,7 +52,7 @@ _NUMBER_WORDS = {
 }
 _SHORT_UNITS = frozenset(
     "cm mm km kg in ft yd lb lbs oz gal qt tsp mph kph hr hrs min mins sec secs deg "
-    "day yr cup men way per of the th st nd rd".split()
+    "ml mL day yr cup men way per of the th st nd rd USD EUR GBP".split()
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
 # Words that say another number, or more than one.
@@ -196,8 +196,8 @@ def _read_chinese_number(text: str) -> str:
 
 _SYMBOLS = {  # those that math-verify does not know
     **dict.fromkeys("…⋯", r"\ldots "),
-    **dict.fromkeys("£¥₹", ""),
-    "€": r"\euro ",
+    **{"€": r"\euro ", "£": r"\sterling ", "₹": r"\rupee "},
+    **dict.fromkeys("¥￥", r"\yen "),
     **dict.fromkeys("°º˚", r"^\circ "),
     **{"∞": r"\infty ", "∈": r"\in ", "、": ", ", "∶": ":"},
 }
@@ -262,13 +262,15 @@ def _unwrap(text: str) -> str:
         text = _pick_last(text)
     price = _PRICE.fullmatch(text)
     if price:
-        currency = "euro" if "euro" in text else "dollar"
+        currency = price["currency"] or "dollar"
         return rf"{price['value']}\text{{ {currency}}}"
-    return re.sub(r"\\?\$|\\euro ?", "", text).strip()
+    return re.sub(rf"\\?\$|\\{_CURRENCY} ?", "", text).strip()
 
 
+_CURRENCY = "(?:euro|sterling|pounds|yen|rupee)"
 _PRICE = re.compile(
-    r"(?=[^$]*\$[^$]*\Z|[^$]*\\euro) \s*(?:\\?\$|\\euro) \s*"
+    rf"(?=[^$]*\$[^$]*\Z|[^$]*\\{_CURRENCY})"
+    rf"\s*(?:(?:US)?\\?\$|(?:\\text\{{\s*)?\\(?P<currency>{_CURRENCY})\s*\}}?) \s*"
     r"(?P<value>[-+]?\d(?:[\d.,\s]|\{,\}|\\[,!])*[A-Za-z/\s]*)",
     re.VERBOSE,
 )

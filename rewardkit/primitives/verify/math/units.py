@@ -63,6 +63,9 @@ rad radian = 1 rad^1
 dollar usd = 1 dollar^1
 cent penny = 1/100 dollar^1
 euro eur = 1 euro^1
+sterling gbp quid = 1 sterling^1
+yen jpy yuan cny rmb renminbi = 1 yen^1
+rupee inr = 1 rupee^1
 unit = 1 unit^1
 """
 _PREFIXES = {
@@ -181,6 +184,22 @@ def split_unit(text: str) -> tuple[str, str]:
     return (text[: unit.start()], unit[1]) if unit else (text, "")
 
 
+def split_letters(text: str, other: str) -> tuple[str, str]:
+    """Split a number from letters behind it that convert into another unit.
+
+    Without the other unit they are letters: ``5 m`` is 5 times m.
+
+    >>> split_letters("5000 g", "1|kg^1"), split_letters("5 g", "1|s^1")
+    (('5000', '1/1000|kg^1'), ('5 g', ''))
+    """
+    match = _NUMBER_AND_LETTERS.fullmatch(text)
+    if match:
+        unit, end = read_unit(match[2])
+        if end == len(match[2]) and conversion(unit, other) is not None:
+            return match[1], unit
+    return text, ""
+
+
 def conversion(unit: str, other: str) -> Fraction | None:
     """Return how many of `other` one `unit` is; ``None`` where they do not agree.
 
@@ -190,10 +209,16 @@ def conversion(unit: str, other: str) -> Fraction | None:
     other_factor, *other_parts = other.split("|")
     if factor and other_factor and parts == other_parts:
         return Fraction(factor) / Fraction(other_factor)
+    if {unit, other} == {POUND, STERLING}:  # one word is both
+        return Fraction(1)
     if not (factor or other_factor) and set(parts) & set(other_parts):
         return Fraction(1)
     return None
 
+
+_NUMBER_AND_LETTERS = re.compile(r"(-?\d[\d.]*)\s*([A-Za-z][A-Za-z\d^{}/ -]{0,20})")
+POUND: Final = "45359237/100000000|kg^1"
+STERLING: Final = "1|sterling^1"
 
 _TEXT = re.compile(rf"{_SET_AS_TEXT}([^{{}}]*)\}}")
 _AMOUNT = re.compile(
