@@ -26,7 +26,8 @@ from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.scores import folder_for, parts_in
-from rewardkit.scoring.streamed import MEMORY, open_log
+from rewardkit.scoring.shards import ROWS_MEMORY
+from rewardkit.scoring.streamed import open_log
 from rewardkit.targets.load import reward_named
 
 # --- score
@@ -39,7 +40,7 @@ from rewardkit.targets.load import reward_named
         "large for --memory in parts.",
         "--memory SIZE": (
             "Memory for the rows, with -o, such as 2GB.",
-            {"default": MEMORY, "show_default": "2GB"},
+            {"default": ROWS_MEMORY, "show_default": "2GB"},
         ),
         "--force": "Write over another scoring in the folder of -o.",
         "--keep": "Keep the scoring and the source of the reward in the folder runs.",

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
+from rewardkit.errors import Interrupted, RewardError, preview
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.prints import Printed
-from rewardkit.scoring.ray_engine import Ray
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import Scores
-from rewardkit.scoring.shards import Settings
-from rewardkit.scoring.streamed import MEMORY, score_into
+from rewardkit.scoring.shards import ROWS_MEMORY, Settings
+
+if TYPE_CHECKING:
+    from rewardkit.rollouts.whole_groups import LargeLog
+    from rewardkit.scoring.ray_engine import Ray
 
 
 def score(
@@ -31,7 +32,7 @@ def score(
     | Iterable[Mapping[str, Any]],
     *,
     to: str | Path | None = None,
-    memory: int = MEMORY,
+    memory: int = ROWS_MEMORY,
     force: bool = False,
     ignore_gates: bool = False,
     notes: bool = False,
@@ -97,6 +98,8 @@ def score(
         _check_engine(engine, to, workers)
     try:
         if to is not None:
+            from rewardkit.scoring.streamed import score_into  # slow to import
+
             scores = score_into(
                 to,
                 reward,
@@ -109,13 +112,8 @@ def score(
                 unfinished=unfinished,
             )
         else:
-            if isinstance(rollouts, LargeLog):
-                raise RolloutsError(
-                    f"{rollouts.reading.name} is a log in parts, which is scored into "
-                    "a folder; give to=FOLDER"
-                )
             if not isinstance(rollouts, Rollouts):
-                rollouts = load_rollouts(rollouts)
+                rollouts = load_rollouts(rollouts)  # type: ignore[arg-type]
             scores = score_rollouts(
                 reward, rollouts, settings, progress=progress, unfinished=unfinished
             )
@@ -128,6 +126,8 @@ def score(
 
 def _check_engine(engine: Ray, to: str | Path | None, workers: int | None) -> None:
     """Raise a RewardError for an engine that is none, or cannot score with the rest."""
+    from rewardkit.scoring.ray_engine import Ray
+
     if not isinstance(engine, Ray):
         raise RewardError(
             f"engine={preview(engine)} is no engine; give rk.Ray(), or None"

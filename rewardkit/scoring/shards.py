@@ -50,6 +50,9 @@ WORKER_SHARD: Final = 512
 SHARDS_PER_WORKER: Final = 8
 """Shards at least, so that workers end at about the same time. Our choice."""
 
+ROWS_MEMORY: Final = 2_000_000_000
+"""Bytes for the rows that are held. Our choice."""
+
 NO_LIMIT: Final = 1e6
 """Seconds of a call without a time limit."""
 

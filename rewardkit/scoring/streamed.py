@@ -42,13 +42,10 @@ from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.ray_engine import Ray
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import UNFINISHED, Scores, folder_for
-from rewardkit.scoring.shards import Settings
+from rewardkit.scoring.shards import ROWS_MEMORY, Settings
 from rewardkit.scoring.stored import read_stored
 
 logger = logging.getLogger(__name__)
-
-MEMORY = 2_000_000_000
-"""Bytes for the rows that are held. Our choice."""
 
 LARGEST_PART = 16_000_000
 """Bytes of the log in a part. Our choice: more make no part quicker."""
@@ -63,7 +60,7 @@ and as the table that is written. Measured: 9 for texts."""
 
 def open_log(
     source: Any,
-    memory: int = MEMORY,
+    memory: int = ROWS_MEMORY,
     workers: int | None = None,
     **reading: Any,
 ) -> LargeLog | Rollouts:
@@ -98,7 +95,7 @@ def score_into(
     settings: Settings,
     *,
     engine: Ray | None = None,
-    memory: int = MEMORY,
+    memory: int = ROWS_MEMORY,
     force: bool = False,
     progress: bool = False,
     unfinished: Scores | None = None,
