@@ -257,6 +257,7 @@ NOTATIONS = {
     r"[\u00a0\u2009\u202f]": "thin spaces between thousands",
     r"\d\.\d{3}\b.*[.,]|\d\.\d{3}\Z": "points between thousands",
     r"\d,(\d{1,2}|\d{4,})\Z": "a comma before the decimals",
+    r"\d,\d{2},\d{3}": "commas between thousands and lakhs, as in India",
     r"\d,\d{3}": "commas between thousands",
     r"\\[A-Za-z]+": "LaTeX",
     r"[$€£%]|[A-Za-z]": "a sign, a unit or words",
@@ -269,6 +270,8 @@ def describe_notation(answer: str, truth: str) -> str:
 
     >>> describe_notation("38.705", "38705"), describe_notation("9,5", "9.5")
     ('points between thousands', 'a comma before the decimals')
+    >>> describe_notation("9,74,074", "974074")
+    'commas between thousands and lakhs, as in India'
     """
     if answer == truth or (kind_of(truth) != "number" and not read_date(truth)):
         return ""
