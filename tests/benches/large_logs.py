@@ -16,7 +16,7 @@ from pathlib import Path
 from benches.inputs import PARTS, REWARD, size, write_verl_log
 from benches.table import Row, in_turn
 
-ROWS, COPIES, RAY_ROWS = 1_000_000, 10, 600_000
+ROWS, COPIES, RAY_ROWS = 1_000_000, 10, 900_000
 AIM, AIM_WORKERS, AIM_MEMORY, AIM_RAY = 1.3, 0.75, 1.5, 0.65
 BY_HAND = f"""{PARTS}
 import json, sys
