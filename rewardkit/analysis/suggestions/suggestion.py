@@ -21,7 +21,6 @@ from rewardkit.analysis.suggestions.normalization import (
     NORMALIZATION_FIGURES,
     Normalization,
 )
-from rewardkit.analysis.summary import name_codes
 from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
@@ -32,6 +31,8 @@ from rewardkit.scoring.scores import Scores
 UNRANKED = "neither training nor a trusted label tells them apart"
 MOST_CHANGES_SHOWN = 5
 """Changes, and examples, of a page; the others are counted."""
+MOST_CHANGES_NAMED = 2
+"""Changes that a first page names beside the one that it shows. Our choice."""
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -187,9 +188,9 @@ class Suggestions(HasPage):
             folded = self.changes[1:]
             caption = self._describe_ranking()
             blocks = [pages[0], More("", [*pages[1:], *notes, *table])]
-        others = []
-        if folded:
-            others.append(name_codes(folded))
+        others = [item.named for item in folded[:MOST_CHANGES_NAMED]]
+        if len(folded) > MOST_CHANGES_NAMED:
+            others.append(counted(len(folded) - MOST_CHANGES_NAMED, "more change"))
         works = sum(row.works for row in self.normalization)
         if works:
             others.append(
