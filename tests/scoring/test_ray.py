@@ -239,7 +239,7 @@ def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
     ("file", "said"),
     [
         ("reward_workbench-0.0.7.dist-info", "has reward-workbench 0.0.7, and this"),
-        ("rewardkit.py", "has no rewardkit, or one that knows no Ray; install rewa"),
+        ("sitecustomize.py", "has no rewardkit, or one that knows no Ray; install"),
     ],
 )
 def test_a_node_with_another_rewardkit_is_refused_before_work_starts(
@@ -247,7 +247,8 @@ def test_a_node_with_another_rewardkit_is_refused_before_work_starts(
 ):
     path = write(tmp_path / "log.jsonl", log_rows())
     (tmp_path / "code").mkdir()
-    (tmp_path / "code" / file).touch()
+    no_rewardkit = 'import sys\nsys.modules["rewardkit"] = None\n'
+    (tmp_path / "code" / file).write_text(no_rewardkit)
     places = [str(tmp_path / "code"), os.environ.get("PYTHONPATH", "")]
     node = cluster.add_node(**SMALL, env_vars={"PYTHONPATH": os.pathsep.join(places)})
     try:
