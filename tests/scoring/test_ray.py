@@ -213,7 +213,7 @@ def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
     own_calls = calls / str(node.all_processes["raylet"][0].process.pid)
 
     def kill():
-        while not own_calls.exists() or own_calls.stat().st_size < 60:
+        while not own_calls.exists() or own_calls.stat().st_size < 10:
             time.sleep(0.01)
         cluster.remove_node(node, allow_graceful=False)
 
