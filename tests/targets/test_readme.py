@@ -38,13 +38,14 @@ def test_a_caller_is_run_by_a_test_in_an_environment_that_has_the_trainer():
     described = tomllib.loads(
         (ROOT / "tests/trainers/environments.toml").read_text(encoding="utf-8")
     )
-    run = {
-        Path(test).stem
+    files = [
+        ROOT / test
         for one in described["environment"].values()
         for test in one["tests"]
-    }
+    ]
+    run = {file.stem for file in files}
     names = [
         inspect.getmodule(one.readings).__name__ for one in targets.TARGETS if one.call
     ]
     assert {f"test_{name.rpartition('.')[2]}" for name in names} <= run
-    assert all((ROOT / "tests/trainers" / f"{name}.py").is_file() for name in run)
+    assert all(file.is_file() for file in files)
