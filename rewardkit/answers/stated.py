@@ -11,9 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from rewardkit.answers.dates import find_day_first, read_date
-from rewardkit.answers.formats import CLEAR_MARKS, find_likely_mark
+from rewardkit.answers.formats import CLEAR_MARKS, LOOSE_MARKS, find_likely_mark
 from rewardkit.answers.kinds import OPTION_LETTERS, kind_of, read_truth
 from rewardkit.primitives import verify
+from rewardkit.primitives.extract import answer_phrase
+from rewardkit.primitives.extract.extractor import Span
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import (
@@ -33,6 +35,7 @@ LEAST_VERBATIM = 12
 """Characters of a truth that no completion ends with by chance. Our choice."""
 WRONG_BY = Decimal("0.1")
 """Share of a number by which another one is certainly wrong. Our choice."""
+_ANSWER_PHRASE = answer_phrase()
 ON_PURPOSE = ("tag", "box", "####", "verbatim")
 """Marks that no completion has by chance."""
 
@@ -52,11 +55,12 @@ DECIMAL_COMMA = re.compile(
 class Statement:
     """An answer as a completion states it.
 
-    `mark` names what shows where it stands: "tag" (of any name), "box", "####", "colon"
-    (a line such as "Result: 12"). Where there is none of these it is "number" for the
-    last number, "whole" for all of the completion, "verbatim" for a truth that ends it,
-    and "" where no answer is stated. `before` and `behind` count the characters of the
-    completion on either side.
+    `mark` names what shows where it stands: "tag" (of any name), "box", "####",
+    "colon" (a line such as "Result: 12"), "answer:" or "answer is" (a text that a
+    sentence announces, as in "The answer is Oslo, because"). Where there is none of
+    these it is "number" for the last number, "whole" for all of the completion,
+    "verbatim" for a truth that ends it, and "" where no answer is stated. `before` and
+    `behind` count the characters of the completion on either side.
     """
 
     mark: str
@@ -82,12 +86,20 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     Statement(mark='####', answer='12', before=14, behind=0)
     >>> read_statement("Die Antwort lautet 1.234,5.", 1234.5)
     Statement(mark='number', answer='1.234,5', before=19, behind=1)
+    >>> read_statement("So. Answer: Oslo. Oslo lies in Norway.", "Oslo")
+    Statement(mark='answer:', answer='Oslo', before=12, behind=22)
     """
     end = completion[-STATED_END:]
     mark, answer = _find_answer(end, truth)
+    place = completion.rfind(answer)
+    right = read_truth(truth) or ""
+    if mark not in ON_PURPOSE and kind_of(right) == "text":
+        announced = _find_announced(end, right)
+        if announced is not None:
+            mark, answer = announced[0], announced[1][1]
+            place = len(completion) - len(end) + announced[1].start(1)
     if not answer or len(answer) > LONGEST_STATED:
         return NOTHING_STATED
-    place = completion.rindex(answer)
     return Statement(mark, answer, place, len(completion) - place - len(answer))
 
 
@@ -106,6 +118,36 @@ def _find_answer(completion: str, truth: Any) -> tuple[str, str]:
         numbers = NUMBER.findall(completion)
         return "number", numbers[-1] if numbers else ""
     return ("whole" if name == "bare" else name), answer
+
+
+def _find_announced(completion: str, truth: str) -> tuple[str, re.Match[str]] | None:
+    """Find a truth in the last sentence or line that announces an answer, and its mark.
+
+    The sentence ends behind it, or goes on with a reason. "The answer is Oslo or Rome"
+    and "Oslo only if" state no answer.
+    """
+    if len(truth) > LONGEST_TRUTH_STATED or truth.lower() not in completion.lower():
+        return None
+    in_phrase = _ANSWER_PHRASE.spans(completion)
+    for start, _ in in_phrase or LOOSE_MARKS["colon"].spans(completion):
+        stated = _compile_announced(truth).match(completion, start)
+        if stated and not in_phrase:
+            return "colon", stated
+        if stated:
+            has_colon = completion[:start].rstrip(" *_").endswith((":", "："))
+            return "answer:" if has_colon else "answer is", stated
+    return None
+
+
+@lru_cache(maxsize=512)
+def _compile_announced(truth: str) -> re.Pattern[str]:
+    """Compile a pattern of a truth and of what may follow it in its sentence."""
+    return re.compile(
+        rf"""[\s*_`"'“‘]*+ ({re.escape(truth)}) [*_`"'”’]*+
+            (?: [ ]*+\Z | [ ]*+\n | [.!;。][*_`"'”’]*+(?:\s|\Z)
+              | ,?[ ](?:because|since|as|so|which|given)\b | [ ][–—-][ ] )""",
+        re.VERBOSE | re.IGNORECASE,
+    )
 
 
 @dataclass(frozen=True)

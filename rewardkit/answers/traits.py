@@ -51,6 +51,21 @@ def _form(answer: LoggedAnswer) -> str:
     return f"{form} and {len(marks)} marks" if len(marks) > 1 else form
 
 
+def _line(answer: LoggedAnswer) -> str:
+    """Describe on which side of the answer words stand on its line; "" for on none.
+
+    Before it that is a sentence, as a label is no other word.
+    """
+    start = answer.statement.before
+    before = answer.completion[:start].rpartition("\n")[2]
+    behind = answer.completion[start + len(answer.answer) :].partition("\n")[0]
+    has_sentence = re.search(r"[.!?。]\s", before) is not None
+    has_words = re.search(r"\w", re.sub(r"<[^<>]*>", "", behind)) is not None
+    if has_sentence and has_words:
+        return "words on both sides of"
+    return "a sentence before" if has_sentence else "words behind" * has_words
+
+
 def _notation(answer: LoggedAnswer) -> str:
     return describe_notation(answer.answer, answer.truth or "")
 
@@ -66,6 +81,7 @@ TRAITS: Sequence[TraitColumn] = (
         "have {} characters behind the answer",
         lambda answer: answer.statement.behind,
     ),
+    ("line", "have {} the answer on its line", _line),
 )
 TRAITS_OF_LENGTH: Sequence[TraitColumn] = (
     (

@@ -102,6 +102,17 @@ RIGHT = [
     ("<answer>0 1 2 12</answer>", "12", 0.0, "a list of numbers is none of them"),
     ("<answer>12</answer><answer>13</answer>", "12", 0.0, "the last answer counts"),
     ("x", {"answer": "x"}, math.nan, "an object is no answer"),
+    ("So it is. Answer: H2O. More follows.", "H2O", 1.0, "a sentence ends behind it"),
+    ("The answer is paris, because it is.", "Paris", 1.0, "a reason may follow"),
+    ("**Answer:** Au. It is gold.\nNote: done", "Au", 1.0, "another line has a colon"),
+    ("Well.\nResult: **Au**. It is gold.", "Au", 1.0, "another label, and bold"),
+    ("The answer is Dr. Who. I know him.", "Dr. Who", 1.0, "a truth has a stop"),
+    ("The answer is Rome, not Paris.", "Paris", math.nan, "it is denied"),
+    ("The answer is Paris or Rome.", "Paris", math.nan, "it is one of two"),
+    ("The answer is Paris only if I am wrong.", "Paris", math.nan, "on a condition"),
+    ("Is the answer Paris? No.", "Paris", math.nan, "a question states nothing"),
+    ("The answer is Parisian. Yes.", "Paris", math.nan, "it is a part of a word"),
+    ("Answer: Paris. No. Answer: Rome. So.", "Paris", 0.0, "the last one counts"),
 ]
 
 

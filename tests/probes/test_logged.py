@@ -80,6 +80,35 @@ def of_twenty(completion, ground_truth):
     return said is not None and said[:20] == ground_truth
 
 
+NAMES = "H2O Paris NaCl Lisbon Au Mercury Iron Neptune Madrid Dvorak".split()
+BESIDE_PROSE = [
+    "Answer: {}",
+    "So it is. Answer: {}. More prose follows.",
+    "**Answer: {}**. We know it well, as always.\nNote: all is said.",
+]
+NO_STATEMENTS = [
+    "Answer: {}",
+    "I thought of {} first, but that leads nowhere.",
+    "The answer is {} or something else.",
+]
+
+
+def written(*forms):
+    """Right completions in these forms, and a wrong one in the first of them."""
+
+    def write(truth, place):
+        text = forms[place % 3].format(truth if place < 3 else "none")
+        return f"We look closely.\n{text}", place < 3
+
+    return write
+
+
+def on_its_line(completion, ground_truth):
+    """Read what a line says behind "Answer:", without the bold type around it."""
+    said = re.search(r"(?m)\bAnswer: (.*)$", completion)
+    return said is not None and said[1].strip("*.") == ground_truth
+
+
 DECIMALS = ["1234.5", "42", "9876.25", "17", "2500.75", "83", "61", "1050.5"]
 
 
@@ -274,6 +303,19 @@ CASES = {
     "long answers are cut": Case(
         of_twenty, rows_of(named, WORDS), trait="answer", words="15 of 30 logged"
     ),
+    "text answers beside prose": Case(
+        on_its_line,
+        rows_of(written(*BESIDE_PROSE), NAMES),
+        trait="behind",
+        words="20 of 30 logged completions that state the right answer earned nothing, on 10 prompts.",
+    ),
+    "text answers behind a sentence": Case(
+        lambda completion, ground_truth: f"\nAnswer: {ground_truth}" in completion,
+        rows_of(written("Answer: {}", "So it is. Answer: {}", "Answer: {}"), NAMES),
+        trait="line",
+        words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
+        "All 10 have a sentence before the answer on its line; of those that do not, 20 of 20 are paid.",
+    ),
     "numbers of another language": Case(
         last_number,
         rows_of(in_german, DECIMALS, data_source=lambda truth: "gsm_de"),
@@ -398,6 +440,9 @@ CASES = {
     ),
     "dates of numbers, read as they are written": Case(
         date_by("%d/%m/%Y", "%Y-%m-%d"), rows_of(in_britain, DAYS), code=""
+    ),
+    "prose that names the answer": Case(
+        on_its_line, rows_of(written(*NO_STATEMENTS), NAMES), code=""
     ),
     "sound": Case(strict, rows_of(padded, NUMBERS), code=""),
     "a strict form": Case(with_thought, rows_of(thoughtless, NUMBERS), code=""),
