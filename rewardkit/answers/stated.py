@@ -15,7 +15,6 @@ from rewardkit.answers.formats import CLEAR_MARKS, LOOSE_MARKS, find_likely_mark
 from rewardkit.answers.kinds import OPTION_LETTERS, kind_of, read_truth
 from rewardkit.primitives import verify
 from rewardkit.primitives.extract import answer_phrase
-from rewardkit.primitives.extract.extractor import Span
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import (

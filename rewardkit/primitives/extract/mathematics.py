@@ -31,6 +31,7 @@ CHINESE_FRACTION: Final = (
 FORMULA: Final = re.compile(
     r"\$\$[^$]++\$\$|(?<!\\)\$(?![\s$])[^$\n]*+(?<![\s\\])\$(?!\d)"
     r"|\\\((?:[^\\]|\\[^()])*+\\\)|\\\[(?:[^\\]|\\[^\[\]])*+\\\]"
+    r"|\\begin\{\w?matrix\}(?:[^\\]|\\(?!end))*+\\end\{\w?matrix\}"
     r"|(?<![\w\\])\\?[({\[（](?!\d{1,3}(?:,\d{3})++[^\d,])"
     r"(?:\s?+[-−+]?(?:∞|\d[\d./]*+)\s?+[,，;；])++"
     r"\s?+[-−+]?(?:∞|\d[\d./]*+)\s?+\\?[)}\]）]"
@@ -58,8 +59,9 @@ _CONJUNCTION = re.compile(
 )
 _JOINS = re.compile(
     rf"(?<![^\W\d_])(?:{_JOINING_WORD}|the (?:second|third|other|last))(?![^\W\d_])"
+    r"|(?<=\.\s)(?:And|The|Its)\s"
 )
-_SENTENCE_END = re.compile(r"[.!?。]\s|\n\s*\n")
+_SENTENCE_END = re.compile(r"[.!?。]\s(?!(?:And|The|Its)\s)|\n\s*\n")
 _CONCLUDES = re.compile(
     r"\b(?:so|hence|thus|therefore|then|gives?|answer|check|verif\w+|that is|i\.e)\b"
 )
@@ -161,7 +163,8 @@ def joined_to_last(
 ) -> list[Span]:
     """Return the last span, with those joined to it by "and" or commas before it.
 
-    `loosely`: other words of the sentence may stand between, unless it concludes.
+    `loosely`: other words may stand between, also of the next sentence where that
+    begins with "The" or "And", unless they conclude.
     """
     first = max(0, len(spans) - 1)
     while first:
@@ -195,7 +198,8 @@ def boxes_apart(text: str) -> str | None:
     r"""Return the content of the boxes that answer together, with text between them.
 
     Those are named values, such as ``\boxed{k = 45}`` and ``\boxed{n = 2}``, and the
-    last ones of a sentence that are joined by "and". ``None`` where there are not two.
+    last ones of a sentence that are joined by "and", or that sentences with "The" or
+    "And" follow with. ``None`` where there are not two.
 
     >>> boxes_apart(r"The largest is \boxed{5} and the smallest \boxed{2}.")
     '5, 2'

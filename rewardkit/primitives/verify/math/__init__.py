@@ -74,15 +74,18 @@ def math_equal(
       behind its formula or box; bare ones of four letters (``5 apples``) or short known
       ones (``5 cm``); the sign of a currency (``£3`` is not ``$3``). Other bare letters
       are letters, as in ``5 m``, unless they convert into the unit of the other side:
-      ``5 g`` against ``5 kg``. With one side bare the other's unit does not count, but
-      ``units="strict"`` asks for one on both (of percent and degrees, too). Number
-      words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
+      ``5 g`` against ``5 kg``. Temperatures convert with their zeros (20 °C is 293.15
+      K), data in steps of 1000 (GB) or 1024 (GiB). With one side bare the other's
+      unit does not count, but ``units="strict"`` asks for one on both (of percent and
+      degrees, too). Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5
+      or more`` is not 5.
       Words that say another value are no units (``5 permille``, ``5 grand``, ``5
       twice``, ``3 below``); the list of them is ours, and may lack some. ``50\%`` is 50
       to one and a half to another: equal to both, but not to ``50\text{ cm}``.
+    - ``i`` is the imaginary unit where no other letter stands on either side.
     - Several boxes are one answer, a list, where "and", commas or spaces join them;
-      where other words of a sentence stand between, or each is a named value
-      (``k = 45``), they are read in this way, too.
+      where other words of a sentence stand between, or a sentence with "The" or "And"
+      follows, or each is a named value (``k = 45``), they are read in this way, too.
     - A decimal comma is one in whole solutions, where that makes a side equal (1,22 is
       1.22; three digits behind it are thousands; after "are" stand several values),
       everywhere with ``decimal_comma=True``, and never with False.

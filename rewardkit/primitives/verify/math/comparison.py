@@ -23,6 +23,8 @@ from rewardkit.primitives.verify.math.latex import (
 )
 from rewardkit.primitives.verify.math.units import (
     RADIANS,
+    TEMPERATURES,
+    Conversion,
     add_amounts,
     conversion,
     split_letters,
@@ -184,37 +186,43 @@ def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
     value, unit = split_unit(answer)
     expected, true_unit = split_unit(truth)
     if not unit and not true_unit:
-        return UNDECIDED
+        true_number, true_unit = split_letters(truth)
+        if not (true_unit and split_letters(answer, true_unit)[1]):
+            return UNDECIDED
+        expected = true_number
     if not unit:
         value, unit = split_letters(value, true_unit)
     elif not true_unit:
         expected, true_unit = split_letters(expected, unit)
     if unit and true_unit:
-        ratio = conversion(unit, true_unit)
-        if ratio is None:
+        converted = conversion(unit, true_unit)
+        if converted is None:
             return False
-        return same(_times(value, ratio), expected)
+        return same(_convert(value, converted), expected)
     bare = expected if unit else value
     if bare.endswith(r"\%"):
         return False
     if bare.endswith(DEGREES):
-        if RADIANS not in (unit, true_unit):
+        if (unit or true_unit) in TEMPERATURES:
+            degree = ""
+        elif RADIANS in (unit, true_unit):
+            degree = r" \cdot \frac{\pi}{180}"
+        else:
             return False
-        value, expected = (
-            text.replace(DEGREES, r" \cdot \frac{\pi}{180}")
-            for text in (value, expected)
-        )
+        value, expected = (text.replace(DEGREES, degree) for text in (value, expected))
     return same(value, expected)
 
 
-def _times(value: str, ratio: Fraction) -> str:
-    """Write a value, times a ratio."""
-    if ratio == 1:
+def _convert(value: str, conversion: Conversion) -> str:
+    """Write a value in another unit."""
+    factor, shift = conversion
+    if factor == 1 and not shift:
         return value
     number = plain_number(value)
     if number is not None:
-        return str(Fraction(number) * ratio)
-    return rf"({value}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
+        return str(Fraction(number) * factor + shift)
+    terms = [rf"\frac{{{part.numerator}}}{{{part.denominator}}}" for part in conversion]
+    return rf"({value}) \cdot {terms[0]} + {terms[1]}"
 
 
 def _compare_percentages(

@@ -52,7 +52,7 @@ _NUMBER_WORDS = {
 }
 _SHORT_UNITS = frozenset(
     "cm mm km kg in ft yd lb lbs oz gal qt tsp mph kph hr hrs min mins sec secs deg "
-    "ml mL day yr cup men way per of the th st nd rd USD EUR GBP".split()
+    "ml mL day yr cup men way per of the th st nd rd USD EUR GBP bit".split()
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
 # Words that say another number, or more than one.
@@ -199,6 +199,7 @@ _SYMBOLS = {  # those that math-verify does not know
     **{"€": r"\euro ", "£": r"\sterling ", "₹": r"\rupee "},
     **dict.fromkeys("¥￥", r"\yen "),
     **dict.fromkeys("°º˚", r"^\circ "),
+    **{"℃": r"^\circ C", "℉": r"^\circ F"},
     **{"∞": r"\infty ", "∈": r"\in ", "、": ", ", "∶": ":"},
 }
 _DECOMPOSITIONS = {

@@ -111,6 +111,9 @@ def _compare_expressions(answer: str, truth: str, tolerance: Tolerance) -> Verdi
             verdict = members_equal(_relations(a), _relations(b), _same_relation)
         elif isinstance(a, Expr) and isinstance(b, Expr):
             verdict = _same_values(a, b, tolerance)
+            letters = {letter.name for letter in a.free_symbols | b.free_symbols}
+            if not verdict and letters == {"i"}:
+                verdict = _same_complex(a, b, tolerance)
     except Exception:  # whatever sympy raises where it cannot do it
         verdict = None
     if verdict is not None:
@@ -193,6 +196,15 @@ def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
     if verdict and not negative:  # it may be a law of roots or logarithms
         return None
     return verdict
+
+
+def _same_complex(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
+    """Compare numbers whose only letter, i, is the imaginary unit."""
+    x, y = (part.subs(dict.fromkeys(part.free_symbols, sympy.I)) for part in (a, b))
+    pairs = zip(x.doit().as_real_imag(), y.doit().as_real_imag(), strict=True)
+    return all_of(
+        _same_number(*pair, tolerance, digits=DIGITS_OF_NUMBERS) for pair in pairs
+    )
 
 
 def _simplify(a: Expr) -> Expr:

@@ -67,7 +67,29 @@ sterling gbp quid = 1 sterling^1
 yen jpy yuan cny rmb renminbi = 1 yen^1
 rupee inr = 1 rupee^1
 unit = 1 unit^1
+bit = 1 bit^1
+kbit kb kilobit = 1000 bit^1
+Mbit Mb megabit = 1000000 bit^1
+Gbit Gb gigabit = 1000000000 bit^1
+kbps = 1000 bit^1 s^-1
+Mbps = 1000000 bit^1 s^-1
+Gbps = 1000000000 bit^1 s^-1
+B byte = 8 bit^1
+kB KB kilobyte = 8000 bit^1
+MB megabyte = 8000000 bit^1
+GB gigabyte = 8000000000 bit^1
+TB terabyte = 8000000000000 bit^1
+KiB kibibyte = 8192 bit^1
+MiB mebibyte = 8388608 bit^1
+GiB gibibyte = 8589934592 bit^1
+TiB tebibyte = 8796093022208 bit^1
 """
+TEMPERATURES: Final = {
+    "1|K^1": (Fraction(1), Fraction(0)),
+    "1|celsius^1": (Fraction(1), Fraction("273.15")),
+    "1|fahrenheit^1": (Fraction(5, 9), Fraction("459.67") * 5 / 9),
+}
+"""Unit -> how many kelvins a degree is, and the kelvins at 0 degrees."""
 _PREFIXES = {
     "": 0,
     **dict(zip("pnumcdkMGT", (-12, -9, -6, -3, -2, -1, 3, 6, 9, 12), strict=True)),
@@ -76,6 +98,9 @@ _PREFIXES = {
 
 Parts = tuple[Fraction, Counter[str]]
 """A factor, and the power of each unit."""
+
+Conversion = tuple[Fraction, Fraction]
+"""By what a value is multiplied, and what is then added."""
 
 
 def _read_table() -> dict[str, Parts]:
@@ -184,35 +209,45 @@ def split_unit(text: str) -> tuple[str, str]:
     return (text[: unit.start()], unit[1]) if unit else (text, "")
 
 
-def split_letters(text: str, other: str) -> tuple[str, str]:
+def split_letters(text: str, other: str = "") -> tuple[str, str]:
     """Split a number from letters behind it that convert into another unit.
 
-    Without the other unit they are letters: ``5 m`` is 5 times m.
+    Without the other unit they are letters, as ``5 m`` is 5 times m, but for known
+    units of two letters or more.
 
-    >>> split_letters("5000 g", "1|kg^1"), split_letters("5 g", "1|s^1")
-    (('5000', '1/1000|kg^1'), ('5 g', ''))
+    >>> split_letters("5000 g", "1|kg^1"), split_letters("5 g"), split_letters("5 GB")
+    (('5000', '1/1000|kg^1'), ('5 g', ''), ('5', '8000000000|bit^1'))
     """
     match = _NUMBER_AND_LETTERS.fullmatch(text)
     if match:
-        unit, end = read_unit(match[2])
-        if end == len(match[2]) and conversion(unit, other) is not None:
+        letters = match[2]
+        unit, end = read_unit(letters)
+        is_known = unit[:1].isdigit() and len(letters) > 1
+        if end == len(letters) and (conversion(unit, other) if other else is_known):
             return match[1], unit
     return text, ""
 
 
-def conversion(unit: str, other: str) -> Fraction | None:
-    """Return how many of `other` one `unit` is; ``None`` where they do not agree.
+def conversion(unit: str, other: str) -> Conversion | None:
+    """Return how a value converts into `other`; ``None`` where they do not agree.
 
     Things that are counted agree where they share a word.
+
+    >>> conversion("1/100|m^1", "1|m^1")
+    (Fraction(1, 100), Fraction(0, 1))
     """
+    if unit in TEMPERATURES and other in TEMPERATURES:
+        (degree, zero), (other_degree, other_zero) = map(
+            TEMPERATURES.__getitem__, (unit, other)
+        )
+        return degree / other_degree, (zero - other_zero) / other_degree
     factor, *parts = unit.split("|")
     other_factor, *other_parts = other.split("|")
     if factor and other_factor and parts == other_parts:
-        return Fraction(factor) / Fraction(other_factor)
-    if {unit, other} == {POUND, STERLING}:  # one word is both
-        return Fraction(1)
-    if not (factor or other_factor) and set(parts) & set(other_parts):
-        return Fraction(1)
+        return Fraction(factor) / Fraction(other_factor), Fraction(0)
+    is_shared = not (factor or other_factor) and set(parts) & set(other_parts)
+    if is_shared or {unit, other} == {POUND, STERLING}:  # one word is both
+        return Fraction(1), Fraction(0)
     return None
 
 
@@ -269,10 +304,10 @@ def add_amounts(text: str, *, is_joined: bool = False) -> str:
             return ""
         number = Fraction(amount["number"])
         if units:
-            ratio = conversion(units[-1], unit)
-            if ratio is None or number >= ratio:
+            converted = conversion(units[-1], unit)
+            if converted is None or number >= converted[0]:
                 return ""
-            number += total * ratio
+            number += total * converted[0]
         total = number
         units.append(unit)
         gap_behind = gap.match(text, end)
