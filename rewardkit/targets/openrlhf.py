@@ -84,8 +84,11 @@ class Function(Adapter):
             return _unnested(answer)
         values = {}
         for name in ("rewards", "scores"):
-            if name in answer:
-                values[name] = _unnested(answer[name])
+            value = answer.get(name)
+            if type(value) is list and len(value) == 1 and type(value[0]) is float:
+                values[name] = value[0]
+            elif name in answer:
+                values[name] = _unnested(value)
         logs = answer.get("extra_logs")
         if logs:
             for name, value in plain_values(logs).items():
@@ -95,8 +98,6 @@ class Function(Adapter):
 
 def _unnested(value: Any) -> Any:
     """Return the number in a list of one, however deep; all else as plain values."""
-    if type(value) is list and len(value) == 1 and type(value[0]) is float:
-        return value[0]
     value = plain_values(value)
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
