@@ -21,8 +21,11 @@ PartEngine = Callable[[Sequence[NumberedPart]], Iterator[WrittenPart]]
 def write_parts(
     job: PartJob, workers: int | None, parts: Sequence[NumberedPart]
 ) -> Iterator[WrittenPart]:
-    """Score and write parts in this process, or in so many workers."""
-    if workers is None:
+    """Score and write parts in this process, or in so many workers.
+
+    What is awaited is called in this process, where its limits count for all parts.
+    """
+    if workers is None or job.reward.is_async:
         with job.settings.time_limit() as limit:
             for number, part in parts:
                 yield write_part(job, number, part, limit)

@@ -153,7 +153,7 @@ def write_part(
         return _describe(job, number, path, record, rollouts)
     rollouts = load_part(job.reading, part).rollouts
     settings = replace(job.settings, workers=None)
-    scores = score_rollouts(job.reward, rollouts, settings, limit)
+    scores = score_rollouts(job.reward, rollouts, settings, limit, is_part=True)
     figures = asdict(PartFigures.of(scores))
     content = path.stem.rpartition("-")[2]
     record = scores.record_with(content)

@@ -18,7 +18,7 @@ from rewardkit.rewards.route import bind
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.callers import RowColumns
-from rewardkit.scoring.calls import CALLED
+from rewardkit.scoring.calls import CALLED, prepare
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import (
@@ -41,10 +41,12 @@ def score_rollouts(
     *,
     progress: bool = False,
     unfinished: Scores | None = None,
+    is_part: bool = False,
 ) -> Scores:
     """Score rollouts in memory; for arguments and errors see `score`.
 
-    `limit` is that of the settings, where several calls share one.
+    `limit` is that of the settings, where several calls share one. What asks a model
+    begins a run here, unless these rollouts are a part of one.
     """
     clashes = list(filter(is_result, map(str, rollouts.table.columns)))
     if clashes:
@@ -54,6 +56,8 @@ def score_rollouts(
         )
     columns = read_columns(reward, rollouts)
     plan = bind(reward, columns, len(rollouts))
+    if not is_part:
+        prepare(reward.functions)
     scored: list[tuple[Rows, Outcomes]] = []
     if unfinished is not None:
         scored.append((_rows_done(unfinished, reward, rollouts), unfinished.outcomes))

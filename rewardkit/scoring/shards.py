@@ -22,7 +22,6 @@ from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Columns, Rows
 from rewardkit.rewards.route import Plan
 from rewardkit.scoring.callers import RowColumns, at_rows
-from rewardkit.scoring.calls import prepare
 from rewardkit.scoring.deadlines import TimeLimit, ran_out_of_memory, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
@@ -115,12 +114,10 @@ def run_shards(
     Raises:
         RewardError: an invalid workers or timeout, what cannot be sent to a worker,
             workers that do not start.
-        InputError: a model that cannot be asked.
     """
     reward = plan.reward
     workers = settings.workers
     settings.check()
-    prepare(reward.functions)
     # a part of the rows would be another call, where a component has all rows in one
     is_whole = not len(groups)
     is_whole |= any(item.batch is True for item in reward.all_components)

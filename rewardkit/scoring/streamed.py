@@ -30,6 +30,7 @@ from rewardkit.rollouts.whole_groups import (
     open_large,
     write_buckets,
 )
+from rewardkit.scoring.calls import prepare
 from rewardkit.scoring.part_engines import PartEngine, write_parts
 from rewardkit.scoring.part_job import (
     PartJob,
@@ -117,6 +118,7 @@ def score_into(
             _check_free(place, reward, log.reading.name, None)
         _check_parts_will_do(reward)
         settings.time_limit()  # which checks it
+        prepare(reward.functions)  # once: budgets and deadlines are those of the run
         job = PartJob.of(place, reward, log, settings)
         if engine is None:
             local = partial(write_parts, job, settings.workers)

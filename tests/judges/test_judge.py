@@ -620,3 +620,17 @@ def test_rollouts_through_a_bad_server_killed_half_way_and_run_again(serve):
     assert (
         sum(times - 1 for times in paid.values()) <= 8
     )  # those that were under way when it was killed
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_budget_is_for_all_parts_of_a_large_log(serve, tmp_path, workers):
+    server = serve(lambda *_: verdict())
+    asking = judge(server, limits={**PRICES, "budget": 25.0, "concurrency": 1})
+    rows = [{"prompt": f"{at}?", "completion": f"{at} " * 300} for at in range(40)]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scores = rk.score(
+        reward_of(asking), log, to=tmp_path / "out", memory=100_000, workers=workers
+    )
+    assert len(scores.paths) > 3
+    assert scores.counts["c"]["scored"] == 4 and len(server.asked) == 4
