@@ -25,6 +25,7 @@ from rewardkit.judges.session import ModelAnswer, Session, in_session, session_o
 from rewardkit.primitives.messages import content_text
 from rewardkit.primitives.primitive import Primitive, keyword_signature
 from rewardkit.rollouts.chat import KEY
+from rewardkit.scoring.calls import asked_elsewhere
 
 NAMED_COLUMN = re.compile(r"\{([A-Za-z_]\w*)\}")
 """How a rubric names a column."""
@@ -209,6 +210,9 @@ class AskingServer(Primitive):
         Each comes with a sample number, which tells equal requests apart, and a reader,
         which makes the value of the answer's text.
         """
+        elsewhere = asked_elsewhere()
+        if elsewhere is not None:
+            return await elsewhere(self, requests)
         session = self.session
 
         async def ask_all() -> list[ModelAnswer]:

@@ -6,6 +6,7 @@ What a call raises is its answer, as a Reason; no error ends a pass over the row
 from __future__ import annotations
 
 from collections.abc import (
+    Awaitable,
     Callable,
     Iterable,
     Iterator,
@@ -31,6 +32,23 @@ CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
 """Called with what it noted when a call of an async function ends; a progress bar."""
 
 _is_scoring: ContextVar[bool] = ContextVar("rewardkit_is_scoring", default=False)
+
+
+AnswerRequests = Callable[[Any, Sequence[Any]], Awaitable[list[Any]]]
+"""Returns the answers to the requests of a judge, see `AskingServer.answers`."""
+
+_elsewhere: AnswerRequests | None = None
+
+
+def ask_elsewhere(answers: AnswerRequests | None) -> None:
+    """Let the judges of this process ask models by another one, or by it again."""
+    global _elsewhere
+    _elsewhere = answers
+
+
+def asked_elsewhere() -> AnswerRequests | None:
+    """Return what asks models in place of this process, if anything does."""
+    return _elsewhere
 
 
 @contextmanager

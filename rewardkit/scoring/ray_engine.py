@@ -28,6 +28,7 @@ from rewardkit.errors import InputError, RewardError
 from rewardkit.rollouts.whole_groups import LargeFile
 from rewardkit.scoring.part_engines import NumberedPart, PartCall, PartEngine
 from rewardkit.scoring.part_job import PartJob, WrittenPart
+from rewardkit.scoring.ray_models import are_there, ask_through, start_models
 from rewardkit.scoring.scores import versions
 from rewardkit.workers.pool import (
     CannotSend,
@@ -91,19 +92,23 @@ class Ray:
             )
         import ray  # slow to import
 
-        packed = _pack(job)
+        content, files = _pack(job)
         is_connected = ray.is_initialized()
         if is_connected:
             self._check_connection(ray)
         else:
             self._connect(ray)
+        models = None
         try:
+            models = start_models(ray, job.reward.functions)
             # in a list it stays a reference, which a process reads once
-            reference = [ray.put(packed)]
-            key = hashlib.sha256(packed[0]).hexdigest()
+            reference = [ray.put((content, files, os.getcwd(), models))]
+            key = hashlib.sha256(content + repr(models).encode()).hexdigest()
             _check_nodes(ray, job, file, (reference, key))
-            yield partial(_write_parts, ray, job, (reference, key))
+            yield partial(_write_parts, ray, job, (reference, key), models)
         finally:
+            if models is not None:
+                ray.kill(models)
             if not is_connected:
                 ray.shutdown()
 
@@ -169,31 +174,24 @@ def _first_line(error: BaseException) -> str:
 
 # --- what nodes need
 
-PackedJob = tuple[bytes, list[tuple[str, str, bytes]], str]
-"""A `PartCall`, modules that were run from files, and the working folder."""
+PackedFunction = tuple[bytes, list[tuple[str, str, bytes]]]
+"""A function, and the modules that were run from files."""
 
 
-def _pack(job: PartJob) -> PackedJob:
-    """Pack a job for the nodes; RewardError: it cannot be sent, or asks a model."""
+def _pack(job: PartJob) -> PackedFunction:
+    """Pack what scores parts for the nodes; RewardError: it cannot be sent."""
     name = job.reward.name
-    for function in job.reward.functions:
-        if callable(getattr(function, "prepare", None)):
-            raise RewardError(
-                f"reward {name!r} asks a model, and on Ray its limits and budget would "
-                "count for each process alone; score it without engine="
-            )
     call = PartCall(replace(job, folder=job.folder.absolute()))
     try:
         try:
-            content, files = pack_function(call, _is_installed)
+            return pack_function(call, _is_installed)
         except CannotSend:  # a module that holds a lock, and that nodes may have
-            content, files = pack_function(call)
+            return pack_function(call)
     except CannotSend as error:
         raise RewardError(
             f"reward {name!r} cannot be scored on Ray: {error}; make what its "
             "functions hold open (a client, a lock, a file) inside the call"
         ) from error
-    return content, files, os.getcwd()
 
 
 def _is_installed(module: ModuleType) -> bool:
@@ -205,7 +203,10 @@ def _is_installed(module: ModuleType) -> bool:
 
 
 JobReference = tuple[list[Any], str]
-"""A list of the reference to a `PackedJob`, and the hash of its function."""
+"""A list of the reference to a packed job, and its hash.
+
+The job is a `PackedFunction`, the working folder, and the process that asks models.
+"""
 
 _CALLS: dict[str, Callable[..., WrittenPart]] = {}
 """What this process of a node scores parts by, by its hash."""
@@ -217,11 +218,12 @@ def load_call(job: JobReference) -> Callable[..., WrittenPart]:
     if key not in _CALLS:
         import ray
 
-        content, files, folder = ray.get(reference)
+        content, files, folder, models = ray.get(reference)
         with suppress(OSError):  # a reward may read files beside it, where they are
             os.chdir(folder)
         _CALLS.clear()
         _CALLS[key] = load_function(content, files)
+        ask_through(ray, models)
     return _CALLS[key]
 
 
@@ -333,7 +335,11 @@ def _check_versions(node: str, there: dict[str, str]) -> None:
 
 
 def _write_parts(
-    ray: ModuleType, job: PartJob, packed: JobReference, parts: Sequence[NumberedPart]
+    ray: ModuleType,
+    job: PartJob,
+    packed: JobReference,
+    models: Any,
+    parts: Sequence[NumberedPart],
 ) -> Iterator[WrittenPart]:
     """Score and write parts on the nodes, and yield each once it is written.
 
@@ -365,6 +371,11 @@ def _write_parts(
                 try:
                     written = unpack_answer(*ray.get(task))
                 except lost as error:
+                    if models is not None and not are_there(ray, models):
+                        raise InputError(
+                            "the process that asks models has ended; the same call "
+                            "goes on, and counts budgets anew"
+                        ) from error
                     if losses == MOST_LOSSES:
                         raise InputError(
                             f"part {number} was lost {losses + 1} times, at last as: "

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from server import said as says
 from test_streamed import MEMORY, files_of, log_rows, rewards, same, write
 
 import rewardkit as rk
@@ -90,10 +93,8 @@ def test_what_cannot_be_scored_on_ray_is_refused_before_ray_starts(
         with lock:
             return 0.5
 
-    judged = rk.Component("judged", rk.judge("Is {completion} kind?", model="m"))
     cases = [
         (made(locked), {}, "reward 'made' cannot be scored on Ray: .*lock.* inside"),
-        (rk.Reward("r", components=[judged]), {}, "reward 'r' asks a model, and on"),
         (made(half), {"workers": 2}, "engine= has its own processes.*leave out work"),
         (made(half), {"to": None}, "engine= scores the parts of a log into a folder"),
         (made(half), {"engine": "ray"}, r"engine='ray' is no engine; give rk.Ray\(\)"),
@@ -118,6 +119,74 @@ def test_what_cannot_be_scored_on_ray_is_refused_before_ray_starts(
 def test_nodes_write_the_bytes_that_this_process_writes(name, connection, tmp_path):
     here, there = both(rewards()[name], write(tmp_path / "log.jsonl", log_rows()))
     assert len(here) > 3 and here == there
+
+
+def a_yes(*_):
+    """The answer of a judge to any question."""
+    return says(json.dumps({"reason": "so", "level": "yes"}))
+
+
+def asking(server, **limits):
+    """A reward that asks this server, one call at a time."""
+    judge = rk.judge(
+        "Is {completion} kind?",
+        model="tiny",
+        base_url=server.url,
+        limits=rk.judges.Limits(concurrency=1, retries=0, **limits),
+        cache=False,
+    )
+    return rk.Reward("judged", components=[rk.Component("judged", judge)])
+
+
+def test_judges_of_all_nodes_ask_within_one_limit_and_budget(
+    serve, connection, tmp_path
+):
+    server = serve(a_yes)
+    path = write(tmp_path / "log.jsonl", log_rows(groups=20))
+    prices = {"prices": (1e6, 1e6), "budget": 100.0}  # a call costs 8
+    for limits in ({}, prices):
+        folder = tmp_path / str(len(limits))
+        folder.mkdir()
+        reward = asking(server, **limits)
+        log = shutil.copy(path, folder / "log.jsonl")
+        here, there = both(reward, log)
+        if not limits:
+            assert len(here) > 2 and here == there
+    scores = rk.load_scores(folder / "there")
+    assert scores.counts["judged"]["scored"] == 13 and server.most_at_once == 1
+    errors = scores.table["error/judged"].dropna().unique().tolist()
+    assert errors == ["the budget of 100 is used up"]
+
+
+def test_the_end_of_the_process_that_asks_models_ends_the_scoring_and_no_row_is_an_error(
+    serve, connection, tmp_path, monkeypatch
+):
+    started = []
+    start = ray_engine.start_models
+
+    def start_and_keep(*arguments):
+        started.append(start(*arguments))
+        return started[-1]
+
+    def answer(*_):
+        if len(server.asked) == 30 and len(started) == 1:
+            ray.kill(started[0])
+        return a_yes()
+
+    server = serve(answer)
+    monkeypatch.setattr(ray_engine, "start_models", start_and_keep)
+    path = write(tmp_path / "log.jsonl", log_rows(groups=20))
+    options = {"to": tmp_path / "out", "memory": MEMORY, "engine": connection}
+    with pytest.raises(rk.InputError, match="the process that asks models has ended"):
+        rk.score(asking(server), path, **options)
+    scores = rk.score(asking(server), path, **options)
+    assert scores.counts["judged"] == {
+        "scored": 80,
+        "gated": 0,
+        "abstained": 0,
+        "error": 0,
+    }
+    assert len(server.asked) < 2 * 80
 
 
 def hangs(completion):

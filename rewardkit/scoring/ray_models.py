@@ -1,0 +1,76 @@
+"""Models on a Ray cluster: one process asks them for all nodes.
+
+So what bounds the calls of a judge (calls at a time and a minute, the budget, the
+deadline of a run) counts once, and the answers of all nodes are in one cache.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from rewardkit.scoring.calls import ask_elsewhere
+
+
+class ModelProcess:
+    """An actor that asks models, with the folder and environment of the driver."""
+
+    def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
+        os.chdir(folder)
+        for name, value in environment.items():
+            if not name.startswith("RAY_"):
+                os.environ[name] = value
+        self._begun: set[Any] = set()
+
+    async def answers(self, judge: Any, requests: Sequence[Any]) -> list[Any]:
+        """Return the answers to what a judge on a node asks, in order."""
+        session = judge.session
+        if session not in self._begun:
+            self._begun.add(session)
+            judge.prepare()
+        answers: list[Any] = await judge.answers(requests)
+        return answers
+
+    def is_there(self) -> bool:
+        """Return whether this process can be called; Ray raises an error if not."""
+        return True
+
+
+def start_models(ray: ModuleType, functions: Sequence[Any]) -> Any:
+    """Start what asks models on this node; None if no function has limits."""
+    if not any(hasattr(function, "limits") for function in functions):
+        return None
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    node = ray.get_runtime_context().get_node_id()
+    strategy = NodeAffinitySchedulingStrategy(node, soft=True)
+    actor = ray.remote(ModelProcess).options(
+        num_cpus=0, max_restarts=0, scheduling_strategy=strategy
+    )
+    return actor.remote(os.getcwd(), dict(os.environ))
+
+
+def ask_through(ray: ModuleType, models: Any) -> None:
+    """Let the judges of this process ask models through that one; None: themselves."""
+    if models is None:
+        ask_elsewhere(None)
+        return
+
+    async def answers(judge: Any, requests: Sequence[Any]) -> list[Any]:
+        try:
+            answered: list[Any] = await models.answers.remote(judge, requests)
+        except ray.exceptions.RayActorError:
+            os._exit(1)  # no row of a part may be written as an error of its own
+        return answered
+
+    ask_elsewhere(answers)
+
+
+def are_there(ray: ModuleType, models: Any) -> bool:
+    """Return whether the process that asks models still runs."""
+    try:
+        return bool(ray.get(models.is_there.remote()))
+    except ray.exceptions.RayActorError:
+        return False
