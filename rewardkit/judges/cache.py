@@ -67,6 +67,7 @@ class Cache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._has_failed = False
         columns = "server TEXT, key TEXT, answer TEXT, PRIMARY KEY (server, key)"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +105,7 @@ class Cache:
     def put(self, server: str, key: str, answer: dict[str, Any]) -> None:
         """Cache an answer of a server.
 
-        Where that fails (a full disk), it is used all the same, and a warning logged.
+        Where that fails (a full disk), it is used all the same, and one warning logged.
         """
         try:
             self._file.execute(
@@ -112,7 +113,9 @@ class Cache:
                 (server, key, json.dumps(answer)),
             )
         except sqlite3.Error as error:
-            logger.warning("an answer could not be cached in %s: %s", self.path, error)
+            if not self._has_failed:
+                logger.warning("answers are not cached in %s: %s", self.path, error)
+            self._has_failed = True
 
     @property
     def count(self) -> int:

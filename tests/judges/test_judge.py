@@ -634,3 +634,21 @@ def test_a_budget_is_for_all_parts_of_a_large_log(serve, tmp_path, workers):
     )
     assert len(scores.paths) > 3
     assert scores.counts["c"]["scored"] == 4 and len(server.asked) == 4
+
+
+def test_on_a_full_disk_answers_are_used_with_one_warning_and_asked_for_again(
+    serve, caplog
+):
+    server = serve(lambda *_: verdict(reason="so " * 2_000))
+    asking = judge(server)
+    file = asking.session.cache._file
+    (pages,) = file.execute("PRAGMA page_count").fetchone()
+    file.execute(f"PRAGMA max_page_count = {pages}")
+    texts = [str(at) for at in range(8)]
+    assert score(asking, texts).counts["c"]["scored"] == 8
+    assert caplog.text.count("answers are not cached in ") == 1
+    assert "database or disk is full" in caplog.text
+    file.execute("PRAGMA max_page_count = 100000")
+    for asked in (16, 16):
+        assert score(asking, texts).counts["c"]["scored"] == 8
+        assert len(server.asked) == asked
