@@ -20,6 +20,7 @@ from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
+from rewardkit.probes.falls import WILD, tally_trials
 from rewardkit.probes.findings import (
     ALWAYS_FAILING,
     OVERALL_RULES,
@@ -29,9 +30,9 @@ from rewardkit.probes.findings import (
     find_paid,
     idle_components,
     parts_without_truth,
-    sort_findings,
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
+from rewardkit.probes.findings.faults import sort_findings
 from rewardkit.probes.findings.log_scores import contradicts_log
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.options import (
@@ -49,12 +50,7 @@ from rewardkit.probes.runner import Tries, measure_subjects, runs_users_code
 from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
-from rewardkit.probes.trials import (
-    WILD,
-    ProbeTrial,
-    run_trials,
-    tally_trials,
-)
+from rewardkit.probes.trials import ProbeTrial, run_trials
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
@@ -218,7 +214,7 @@ def probe(
     tried_names = {trial.probe.name for trial in trials if any(trial.outcomes)}
     result = ProbeResult(
         reward,
-        tuple(sort_findings(findings, observed, families)),
+        tuple(sort_findings(findings, list(observed.calibration.modes), families)),
         tuple(notes),
         observed.calibration,
         tuple(probe.name for probe in probes),

@@ -16,9 +16,10 @@ from typing import Any
 from rewardkit.answers.stated import WRONG_BY
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.probes.falls import PAID_NEARLY, Doubt
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
-from rewardkit.probes.trials import PAID_NEARLY, Doubt, ProbeTrial
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.strategies.guesses import is_right
 from rewardkit.strategies.strategy import Subject
 

@@ -17,9 +17,9 @@ from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page, accepted_findings
 from rewardkit.plain import PlainRecord
+from rewardkit.probes.falls import Doubt
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.subjects.scales import Calibration, Scale
-from rewardkit.probes.trials import Doubt
 from rewardkit.rewards.reward import Reward
 from rewardkit.strategies import STRATEGIES
 

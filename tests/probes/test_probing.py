@@ -103,6 +103,12 @@ def loose(completion, ground_truth):
     return ground_truth in re.findall(r"\d+", inside(completion) or "")
 
 
+def contained(completion, ground_truth):
+    """A hole: a part of the truth, or more than it, is right."""
+    answer = inside(completion) or "-"
+    return answer in ground_truth or ground_truth in answer
+
+
 def some_unpaid(completion, ground_truth):
     return strict(completion, ground_truth) and ground_truth not in ("83", "64")
 
@@ -144,6 +150,7 @@ WORDS = rk.Component(
     "words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6
 )
 TWO = rk.Reward("r", components=[rk.Component("task", loose), WORDS])
+CONTAINED = rk.Reward("r", components=[rk.Component("task", contained), WORDS])
 SOME_PAID = but(lambda text, truth: truth in ("17", "35", "9") and "<ans" in text)
 SOME_REFUSED = but(
     lambda text, truth: ("can't help" in text and truth in ("42", "17")) or text == "ok"
@@ -188,6 +195,12 @@ FOUND = {
         "",
     ),
     "in two components": (TWO, FAST, "every_number high task, longer high words", ""),
+    "by containment and by length": (
+        CONTAINED,
+        FAST | {"data": "texts"},
+        "containment high task, longer high words",
+        "Compares by containment",
+    ),
     "told by the gravest": (
         SOME_REFUSED,
         {"only": "nothing_there"},

@@ -9,19 +9,18 @@ from planted_probes import inside, made, number, probed, strict
 
 from rewardkit.answers.formats import Format
 from rewardkit.findings import severity_of
-from rewardkit.probes.runner import RowOutcome, Tries
-from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.trials import (
+from rewardkit.probes.falls import (
     Doubt,
     Fall,
-    ProbeTrial,
     Tally,
     find_fall,
     risk_of,
-    run_trials,
     tally_trials,
     wilson,
 )
+from rewardkit.probes.runner import RowOutcome, Tries
+from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.trials import ProbeTrial, run_trials
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Attempt, Subject

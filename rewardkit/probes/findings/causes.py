@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, LEAST_ROWS
-from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule, severity_of
+from rewardkit.findings import Finding, most, rule
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.code.verdicts import own_verdicts
-from rewardkit.probes.findings.evidence import Observed, alarms_among
-from rewardkit.probes.trials import (
+from rewardkit.probes.falls import (
     LAYOUT_LOST,
     RARE,
     RIGHT_LOST,
@@ -22,47 +20,18 @@ from rewardkit.probes.trials import (
     paid_from,
     risk_of,
 )
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.notations import LAYOUT, NOTATION
 from rewardkit.strategies.strategy import Subject
 
 Findings = Sequence[Finding]
 
-EXPLAINS = {
-    code: row["explains"]
-    for code, row in read_codes()["probe"].items()
-    if "explains" in row
-}
-"""Code -> the probes that report the same fault as this one does."""
-
 LONGER_TRIAL = "longer"
 """Filler around a wrong answer; who pays for it pays for all that makes one longer."""
 
-PAYS_ANYTHING = (
-    "empty",
-    "empty_answer",
-    "refusal",
-    "constant_text",
-    "random_bytes",
-)
-"""Where one of these is paid, so is what cannot be read or contains too little."""
-
 MENTIONS_TAG, WINDOWS_LINES = "tag_mentioned", "windows_lines"
 """Layouts whose loss is a fault only where completions of the log have them, too."""
-
-CONTAINMENT = "containment"
-"""Code of the cause of what falls where a part of the truth, or more than it, is paid.
-"""
-PARTS_OF_TRUTH = (
-    "too_little",
-    *("empty", "empty_answer", "empty_tags", "white_space", "usual_answer"),
-)
-MORE_THAN_TRUTH = (
-    "too_much",
-    *("every_sibling", "several_answers", "every_choice", "every_number", "negated"),
-)
-"""Probes that fall where an answer may stand in the truth, or the truth in an answer.
-The first and one of the others have to fall."""
 
 SHORTEST_VERDICT = 4  # characters that a completion has of no other cause: our choice
 VERDICT_PROBES = ("fake_verdict", "verdict_inside")
@@ -90,87 +59,15 @@ KINDS_BY_EXPECTATION = {
 # --- holes
 
 
-@rule(*HOLE_CODES, CONTAINMENT)
+@rule(*HOLE_CODES, "containment")
 def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report wrong answers that are paid, and special truths that are not."""
-    has_floor = bool(alarms_among(findings))
-    fallen = {
-        tally.probe.name: tally
-        for tally in observed.tallies
-        if tally.falls
-        and tally.probe.knows not in (LAYOUT, NOTATION)
-        and not (has_floor and tally.probe.expects == "form")
-    }
-    serious = {name: tally for name, tally in fallen.items() if not tally.doubt}
-    by_length: set[str] = set()
-    if LONGER_TRIAL in serious:
-        by_length = _payers_beside_task(serious[LONGER_TRIAL], observed)
-    contained = _find_containment(serious)
-    roots: dict[str, list[Tally]] = defaultdict(list)
-    for name, tally in fallen.items():
-        root = _find_root(name, fallen, serious)
-        if root in contained:
-            root = CONTAINMENT
-        if by_length and fallen[root].probe.expects == "wrong":
-            if _payers_beside_task(fallen[root], observed) == by_length:
-                root = LONGER_TRIAL
-        roots[root].append(tally)
-    is_judged = not roots.keys().isdisjoint(VERDICT_PROBES)
-    for name, members in roots.items():
-        # causes may explain one another, so that the root may belong elsewhere
-        by_name = {tally.probe.name: tally for tally in members}
-        tally = by_name.get(name, members[0])
-        yield _make_hole(tally, members, observed, name, is_judged=is_judged)
+    for tally in observed.tallies:
+        if tally.falls and tally.probe.name in HOLE_CODES:
+            yield _make_hole(tally, observed)
 
 
-def _find_containment(serious: Mapping[str, Tally]) -> set[str]:
-    """Name what falls because one text only has to stand in the other."""
-    contained: set[str] = set()
-    for names in (MORE_THAN_TRUTH, PARTS_OF_TRUTH):
-        fallen = serious.keys() & names
-        if names[0] in fallen and len(fallen) > 1:
-            contained |= fallen
-    return contained
-
-
-def _payers_beside_task(tally: Tally, observed: Observed) -> set[str]:
-    """Name the components that pay for what fell, if none of them is the task."""
-    payers = set(observed.components_of(tally.falls))
-    branches = observed.reward.branches
-    is_task = any(not payers.isdisjoint(branch.task) for branch in branches)
-    return set() if is_task else payers
-
-
-def _find_root(
-    name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]
-) -> str:
-    """Follow the probes that explain this one and fell as well to their root."""
-    visited = {name}
-    while True:
-        causes = [cause for cause, others in EXPLAINS.items() if name in others]
-        if fallen[name].probe.expects != "right" and name not in PAYS_ANYTHING:
-            causes += PAYS_ANYTHING
-        new = (cause for cause in causes if cause in serious and cause not in visited)
-        cause = next(new, None)
-        if cause is None:
-            return name
-        name = cause
-        visited.add(name)
-
-
-def _make_hole(
-    tally: Tally,
-    members: Sequence[Tally],
-    observed: Observed,
-    root: str,
-    *,
-    is_judged: bool,
-) -> Finding:
-    """Make the finding of a cause: of its probe, or of a member that is graver."""
-    risks = {member.probe.name: _risk(member, observed) for member in members}
-    worst = max(members, key=lambda member: risks[member.probe.name])
-    if _rank(risks[worst.probe.name]) < _rank(risks[tally.probe.name]):
-        tally = worst
+def _make_hole(tally: Tally, observed: Observed) -> Finding:
     probe = tally.probe
     falls = sorted(
         tally.falls,
@@ -181,7 +78,7 @@ def _make_hole(
     if probe.expects in ("right", "place"):
         threshold = RIGHT_LOST
     return observed.finding(
-        CONTAINMENT if root == CONTAINMENT else probe.name,
+        probe.name,
         tally.n,
         len(falls),
         family=probe.family,
@@ -191,18 +88,32 @@ def _make_hole(
         kind=KINDS_BY_EXPECTATION.get(probe.expects, "pays"),
         says=probe.says,
         gain=tally.size,
-        risk=risks[probe.name],
+        risk=_risk(tally, observed),
         doubt=str(tally.doubt or ""),
-        answers="judge" if is_judged else _kind_of_answers(subjects[0]),
+        answers=_kind_of_answers(subjects[0]),
         knows=probe.knows,
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
         length=len(falls[0].trial.attempt.completions[0]) - len(subjects[0].reference),
-        also=[member.probe.name for member in members if member is not tally],
-        takes_part=any(member.probe.name in PARTS_OF_TRUTH for member in members),
-        takes_more=any(member.probe.name in MORE_THAN_TRUTH for member in members),
+        also=_paid_for_length(tally, observed),
         with_verdict=_count_verdicts(observed) if probe.name in VERDICT_PROBES else 0,
     )
+
+
+def _paid_for_length(longer: Tally, observed: Observed) -> list[str]:
+    """Name what components beside the task pay as they pay for length."""
+    names: list[str] = []
+    if longer.probe.name != LONGER_TRIAL or longer.doubt:
+        return names
+    payers = {*observed.components_of(longer.falls)}
+    if any(not payers.isdisjoint(branch.task) for branch in observed.reward.branches):
+        return names
+    for tally in observed.tallies:
+        if tally is longer or tally.probe.expects != "wrong" or not tally.falls:
+            continue
+        if {*observed.components_of(tally.falls)} == payers:
+            names.append(tally.probe.name)
+    return names
 
 
 def _count_verdicts(observed: Observed) -> int:
@@ -232,10 +143,6 @@ def _is_box(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 4:
         return False
     return all(isinstance(number, int | float) for number in value)
-
-
-def _rank(risk: float) -> int:
-    return SEVERITIES.index(severity_of(risk))
 
 
 def _risk(tally: Tally, observed: Observed) -> float:

@@ -16,17 +16,17 @@ import numpy as np
 from rewardkit.answers.kinds import read_truth
 from rewardkit.answers.logged import LoggedAnswer, judge_log
 from rewardkit.findings import Example, Finding, read_codes, severity_of
-from rewardkit.probes.runner import Measured, RowOutcome, Tries
-from rewardkit.probes.subjects.scales import Calibration, Scale
-from rewardkit.probes.trials import (
+from rewardkit.probes.falls import (
     Fall,
-    ProbeTrial,
     RewardRange,
     Tally,
     expected_rewards,
     find_fall,
     wilson,
 )
+from rewardkit.probes.runner import Measured, RowOutcome, Tries
+from rewardkit.probes.subjects.scales import Calibration, Scale
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import Reason
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward

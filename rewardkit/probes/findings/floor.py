@@ -9,10 +9,10 @@ from statistics import fmean
 
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, most, rule
+from rewardkit.probes.falls import NOISY, RARE, RIGHT_LOST
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
 from rewardkit.probes.runner import RowOutcome
-from rewardkit.probes.trials import NOISY, RARE, RIGHT_LOST
 from rewardkit.strategies.strategy import Subject
 
 Findings = Sequence[Finding]
@@ -136,8 +136,6 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     Credit that differs from text to text may be for closeness, unless the empty text
     gets it.
     """
-    if alarms_among(findings):
-        return
     empty_outcomes: dict[object, RowOutcome] = {}
     unrelated: dict[object, list[tuple[str, RowOutcome]]] = defaultdict(list)
     for trial in observed.trials:

@@ -16,9 +16,9 @@ from rewardkit.analysis.statistics.curves import (
 )
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import Example, Finding, rule
+from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.runner import rewards_in
-from rewardkit.probes.trials import NOISY
 from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Subject
 
@@ -100,6 +100,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
         severity=story.severity,
         examples=[_example(observed, curves[0], story.places[1] if turns else None)],
         gain=min(story.worth, 1.0),
+        trait="peaks" if story.words["peaks"] else "",
         among="right answers",
         others="wrong ones",
         **story.words,

@@ -21,10 +21,10 @@ from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, find_misjudged
 from rewardkit.answers.stated import NUMBER, find_factor
 from rewardkit.findings import Example, Finding, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
+from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn
-from rewardkit.probes.trials import FULL_MARKS
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
 
@@ -237,15 +237,12 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and unpaid, or paid and not right.
 
-    Of right ones nothing is said where a finding before this says why they lose. The
-    shortest of each part is an example.
+    The shortest of each part is an example.
     """
     by_label = bool(observed.calibration.labels)
     rewards = [answer.reward for answer in observed.logged]
     for misjudged in find_misjudged(observed.logged, by_label=by_label):
         code, at_fault = misjudged.code, misjudged.at_fault
-        if code == "right_unpaid" and findings:
-            continue
         shortest: dict[str, Example] = {}
         for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
             example = observed.row_example(answer.row, answer.reward, code)

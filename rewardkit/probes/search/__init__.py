@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from rewardkit.findings import Finding, rule
+from rewardkit.probes.falls import FULL_MARKS, WILD
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome
@@ -35,7 +36,6 @@ from rewardkit.probes.search.templates import (
     plain,
     write_wrong,
 )
-from rewardkit.probes.trials import FULL_MARKS, WILD
 from rewardkit.strategies.strategy import Subject
 
 SHRINK_CALLS = 300

@@ -1,0 +1,322 @@
+"""Verdicts on trials: which went wrong, by how much, and whether that is a fault.
+
+What an attempt earns is compared with right and wrong answers, which says how grave a
+fault is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from rewardkit.findings import BEATS
+from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.trials import PILOT_SUBJECTS, ProbeTrial
+from rewardkit.strategies.notations import LAYOUT
+from rewardkit.strategies.strategy import EASE, Strategy
+
+# shares of what being right adds
+
+FULL_MARKS = 0.995
+"""Gain from which an answer is paid as a right one; a nearly right one may not be."""
+
+PAID_WRONG = 0.6
+"""The same for what is no attempt at an answer. Above a half, as some rewards pay no
+answer at all half-way between a wrong and a right one. Our choice."""
+
+PAID_NEARLY = 0.9
+"""The same where nearly right answers honestly earn a part, so that a list of many may.
+Our choice."""
+
+PAID_COPY = 0.5
+"""The same for the prompt as its own answer, however near the right one. Our choice."""
+
+PAID_PADDING = 0.25
+"""Gain that text around a wrong answer may add. Our choice."""
+
+PADDING_FAMILIES = ("padding", "judge")
+"""Families of text around a wrong answer."""
+
+RISING_STEP = 0.05
+"""Gain that each longer text adds where rewards rise without an end. Our choice."""
+
+RIGHT_LOST = 0.5
+"""Loss that makes a right answer unpaid. Our choice."""
+
+LAYOUT_LOST = 0.25
+"""The same for a right answer in another layout, which should be free. Our choice."""
+
+FORM_FOOLED = 0.9
+"""Share of what the form earns from which a look-alike is paid as the form."""
+
+NOISY = 0.02
+"""Difference from call to call that passes for the same reward. Our choice."""
+
+WILD = 0.25
+"""Difference from call to call from which no hole can be told. Our choice."""
+
+# other shares
+
+RARE = 0.25
+"""Share of the prompts on which a hole may be chance: a guess is sometimes right. Our
+choice."""
+
+OFTEN = 0.5
+"""Share of the prompts on which answers that are nearly right pass a test by a fault of
+the test: on fewer they may well be right. Our choice."""
+
+RewardRange = tuple[float, float]
+"""The lowest and the highest of the rewards that a completion should earn."""
+
+
+class Doubt(StrEnum):
+    """Why it is open whether what is paid is wrong."""
+
+    RARE = "rare"  # on few prompts: a guess is sometimes right
+    ONE_PROMPT = "one_prompt"  # of several prompts
+    ONE_ANSWER = "one_answer"  # where one answer is right, and there are others
+    NOISE = "noise"  # the same completion earns another time more or less
+    OWN_PROMPT = "own_prompt"  # on no other prompt: its answer may be right on its own
+    TOLERANCE = "tolerance"  # other numbers may be off by the same share
+    LISTED = "listed"  # the truth lists it beside the right answer
+    UNSTATED = "unstated"  # the truth is a test, which other answers may pass, too
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A trial that went wrong.
+
+    `size` is a share of what being right adds, or of a form, or of the ceiling.
+    """
+
+    trial: ProbeTrial
+    size: float
+    doubt: Doubt | None = None
+
+
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share by Wilson (1927); NaN where `n` is 0.
+
+    >>> low, high = wilson(8, 8); round(low, 3), high
+    (0.676, 1.0)
+    """
+    if n == 0:
+        return math.nan, math.nan
+    z = 1.959964
+    share = count / n
+    scale = 1 + z * z / n
+    middle = (share + z * z / (2 * n)) / scale
+    variance = share * (1 - share) / n + z * z / (4 * n * n)
+    half = z / scale * math.sqrt(variance)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def find_fall(
+    trial: ProbeTrial, scale: Scale, *, graded: bool, noise: float = 0.0
+) -> Fall | None:
+    """Judge a trial.
+
+    Args:
+        trial: The trial.
+        scale: What completions of its subject earn.
+        graded: Whether partly right answers may earn a part.
+        noise: Share of full marks by which the same completion earns more or less
+            another time.
+
+    Returns:
+        The fall; None where it held, was not tried, failed, or has no reward.
+    """
+    if not trial.is_tried or trial.has_failed:
+        return None
+    probe, reward = trial.probe, trial.reward
+    if probe.expects == "right":
+        lost = 1.0 if math.isnan(reward) else min(1.0, 1 - scale.gain(reward))
+        limit = LAYOUT_LOST if probe.knows == LAYOUT else RIGHT_LOST
+        return Fall(trial, lost) if lost >= limit + noise else None
+    if probe.expects == "place":
+        return _find_loss_by_place(trial, scale, noise)
+    if math.isnan(reward):
+        return None
+    if probe.expects == "more":
+        return _find_rise(trial, scale, noise)
+    if probe.expects == "form":
+        bonus = scale.wrong - scale.plain
+        share = bonus / scale.ceiling
+        if share > 0.01 and (reward - scale.plain) / bonus >= FORM_FOOLED:
+            return Fall(trial, share)
+        return None
+    gain = scale.gain(reward)
+    if probe.family in PADDING_FAMILIES:
+        # an answer that is not read any more may earn more than a wrong one
+        gain -= scale.gain(scale.openly_wrong)
+    limit = paid_from(probe, graded=graded)
+    limit += -noise if probe.knows == "near" else noise
+    return Fall(trial, gain) if gain >= limit else None
+
+
+def _find_loss_by_place(trial: ProbeTrial, scale: Scale, noise: float) -> Fall | None:
+    """Find a right answer that is unpaid where the same answer is paid elsewhere."""
+    first, *others = map(scale.gain, trial.rewards)
+    if math.isnan(first):
+        first = 0.0
+    lost = min(others) - first
+    return Fall(trial, min(1.0, lost)) if lost >= RIGHT_LOST + noise else None
+
+
+def _find_rise(trial: ProbeTrial, scale: Scale, noise: float) -> Fall | None:
+    """Find right answers, each longer than the last, that earn ever more."""
+    gains = [1.0, *map(scale.gain, trial.rewards)]
+    rises = all(later > before + RISING_STEP for before, later in pairwise(gains))
+    if rises and gains[-1] >= 1 + PAID_PADDING + noise:
+        return Fall(trial, gains[-1] - 1)
+    return None
+
+
+def paid_from(probe: Strategy, *, graded: bool) -> float:
+    """Return the gain from which a wrong answer of this probe is a hole."""
+    if probe.knows == "copy":
+        return PAID_COPY
+    if probe.knows == "near" or (graded and probe.knows != "blind"):
+        return FULL_MARKS
+    if probe.family in PADDING_FAMILIES:
+        return PAID_PADDING
+    return PAID_NEARLY if graded else PAID_WRONG
+
+
+def expected_rewards(probe: Strategy, scale: Scale) -> RewardRange:
+    """Return the rewards that a completion of this probe should earn."""
+    if probe.expects in ("right", "place"):
+        return scale.right - (1 - FULL_MARKS) * scale.span, scale.right + scale.span
+    if probe.expects == "more":
+        return scale.wrong, scale.right + 0.1 * scale.span
+    if probe.expects == "form":
+        return min(scale.floor, scale.plain), scale.plain
+    limit = paid_from(probe, graded=False)
+    share = {FULL_MARKS: 0.9, PAID_WRONG: RIGHT_LOST}.get(limit, 0.1)
+    # a reward that is mended may well pay less
+    lowest = min(scale.floor, scale.wrong) - scale.span
+    return lowest, scale.wrong + share * scale.span
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a probe came to in a part of the log.
+
+    It was tried on `n` of all `prompts` of the part, with so many different right
+    `answers`; `falls` has the clearest of each.
+    """
+
+    probe: Strategy
+    n: int
+    falls: tuple[Fall, ...]
+    answers: int
+    prompts: int
+    part: str = ""
+    noise: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Return the share of the subjects on which it fell."""
+        return len(self.falls) / self.n if self.n else math.nan
+
+    @property
+    def size(self) -> float:
+        """Return the mean size of its falls."""
+        return fmean(fall.size for fall in self.falls) if self.falls else 0.0
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why its falls may be right answers or luck; None where they are a fault.
+
+        A copy that is paid on its own prompt alone states the right answer by chance;
+        where copies are paid on nearly all prompts, that is a fault. So is a test of
+        answers that passes wrong ones `OFTEN`.
+        """
+        is_usual = self.rate >= 1 - RARE
+        if self.rate < RARE:
+            return Doubt.RARE
+        if self.noise > NOISY and not is_usual:
+            return Doubt.NOISE
+        if len(self.falls) < 2 and self.prompts >= PILOT_SUBJECTS:
+            return Doubt.ONE_PROMPT
+        answers = {fall.trial.subject.answer for fall in self.falls}
+        if len(answers) < 2 <= self.answers:
+            return Doubt.ONE_ANSWER
+        doubts = [fall.doubt for fall in self.falls if fall.doubt]
+        is_open = len(self.falls) - len(doubts) < RARE * self.n
+        if is_usual and self.probe.source == "prompt":
+            is_open &= Doubt.OWN_PROMPT not in doubts
+        if self.rate >= OFTEN:
+            is_open &= Doubt.UNSTATED not in doubts
+        return doubts[0] if is_open else None
+
+
+def tally_trials(
+    trials: Iterable[ProbeTrial],
+    scales: Mapping[Any, Scale],
+    *,
+    graded: Mapping[Any, bool],
+    doubts: Mapping[ProbeTrial, Doubt],
+    noise: float = 0.0,
+) -> list[Tally]:
+    """Count the falls of each probe in each part, in the order of the trials.
+
+    Args:
+        trials: All trials.
+        scales: Rollout id of a subject -> what completions earn there.
+        graded: Rollout id -> whether partly right answers may earn a part there.
+        doubts: Trial -> why it is open whether its completion is wrong.
+        noise: As in `find_fall`.
+    """
+    groups: dict[tuple[str, str], list[ProbeTrial]] = defaultdict(list)
+    prompts: dict[str, set[Any]] = defaultdict(set)
+    for trial in trials:
+        groups[trial.probe.name, trial.subject.part].append(trial)
+        prompts[trial.subject.part].add(trial.subject.rollout_id)
+    tallies: list[Tally] = []
+    for (_, part), group in groups.items():
+        clearest: dict[Any, Fall] = {}
+        answers: dict[Any, str | None] = {}
+        for trial in group:
+            key = trial.subject.rollout_id
+            if trial.is_tried:
+                answers[key] = trial.subject.answer
+            fall = find_fall(
+                trial, scales[key], graded=graded.get(key, False), noise=noise
+            )
+            if fall:
+                fall = replace(fall, doubt=doubts.get(trial))
+                clearest[key] = max(
+                    clearest.get(key, fall),
+                    fall,
+                    key=lambda fall: (fall.doubt is None, fall.size),
+                )
+        falls = tuple(clearest.values())
+        different, count = len({*answers.values()}), len(prompts[part])
+        tallies.append(
+            Tally(group[0].probe, len(answers), falls, different, count, part, noise)
+        )
+    return tallies
+
+
+def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
+    """Return the risk: share of the ceiling x share of the prompts x ease."""
+    if not tally.falls:
+        return 0.0
+    shares: list[float] = []
+    for fall in tally.falls:
+        scale = scales[fall.trial.subject.rollout_id]
+        share = fall.size
+        if tally.probe.expects != "form":  # which is a share of the ceiling already
+            share *= scale.span / scale.ceiling
+        shares.append(min(1.0, share))
+    ease = EASE.get(tally.probe.knows, 1.0)
+    if tally.size > BEATS and ease >= EASE["near"]:
+        ease = 1.0  # training leads there by itself
+    return fmean(shares) * tally.rate * ease
