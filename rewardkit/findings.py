@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 SEVERITIES = ("high", "warn", "info")
+NOT_DECIDED = "not decided"
+"""A verdict where too little was seen for another one."""
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
 """Shapes tell severities apart without colour."""
 HIGH_RISK, WARN_RISK = 0.4, 0.12

@@ -289,7 +289,9 @@ def test_what_has_no_text_is_refused_in_one_sentence_and_the_old_file_stays(
     )
     if kind == "another reward":
         other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
-        monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
+        monkeypatch.setattr(
+            "rewardkit.rewards.save.DefinitionWriter.reward", lambda *_: other
+        )
     path = tmp_path / ("out/saved.txt" if kind == "another ending" else "out/saved.py")
     path.parent.mkdir()
     path.write_text("old")

@@ -17,7 +17,7 @@ from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
-from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS, written_in
+from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS_PER_1000, written_in
 from rewardkit.history.parts import load_unfinished
 from rewardkit.history.runs import find_unfinished
 from rewardkit.html.cards import rollouts_page
@@ -196,7 +196,7 @@ def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
     """Keep a scoring with its diagnosis in figures, and the seconds of 1,000 rows."""
     figures: dict[str, Any] = {}
     if seconds is not None:
-        figures[SECONDS] = round(seconds, 4)
+        figures[SECONDS_PER_1000] = round(seconds, 4)
     if options.label is not None:
         figures[LABEL] = options.label
     if len(scores) and not np.isnan(scores.rewards).all():

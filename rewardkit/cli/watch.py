@@ -15,7 +15,7 @@ from rewardkit.monitoring.monitor import Monitor
 from rewardkit.plain import to_json
 from rewardkit.scoring.cases import append_cases
 
-SECONDS = 10.0
+SECONDS_BETWEEN_LOOKS = 10.0
 """Between two looks at a run that is followed. Our choice."""
 
 
@@ -24,9 +24,9 @@ SECONDS = 10.0
     "--finding --until --verbose READING --log-weight --json",
     {
         "--follow": "Look again when there is more, until Ctrl-C.",
-        "--every SECONDS": (
+        "--every SECONDS_BETWEEN_LOOKS": (
             "Seconds between two looks with --follow.",
-            {"default": SECONDS},
+            {"default": SECONDS_BETWEEN_LOOKS},
         ),
         "--write-cases FILE": "Add cases of what is newly paid to this file.",
     },

@@ -17,10 +17,14 @@ from functools import partial
 
 import rewardkit as rk
 
-NUMBER = {"type": "number"}
+NUMBER_SCHEMA = {"type": "number"}
 ASKED = {
     "type": "object",
-    "properties": {"total": NUMBER, "each": NUMBER, "left": NUMBER},
+    "properties": {
+        "total": NUMBER_SCHEMA,
+        "each": NUMBER_SCHEMA,
+        "left": NUMBER_SCHEMA,
+    },
     "required": ["total", "each", "left"],
 }
 

@@ -28,7 +28,7 @@ COMPLETE = (
     "of them. Partly: at "
     "least one. Not: none."
 )
-CLEAR = (
+CLEAR_IN_SHORT = (
     "Would someone who does not know the subject understand the completion at first "
     "reading? Fully: yes. "
     "Partly: after reading a sentence again. Not: no."
@@ -58,7 +58,7 @@ reward = rk.Reward(
         ),
         rk.Component(
             "clear",
-            asked(CLEAR),
+            asked(CLEAR_IN_SHORT),
             weight=1,
             gate=rk.gate("accurate", at_least=1.0),
             why="to be understood; little, and only where what is said is true",

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import rewardkit as rk
 
-BETTER = (
+BETTER_HELP = (
     "Which of two right solutions would you rather show to a pupil of twelve? The one "
     "whose steps say what "
     "is computed and why, without what does not belong to it. Neither the longer nor "
@@ -39,7 +39,7 @@ reward = rk.Reward(
         rk.Component(
             "tournament",
             rk.judges.pairwise(
-                BETTER, model="written-by-hand", recorded="gallery:pairwise"
+                BETTER_HELP, model="written-by-hand", recorded="gallery:pairwise"
             ),
             weight=0.5,
             gate=rk.gate("correct", at_least=1.0),

@@ -28,7 +28,7 @@ from rewardkit.rewards.reward import Reward
 
 MOST_PARAGRAPHS, LONGEST_PARAGRAPH = 3, 600
 """Paragraphs of a docstring that are shown, and characters of each. Our choice."""
-NOT_KNOWN = {
+INSTEAD_OF_SECTIONS = {
     "cases": "not known: rewardkit check REWARD CASES --keep",
     "exploits": "not known: rewardkit probe REWARD ROLLOUTS --keep",
     "signal": "not known: rewardkit score REWARD ROLLOUTS --keep",
@@ -165,7 +165,7 @@ class Card(HasPage):
     def _checks(self) -> Iterator[tuple[str, str]]:
         """Yield what was checked, and on which data."""
         figures = self.figures
-        texts = {**NOT_KNOWN}
+        texts = {**INSTEAD_OF_SECTIONS}
         if "cases" in figures:
             passed, count = figures["cases"]
             texts["cases"] = f"{passed} of {count} pass"

@@ -30,7 +30,7 @@ FORMAT = 1
 KEPT_RUNS = "runs"
 """The folder of runs where no other is named."""
 ABOUT = "about.json"
-SECONDS = "seconds_per_1000"
+SECONDS_PER_1000 = "seconds_per_1000"
 """The figure of a run that says what 1,000 rows took to score."""
 LABEL = "label"
 """The figure of a run that says which label its other figures are by."""

@@ -57,7 +57,7 @@ BROKEN_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Session:
+class RecordingSession:
     """One process that records, from its first batch or from where its steps restart.
 
     Attributes:
@@ -76,7 +76,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Part:
+class ScoresFile:
     """A file of a scored table, as it was read."""
 
     path: Path
@@ -92,10 +92,12 @@ class Part:
         return recorder
 
     @property
-    def session(self) -> Session:
+    def session(self) -> RecordingSession:
         """Return the session that wrote it."""
         about = self.recorder
-        return Session(about["session"], about["run"], about["before"], about["steps"])
+        return RecordingSession(
+            about["session"], about["run"], about["before"], about["steps"]
+        )
 
 
 def is_scored(path: str | Path) -> bool:
@@ -254,7 +256,7 @@ def _records_of_parts(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _describe_sample(
-    folder: Path, parts: Sequence[Part], records: Sequence[Mapping[str, Any]]
+    folder: Path, parts: Sequence[ScoresFile], records: Sequence[Mapping[str, Any]]
 ) -> str:
     """Say of how many rows a sample is, and what is known of all; log it, too."""
     figures = PartFigures.join(record[FIGURES] for record in records)
@@ -282,7 +284,7 @@ def _no_table(file: Path) -> RolloutsError:
     )
 
 
-def _read_part(file: Path, share: float = 1.0) -> Part:
+def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
     """Read a file, or of a part of a large log the groups of a share of its prompts."""
     try:
         table = parquet().read_table(file)
@@ -304,7 +306,7 @@ def _read_part(file: Path, share: float = 1.0) -> Part:
     if share < 1 and PART_OF_SCORES.fullmatch(file.name):
         hashes = _prompt_hashes(table, json_columns, tuple(about["group_key"]))
         table = table.filter(pa.array(hashes < share * 2.0**64))
-    return Part(file, table, record, json_columns, reward)
+    return ScoresFile(file, table, record, json_columns, reward)
 
 
 def _prompt_hashes(
@@ -342,7 +344,7 @@ def _read_rollouts(file: Path, data: str) -> tuple[pa.Table, tuple[str, ...]]:
     return table, tuple(json_columns)
 
 
-def _check_one_reward(folder: Path, parts: Sequence[Part]) -> None:
+def _check_one_reward(folder: Path, parts: Sequence[ScoresFile]) -> None:
     """Raise a RolloutsError where parts are of rewards that do not combine alike."""
     first = parts[0]
     for part in parts[1:]:
@@ -358,7 +360,7 @@ def _check_one_reward(folder: Path, parts: Sequence[Part]) -> None:
 # --- joining
 
 
-def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
+def _join(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
     """Return the scores of parts as one table."""
     first = parts[0]
     masks, sentences = _without_repeated_steps(parts)
@@ -399,7 +401,7 @@ def _join(parts: Sequence[Part], notes: list[str]) -> Scores:
     return Scores(table, first.reward, rollouts, run)
 
 
-def _join_recorders(parts: Sequence[Part]) -> dict[str, Any]:
+def _join_recorders(parts: Sequence[ScoresFile]) -> dict[str, Any]:
     """Return what the recorders of the parts did, as one record."""
     sessions = dict.fromkeys(part.recorder["session"] for part in parts)
     return {
@@ -413,7 +415,7 @@ def _join_recorders(parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def _without_repeated_steps(
-    parts: Sequence[Part],
+    parts: Sequence[ScoresFile],
 ) -> tuple[list[np.ndarray[Any, np.dtype[np.bool_]]], list[str]]:
     """Return by part which rows count, and a sentence on those that do not.
 
@@ -423,7 +425,7 @@ def _without_repeated_steps(
     masks = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
     counts: dict[str, int] = {}
     starts: dict[str, float] = {}
-    by_name: dict[str, Session] = {}
+    by_name: dict[str, RecordingSession] = {}
     untold = set()
     for part in parts:
         if not part.recorder:
@@ -455,7 +457,7 @@ def _without_repeated_steps(
     return masks, [sentence]
 
 
-def _steps(part: Part) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _steps(part: ScoresFile) -> np.ndarray[Any, np.dtype[np.float64]]:
     column = part.table.column("step").to_pandas()
     return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
 

@@ -320,7 +320,7 @@ class Runs(HasPage, Sequence[Run]):
             header.remove(AGAINST_PARENT)
         cells = [[row[name] for name in header] for row in rows]
         about = "; ".join(f"{name} {rows[0][name]}" for name in same)
-        blocks.insert(0, Table("", header, cells, NUMBERS, wraps=True))
+        blocks.insert(0, Table("", header, cells, COLUMNS_OF_NUMBERS, wraps=True))
         if not is_compared and any(row[AGAINST_PARENT] for row in rows):
             blocks.append(NOTHING_COMPARED)
         weights = [f"{run.version.name} {run.shares}" for run in self if run.shares]
@@ -377,7 +377,7 @@ COLUMNS = (
 )
 ALIKE = ("reward", "data", "rows")
 """Columns that are told once where all runs have the same."""
-NUMBERS = ("rows", "mean", "signal", "label AUC", "cases", "exploits")
+COLUMNS_OF_NUMBERS = ("rows", "mean", "signal", "label AUC", "cases", "exploits")
 
 
 def _cells(run: Run, runs: Runs) -> dict[str, str]:

@@ -14,6 +14,7 @@ from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import (
+    NOT_DECIDED,
     Finding,
     counted,
     percent,
@@ -55,7 +56,6 @@ from rewardkit.scoring.scores import Scores
 
 VERDICT_OF_SEVERITY = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""
-NOT_DECIDED = "not decided"
 STEPS_OF_A_RUN = 2
 FEWEST_TO_TELL = 4 * FEWEST_STRETCH_GROUPS
 """Groups of a run under which "nothing was found" says little. Our choice."""

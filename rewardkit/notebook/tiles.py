@@ -12,8 +12,16 @@ import numpy as np
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.rehearsal.outlook import share_text
-from rewardkit.findings import NAMED, Finding, counted, most, percent, short_number
-from rewardkit.monitoring.monitor import NOT_DECIDED, Monitor
+from rewardkit.findings import (
+    NAMED,
+    NOT_DECIDED,
+    Finding,
+    counted,
+    most,
+    percent,
+    short_number,
+)
+from rewardkit.monitoring.monitor import Monitor
 from rewardkit.mutation.results import MutantResult
 from rewardkit.probes.result import (
     ProbeResult,

@@ -62,7 +62,7 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
                 "gives differs from it"
             )
 
-    text = Writer(path.parent, reserved={"reward"}).file(reward)
+    text = DefinitionWriter(path.parent, reserved={"reward"}).file(reward)
     write_module(path, text, f"the file for reward {reward.name!r}", check)
     return path
 
@@ -127,7 +127,7 @@ def _definition(reward: Reward) -> str:
     return re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text)
 
 
-class Writer:
+class DefinitionWriter:
     """Writes rewards as expressions, and collects the code that these need.
 
     A user's file is copied whole: as it is, at the top, or, where it has names that are

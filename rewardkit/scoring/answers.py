@@ -60,7 +60,7 @@ def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> 
 VALUES = frozenset({str, int, float, bool, NoneType, list, dict, Reason})
 """Types of answers that are values of a field as they are."""
 
-NUMBERS = frozenset({int, float, bool, NoneType})
+PLAIN_SCORES = frozenset({int, float, bool, NoneType})
 """Types of scores whose taker settles all of them at once."""
 
 
@@ -78,7 +78,7 @@ def as_list(
     if isinstance(answer, Reason):
         return answer
     if type(answer) is list:
-        as_they_are = VALUES if settle is as_field else NUMBERS
+        as_they_are = VALUES if settle is as_field else PLAIN_SCORES
         if as_they_are.issuperset(map(type, answer)):
             return list(answer)
     no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=expected)

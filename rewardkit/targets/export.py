@@ -15,7 +15,7 @@ import numpy as np
 from rewardkit.errors import RewardError, preview
 from rewardkit.history.recorder import Recorder, as_recorder
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.save import Writer, write_module
+from rewardkit.rewards.save import DefinitionWriter, write_module
 from rewardkit.rewards.source import imported_modules, names_bound
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
@@ -129,7 +129,7 @@ def export(
         reward_alone = reward.map(lambda inner: replace(inner, transform=None))
         plan = replace(plan, reward=reward_alone)
     code = write_code(target, plan, path)
-    writer = Writer(
+    writer = DefinitionWriter(
         path.parent, reserved={"_reward", *names_bound(code.code)}, private=code.private
     )
     body = writer.reward(plan.reward)
@@ -175,7 +175,7 @@ def export(
     return exported if verify is None else prove(exported, verify)
 
 
-def _modules_of(writer: Writer, folder: Path) -> set[str]:
+def _modules_of(writer: DefinitionWriter, folder: Path) -> set[str]:
     """Return the modules that a file and the files beside it import from elsewhere."""
     modules = set(writer.modules)
     for name in writer.beside:

@@ -21,7 +21,7 @@ from rewardkit.analysis.comparison.version_table import (
     version_blocks,
 )
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import counted
+from rewardkit.findings import NOT_DECIDED, counted
 from rewardkit.html.blocks import Block, Code
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page
@@ -32,7 +32,6 @@ from rewardkit.scoring.cases import Case, load_cases
 BETTER = "better"
 WORSE = "worse"
 NO_DIFFERENCE = "no difference"
-NOT_DECIDED = "not decided"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,7 +28,7 @@ from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SIDE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 GRAVE_SEVERITIES = ("high", "warn")
 OUTLOOK = "outlook"
 """Key of what is known of a run under which its outlook stands."""
@@ -168,7 +168,9 @@ def open_sides(
         InputError: Something else, or no rollout is in all of them, see `keep_shared`.
         RolloutsError: Scores that are not there, or cannot be read.
     """
-    opened = [_open(version, LETTERS[i % 26]) for i, version in enumerate(versions)]
+    opened = [
+        _open(version, SIDE_LETTERS[i % 26]) for i, version in enumerate(versions)
+    ]
     if label is None:
         label = _kept_label([run for _, _, run in opened])
     if names is None:

@@ -9,10 +9,10 @@ from rewardkit.analysis.comparison.pair import Pair
 from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
 from rewardkit.findings import percent, short_number
-from rewardkit.history.kept import SECONDS
+from rewardkit.history.kept import SECONDS_PER_1000
+from rewardkit.history.runs import NOT_KNOWN
 from rewardkit.html.blocks import Block, Table
 
-NOT_KNOWN = "not known"
 MOST_COLUMNS = 3
 """Versions that stand beside each other. Our choice: more do not fit a line."""
 
@@ -43,7 +43,7 @@ def figures_by_version(
                 "cases": _cases(side, of_pair.cases, letter),
                 "exploits": side.kept_figures.get("exploits"),
                 "outlook": _plain_outlook(side.outlook),
-                SECONDS: side.kept_figures.get(SECONDS),
+                SECONDS_PER_1000: side.kept_figures.get(SECONDS_PER_1000),
                 "marks": {} if pair is None else pair.marks,
             }
         )
@@ -92,7 +92,7 @@ ROWS = {
     "findings": Row("findings", "findings", _findings_text),
     "exploits": Row("exploits", "exploits", str),
     "outlook": Row("rehearsed training", "training", _outlook_text),
-    SECONDS: Row("seconds per 1,000 rows", "s/1,000", short_number),
+    SECONDS_PER_1000: Row("seconds per 1,000 rows", "s/1,000", short_number),
 }
 """The figures, in their order."""
 

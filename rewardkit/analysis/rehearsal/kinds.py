@@ -44,7 +44,7 @@ MOST_NAMED = 3
 FEWEST_HACKS = 8
 """Under which nobody can tell what they have in common. Our choice."""
 BUCKETS = 512
-LETTERS = 3
+LETTERS_OF_A_PIECE = 3
 """Features of a text: how often runs of so many letters are in each bucket."""
 LONGEST_END = 400
 """Letters at each end of a text that are looked at."""
@@ -288,7 +288,7 @@ def _features(texts: list[str]) -> Floats:
         if len(text) > 2 * LONGEST_END:
             text = text[:LONGEST_END] + text[-LONGEST_END:]
         for start in range(len(text)):
-            letters = text[start : start + LETTERS].encode()
+            letters = text[start : start + LETTERS_OF_A_PIECE].encode()
             counts[place, crc32(letters) % BUCKETS] += 1
     features: Floats = np.log1p(counts)
     features[:, BUCKETS] = 1.0

@@ -37,7 +37,7 @@ from rewardkit.notebook.workbench.variant import (
 )
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
-from rewardkit.rewards.save import Writer
+from rewardkit.rewards.save import DefinitionWriter
 from rewardkit.rewards.training import SCALINGS
 from rewardkit.scoring.outcomes import ABSTAINED, GATED
 
@@ -187,7 +187,7 @@ class Compose(Panel):
 
     def _show_code(self) -> None:
         try:
-            code = Writer(Path.cwd()).file(self.bench.reward)
+            code = DefinitionWriter(Path.cwd()).file(self.bench.reward)
         except RewardError as error:
             code = f"# It cannot be written as a file: {error}\n"
         self.written.value = render("copied", code)
