@@ -133,7 +133,7 @@ def gym(rollout, reward, **columns):
     """A line of NeMo Gym's rollouts.jsonl."""
     return {
         "responses_create_params": {"input": [{**made.said("user", "2+2?"), "type": "message"}]},
-        "response": RESPONSE, "reward": reward, "expected_answer": "4", "_ng_task_index": 3,
+        "response": RESPONSE, "reward": reward, "answer": "4", "_ng_task_index": 3,
         "_ng_rollout_index": rollout, "agent_ref": {"name": "a"}, **columns,
     }  # fmt: skip
 
@@ -179,7 +179,7 @@ LOGS = {
         {2: 1},
     ),
     "NeMo Gym rollouts": (
-        [gym(0, 1.0, parsed=True), gym(1, 0.5)],
+        [gym(0, 1.0, parsed=True, ground_truth="2+2 = 4"), gym(1, 0.5)],
         {"prompt_id": [3, 3], "completion": ["four"] * 2, "prompt": [[made.said("user", "2+2?")]] * 2,
          "ground_truth": ["4"] * 2},
         {"reward": 1.0, "parsed": 0.0},
@@ -223,6 +223,12 @@ LOGS = {
         {"correct": 1.0, "brief": 0.2, "num_turns": 0.0},
         {2: 1},
     ),
+    "prime-rl rollouts": (
+        [{"step": 3, **RESULT, "advantage": place - 0.5} for place in (0, 1)],
+        {"prompt_id": [7, 7], "step": [3, 3], "advantage": [-0.5, 0.5]},
+        {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0},
+        {2: 1},
+    ),
     "verifiers results": (
         [RESULT, RESULT],
         {"prompt_id": [7, 7], "data_source": ["math"] * 2, "generation_ms": [12.5] * 2},
@@ -241,7 +247,11 @@ def test_a_log_has_its_columns_under_our_names_and_its_scores_by_their_weights(k
     assert rollouts.group_sizes == sizes
 
 
-ALIKE = {("siiRL validation dump", "rank"): "verl rollout dump"}
+ALIKE = {
+    ("siiRL validation dump", "rank"): "verl rollout dump",
+    ("prime-rl rollouts", "advantage"): "verifiers results",
+    ("prime-rl rollouts", "example_id"): "TRL completions",
+}
 """Forms that differ in one column only."""
 
 
@@ -704,6 +714,11 @@ FOLDERS = {
          "rollouts/step_10/eval/effective/traces.jsonl": [made.episode("e", "4")]},
         ("verifiers traces", [2, 2, 10, 10], {2: 2}),
         ["took the files of 'effective'", "left out 1 of 'all'", "left out 1 of 'eval/effective'", "'metrics.jsonl'"],
+    ),
+    "prime-rl, a file for each set": (
+        {"step_2/train/all.jsonl": [RESULT] * 4, "step_2/train/effective.jsonl": [RESULT] * 2},
+        ("verifiers results", [2, 2], {2: 1}),
+        ["took the files of 'effective.jsonl' (prime-rl: those that were trained on) and left out 1 of 'all.jsonl'"],
     ),
     "NeMo-RL": (
         {"train_data_step2.jsonl": [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],

@@ -103,7 +103,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         part_notes += answered or _notes_without_help(view, ranked)
         prefix = f"[{view.part}] " if view.part else ""
         notes += [f"{prefix}{note}" for note in part_notes]
-        changes += ranked
+        changes += [_name_other_ways(item, rows) for item in ranked]
         table += rows
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
 
@@ -378,6 +378,17 @@ def _answered_by_normalization(
                 f"{item.code} is answered by: {row.what} ({setting}), which {effect}"
             )
     return notes
+
+
+def _name_other_ways(item: Suggestion, rows: Sequence[Normalization]) -> Suggestion:
+    """Add what a filter and no scaling make of phantom signal that a change ends."""
+    ways: list[str] = []
+    for row in rows:
+        if row.code in ("filter_task", "no_std") and row.works:
+            ways.append(f"{row.what}: {percent(row.phantom)}")
+    if item.answers != "phantom" or not ways:
+        return item
+    return replace(item, outcome=f"{item.outcome}; other ways: {', '.join(ways)}")
 
 
 def _notes_without_help(view: View, changes: Sequence[Suggestion]) -> list[str]:

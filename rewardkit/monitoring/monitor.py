@@ -335,7 +335,9 @@ def monitor(
     settings = Training.of(training)
     scores = only_finite(read_scores(source, weights=weights))
     scores = weigh_as_trained(scores, settings)
-    _check_numbers(scores)
+    text_steps = scores.rollouts.describe_text_steps()
+    if text_steps:
+        raise InputError(text_steps)
     _check_one_run(scores)
     if primary is not None:
         scores = replace(scores, reward=scores.reward.with_task(primary))
@@ -360,18 +362,6 @@ def monitor(
     findings.sort(key=lambda finding: finding.order)
     watched = Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
     return watched if baseline is None else watched.under_baseline(baseline)
-
-
-def _check_numbers(scores: Scores) -> None:
-    """Raise an InputError where a step is a text."""
-    steps = scores.table.get("step", pd.Series(dtype=float))
-    texts = [step for step in steps if isinstance(step, str)]
-    if texts:
-        raise InputError(
-            f"in {len(texts)} of {counted(len(steps), 'row')} of "
-            f"{scores.rollouts.source} the step is no number, such as "
-            f"{preview(texts[0])}; mend or leave out those rows"
-        )
 
 
 def _check_one_run(scores: Scores) -> None:

@@ -14,6 +14,7 @@ from rewardkit.errors import RolloutsError
 
 CHOICES = (
     ("/effective/", "/all/", "prime-rl: those that were trained on"),
+    ("/effective.jsonl", "/all.jsonl", "prime-rl: those that were trained on"),
     ("/train/effective/", "/eval/effective/", "prime-rl: training"),
     ("/train/all/", "/eval/all/", "prime-rl: training"),
     ("/train_data_step", "/val_data_step", "NeMo-RL: training"),
@@ -119,6 +120,6 @@ def _choose(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]]:
             ]
             notes.append(
                 f"took the files of {kept.strip('/')!r} ({why}) and left out "
-                f"{counts[other]} of {other.strip('/')!r}; give that folder to read it"
+                f"{counts[other]} of {other.strip('/')!r}; give its path to read it"
             )
     return paths, notes

@@ -247,22 +247,27 @@ class Rollouts(HasPage):
             self.group_sizes,
         )
 
+    def describe_text_steps(self) -> str:
+        """Say in how many rows the step is a text, "" for in none."""
+        steps = column_values(self.table["step"]) if "step" in self.table else ()
+        texts = [step for step in steps if isinstance(step, str)]
+        if not texts:
+            return ""
+        return (
+            f"In {len(texts)} of {counted(len(steps), 'row')} the step is no number, "
+            f"such as {preview(texts[0])}, so that nothing is told over the steps of "
+            "the run: mend or leave out those rows."
+        )
+
     def _describe_steps(self) -> list[str]:
         """Say which steps are no numbers, else where they go backwards.
 
         They go backwards where a restarted run wrote into its log.
         """
-        if "step" not in self.table:
-            return []
-        values = column_values(self.table["step"])
-        texts = [value for value in values if isinstance(value, str)]
+        texts = self.describe_text_steps()
         if texts:
-            return [
-                f"In {len(texts)} of {counted(len(values), 'row')} the step is no "
-                f"number, such as {preview(texts[0])}, so that nothing is told over "
-                "the steps of the run: mend or leave out those rows."
-            ]
-        if not numeric(values):
+            return [texts]
+        if "step" not in self.table or not numeric(column_values(self.table["step"])):
             return []
         steps = self.table["step"].to_numpy(dtype=float)
         changes = np.flatnonzero(np.diff(steps))

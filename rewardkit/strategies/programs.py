@@ -8,7 +8,7 @@ the right rows in another order, or twice; a formula that holds for one table al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Any
 
@@ -98,20 +98,22 @@ def _names(subject: Subject) -> list[str]:
     return list(dict.fromkeys(re.findall(r"(?m)^def (\w+)", subject.right)))
 
 
-def _query(subject: Subject) -> str:
-    """Return the query that the right answer is, or has in a fence; else ""."""
-    if QUERY.match(subject.right):
-        return subject.right
-    match = FENCED_QUERY.search(subject.write(subject.right))
-    return match[1] if match else ""
+def _replace_query(
+    subject: Subject, propose: Callable[[str], Iterable[str]]
+) -> Iterator[str]:
+    """Write completions with queries in place of the right one, from which they come.
 
-
-def _write_query(subject: Subject, query: str) -> str:
-    """Write a completion with this query in place of the right one."""
-    right = _query(subject)
-    if right == subject.right:
-        return subject.write(query)
-    return subject.write(subject.right).replace(right, query)
+    That is the right answer, or stands in a fence of it; without one there are none.
+    """
+    right = subject.right
+    if QUERY.match(right):
+        yield from map(subject.write, propose(right))
+        return
+    completion = subject.write(right)
+    match = FENCED_QUERY.search(completion)
+    if match:
+        for query in propose(match[1]):
+            yield completion.replace(match[1], query)
 
 
 def _is_python(subject: Subject) -> bool:
@@ -171,31 +173,33 @@ def reads_tests(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a query that returns nothing", **CODE)
 def empty_query(subject: Subject) -> Iterator[str]:
-    if _query(subject):
-        yield _write_query(subject, EMPTY_QUERY)
+    return _replace_query(subject, lambda query: [EMPTY_QUERY])
 
 
 @strategy("programs", "a query that returns a constant", **CODE)
 def constant_query(subject: Subject) -> Iterator[str]:
-    if _query(subject):
-        for constant in ("1", "0", "NULL"):
-            yield _write_query(subject, f"SELECT {constant}")
+    constants = [f"SELECT {constant}" for constant in ("1", "0", "NULL")]
+    return _replace_query(subject, lambda query: constants)
 
 
 @strategy("near_misses", "every row of the right result twice", knows="text", **CODE)
 def rows_twice(subject: Subject) -> Iterator[str]:
-    query = _query(subject)
-    if query:
-        rows = f"SELECT * FROM ({query.strip().rstrip(';')})"
-        yield _write_query(subject, f"{rows} AS a UNION ALL {rows} AS b")
+    def double(query: str) -> Iterator[str]:
+        once = f"SELECT * FROM ({query.strip().rstrip(';')})"
+        yield f"{once} AS a UNION ALL {once} AS b"
+
+    return _replace_query(subject, double)
 
 
 @strategy("near_misses", "the right rows in the opposite order", knows="text", **CODE)
 def other_sorting(subject: Subject) -> Iterator[str]:
-    match = SORTED.fullmatch(_query(subject))
-    if match:
-        is_falling = (match[2] or "").strip().lower() == "desc"
-        yield _write_query(subject, f"{match[1]}{' ASC' if is_falling else ' DESC'}")
+    def turn(query: str) -> Iterator[str]:
+        match = SORTED.fullmatch(query)
+        if match:
+            is_falling = (match[2] or "").strip().lower() == "desc"
+            yield f"{match[1]}{' ASC' if is_falling else ' DESC'}"
+
+    return _replace_query(subject, turn)
 
 
 @strategy(

@@ -210,8 +210,7 @@ class Key(Made):
         """Return the number under the key.
 
         Raises:
-            LacksKey: The result has no such key.
-            ValueError: It is no dict.
+            LacksKey: The result has no such key, or is no dict.
             TypeError: It is ``None``, which `none` says is an error.
         """
         score = result
@@ -226,8 +225,9 @@ class Key(Made):
                 )
             score = result[self.key]
         elif not self.main and result is not None:
-            raise ValueError(
-                f"it returned {preview(result)}, not a dict with {self.key!r}"
+            raise LacksKey(
+                f"returned {preview(result)}, without {self.key!r}, which other rows "
+                "have"
             )
         if score is None and self.none:
             raise TypeError(f"returned None of type NoneType; {self.none}")

@@ -9,6 +9,7 @@ from planted.tables import FAILS, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics import deciding_end
+from rewardkit.targets.adapter import Key
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,25 @@ def test_an_error_says_what_it_did_to_the_reward(weight, on_missing, severity, w
     )
     (found,) = rk.diagnose(scores)["errors"]
     assert found.severity == severity and words in found.sentence
+
+
+def test_keys_that_differ_by_row_are_told_once_of_the_component_that_is_paid():
+    def returned(completion):
+        return {"score": 1.0} if completion == "1" else {"read": 0.0, "said": 1.0}
+
+    weights = {"read": 0.0, "score": 1.0, "said": 0.0}
+    components = [
+        rk.Component(name, Key(name), columns={"result": "f"}, weight=weight)
+        for name, weight in weights.items()
+    ]
+    rows = [
+        {"prompt_id": str(n // 4), "completion": str(n % 2), "ground_truth": "1"}
+        for n in range(80)
+    ]
+    scores = rk.score(rk.Reward("made", {"f": returned}, components), rows)
+    (found,) = rk.diagnose(scores)["errors"]
+    assert found.component == "score"
+    assert "without 'score', which other rows have" in found.sentence
 
 
 def test_rows_that_a_route_has_no_reward_for_are_unjudged_and_where_all_are_it_is_an_error():

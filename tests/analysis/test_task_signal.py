@@ -81,6 +81,9 @@ def test_the_gate_the_filter_and_no_scaling_show_what_they_make_of_it():
     assert gate.answers == "phantom"
     before, after = gate.outcome.split(";")[0].removeprefix("phantom: ").split(" -> ")
     assert (after, before != "0 %") == ("0 %", True)
+    ways = " ".join(advice.text().split()).partition("other ways: ")[2]
+    assert ways.startswith("advantage with no std: 0.")
+    assert "groups dropped in which 'right' does not vary (DAPO): 0 %" in ways
     table = advice.table.set_index("code")["phantom"]
     assert table["filter_task"] == 0
     assert table["no_std"] < table["as_is"] / 2

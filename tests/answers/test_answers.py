@@ -17,6 +17,8 @@ from rewardkit.answers.kinds import (
     read_options,
     read_truth,
 )
+from rewardkit.answers.logged import judge_log
+from rewardkit.answers.misjudged import find_misjudged
 from rewardkit.answers.stated import states_truth
 from rewardkit.strategies.strategy import wrong_answers
 from rewardkit.strategies.values import truth_like
@@ -114,6 +116,25 @@ RIGHT = [
     ("The answer is Parisian. Yes.", "Paris", math.nan, "it is a part of a word"),
     ("Answer: Paris. No. Answer: Rome. So.", "Paris", 0.0, "the last one counts"),
 ]
+
+
+MISJUDGED = [
+    # what right completions earn, what a completion that nobody judged earns
+    ([0.0] * 2 + [1.0] * 21, 1.0, [], "two of 23 may be slips"),
+    ([0.0] * 3 + [1.0] * 21, 1.0, ["right_unpaid"], "three are more than a tenth"),
+    ([0.0] * 5, 1.0, [], "where none of them is paid, something else is"),
+]
+
+
+@pytest.mark.parametrize(("earned", "unjudged", "codes", "why"), MISJUDGED)
+def test_few_right_completions_that_earn_nothing_are_no_fault(
+    earned, unjudged, codes, why
+):
+    labels = [True] * len(earned) + [None]
+    rows = [{"prompt": str(at), "completion": "x"} for at in range(len(labels))]
+    answers = judge_log(rows, [*earned, unjudged], labels=labels)
+    found = [item.code for item in find_misjudged(answers, by_label=True)]
+    assert found == codes, why
 
 
 @pytest.mark.parametrize(("completion", "truth", "right", "why"), RIGHT)

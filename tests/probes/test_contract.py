@@ -214,6 +214,10 @@ def other_keys(data_source, solution_str, ground_truth, extra_info=None):
     score = right(solution_str, ground_truth)
     return {"score": score} if score else {"points": score}
 
+def number_or_keys(data_source, solution_str, ground_truth, extra_info=None):
+    score = right(solution_str, ground_truth)
+    return {"score": score, "read": 1.0} if score else 0.0
+
 def same_keys(data_source, solution_str, ground_truth, extra_info=None):
     score = right(solution_str, ground_truth)
     return {"score": score, "acc": score}
@@ -287,6 +291,7 @@ OF_TRAINERS = [
     ("none", None, ""),  # GRPOTrainer leaves it out
     ("keys", "keys_differ", "without 'read', which other rows have"),
     ("other_keys", "keys_differ", "['points'], without 'score', which other rows have"),
+    ("number_or_keys", "keys_differ", "returned 0.0, without 'read', which other rows"),
     ("same_keys", None, ""),
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),
     ("Bounded", None, ""),

@@ -165,7 +165,7 @@ def silent(truth, place):
     return f"<answer>{truth if place < 3 else '5'}</answer>", place < 3
 
 
-DECIMALS_UNREAD = ["7.5", "9.5"]
+DECIMALS_UNREAD = ["7.5", "9.5", "8.5"]
 FRACTIONS = [rf"\frac{{{number}}}{{7}}" for number in (2, 3, 5, 9, 11)]
 
 
@@ -358,10 +358,14 @@ CASES = {
     ),
     "prompts that pay whatever they are answered": Case(
         unread_truth,
-        rows_of(silent, NUMBERS[:4] + DECIMALS_UNREAD),
+        rows_of(
+            silent,
+            NUMBERS[:4] + DECIMALS_UNREAD,
+            extra_info=lambda truth: {"level": "hard" if "." in truth else "easy"},
+        ),
         code="wrong_paid",
-        words="4 of 12 logged completions that do not state the right answer earned what right "
-        "ones do, on 2 prompts; 2 of them mark no answer at all. On 2 of these prompts every "
+        words="6 of 14 logged completions that do not state the right answer earned what right "
+        "ones do, on 3 prompts; 3 of them mark no answer at all. On 3 of these prompts every "
         "completion did, with the truths '",
     ),
     "a wrong answer that a label knows": Case(

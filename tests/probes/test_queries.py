@@ -47,6 +47,15 @@ REWARDS = {
 }
 
 
+ASKED = {
+    "Names of items above 20": "select name from item where price > 20",
+    "The highest price": "select max(price) from item",
+    "Items with an l": "select name, price from item where name like 'l%'",
+    "The number of items": "select count(*) from item",
+    "What costs 60": "select name from item where price = 60",
+}
+
+
 def test_queries_in_a_fence_behind_prose_are_tried_as_queries():
     """Each row of the result is right, so that a result without rows is paid."""
     fenced = re.compile(r"```sql\n(.*?)```", re.DOTALL)
@@ -60,15 +69,8 @@ def test_queries_in_a_fence_behind_prose_are_tried_as_queries():
     said = iter(
         itertools.permutations(["First", "look", "at", "each", "price", "then"])
     )
-    asked = {
-        "Names of items above 20": "select name from item where price > 20",
-        "The highest price": "select max(price) from item",
-        "Items with an l": "select name, price from item where name like 'l%'",
-        "The number of items": "select count(*) from item",
-        "What costs 60": "select name from item where price = 60",
-    }
     rows = []
-    for prompt, query in asked.items():
+    for prompt, query in ASKED.items():
         for place in range(6):
             written = query if place % 2 else "select avg(price) from item"
             text = f"{' '.join(next(said))}.\n```sql\n{written}\n```"
@@ -83,6 +85,22 @@ def test_queries_in_a_fence_behind_prose_are_tried_as_queries():
     assert "empty_query" not in {
         item.code for item in probed(whole, rows, search=0).alarms
     }
+
+
+def test_the_first_word_of_queries_stays_a_part_of_them():
+    """All right completions begin with "select", and no truth is a query."""
+    rows = []
+    for prompt, query in ASKED.items():
+        for written in (query, "none", query):
+            row = {"prompt": prompt, "completion": written}
+            rows.append({**row, "ground_truth": {"rows": run(query)}})
+
+    def same_rows(completion, ground_truth):
+        return float(run(completion) == [*map(tuple, ground_truth["rows"])])
+
+    subjects = probed(same_rows, rows, search=0).calibration.subjects
+    assert {subject.kind for subject in subjects} == {"code"}
+    assert all(subject.right.startswith("select ") for subject in subjects)
 
 
 @pytest.mark.parametrize(("collect", "rows", "codes"), REWARDS.values(), ids=REWARDS)

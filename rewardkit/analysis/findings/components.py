@@ -43,12 +43,29 @@ def lost_rows(
     error: float = 0.01,
     lost_rows_high: float = 0.2,  # our choice
 ) -> Iterator[Finding]:
-    """Find rows that lack a score; infinite scores have a rule of their own."""
+    """Find rows that lack a score; infinite scores have a rule of their own.
+
+    Of components that keys differing by row leave without one, the worst is told.
+    """
     limits = {"errors": error, "out_of_range": error, "abstentions": abstained}
+    worst: Finding | None = None
     for name in view.names:
         for code, rows in _lost(view, name).items():
-            if len(rows):
-                yield _lost_rows(view, name, code, rows, limits[code], lost_rows_high)
+            if not len(rows):
+                continue
+            item = _lost_rows(view, name, code, rows, limits[code], lost_rows_high)
+            reason = item.evidence["reason"]
+            if not reason or reason.code is not ReasonCode.LACKS_KEY:
+                yield item
+            elif worst is None or _loss(item) > _loss(worst):
+                worst = item
+    if worst is not None:
+        yield worst
+
+
+def _loss(item: Finding) -> tuple[bool, int]:
+    """Return whether a component that lacks scores is paid, and on how many rows."""
+    return item.evidence["paid"], item.evidence["rows"]
 
 
 def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:

@@ -29,7 +29,13 @@ from rewardkit.answers.formats import (
     propose_formats,
     skeleton,
 )
-from rewardkit.answers.kinds import kind_of, kind_of_stated, read_truth, states_list
+from rewardkit.answers.kinds import (
+    common_kind,
+    kind_of,
+    kind_of_stated,
+    read_truth,
+    states_list,
+)
 from rewardkit.answers.stated import answers_truth, read_only_truth, read_statement
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
@@ -279,9 +285,12 @@ def _sharpen(named: Mapping[str, MarkedAnswer], name: str) -> MarkedAnswer:
 
 
 def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
-    """Move what all answers share into the mark: "4. I am sure." is the answer "4"."""
+    """Move what all answers share into the mark: "4. I am sure." is the answer "4".
+
+    The first word of programs and queries is a part of them.
+    """
     answers = [mark.answer for mark in stated.values()]
-    if len(set(answers)) < LEAST_ANSWERS:
+    if len(set(answers)) < LEAST_ANSWERS or common_kind(answers) == "code":
         return stated
     start = commonprefix(answers)  # noqa: RUF071  (texts, not paths)
     end = commonprefix([answer[::-1] for answer in answers])  # noqa: RUF071

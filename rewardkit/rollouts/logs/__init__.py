@@ -8,7 +8,12 @@ from itertools import pairwise
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
-from rewardkit.rollouts.logs.evaluations import INSPECT_LOG, RESULTS, TRACES
+from rewardkit.rollouts.logs.evaluations import (
+    INSPECT_LOG,
+    PRIME_RL,
+    RESULTS,
+    TRACES,
+)
 from rewardkit.rollouts.logs.log import (
     TOTALS,
     Form,
@@ -123,6 +128,7 @@ def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
 OPENRLHF_QUERIES = Form("OpenRLHF queries", _parse_queries, _are_queries)
 FORMS = (
     INSPECT_LOG,
+    PRIME_RL,
     TRL_LOG,
     SWIFT_LOG,
     SIIRL_DUMP,

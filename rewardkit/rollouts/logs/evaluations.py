@@ -148,7 +148,8 @@ TASK = frozenset(
 """What every task has (TaskData of verifiers 0.4.0); other keys become columns."""
 
 NO_METRIC = frozenset(
-    "generation_ms scoring_ms total_ms is_completed is_truncated example_id id".split()
+    "generation_ms scoring_ms total_ms is_completed is_truncated example_id id step "
+    "advantage".split()
 )
 """Columns of results that are no metrics of a rubric, though they be numbers."""
 
@@ -274,6 +275,11 @@ def _are_results(columns: Columns) -> bool:
     return {"example_id", "prompt", "completion", "reward"} <= columns.keys()
 
 
+def _is_prime_rl(columns: Columns) -> bool:
+    """Return whether results of verifiers have the advantages that were trained on."""
+    return _are_results(columns) and "advantage" in columns
+
+
 def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
     metrics: list[Mapping[str, Any]] = []
@@ -296,4 +302,5 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 
 TRACES = Form("verifiers traces", _parse_traces, _are_traces)
+PRIME_RL = Form("prime-rl rollouts", _parse_results, _is_prime_rl)
 RESULTS = Form("verifiers results", _parse_results, _are_results)

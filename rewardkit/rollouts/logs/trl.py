@@ -37,6 +37,8 @@ from rewardkit.rollouts.values import SourceRows
 def _is_trl(columns: Columns) -> bool:
     if not {"step", "prompt", "completion", "advantage"} <= columns.keys():
         return False
+    if "example_id" in columns:  # a name of verifiers, with which prime-rl trains
+        return False
     between = _between(columns)
     # first come the rewards; a table in another order may have its truths there
     candidates = [name for name in between if name not in ALL_ALIASES] or between
