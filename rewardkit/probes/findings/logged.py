@@ -256,6 +256,7 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
             components=list(dict.fromkeys(task)),
             examples=shortest.values(),
             severity="" if misjudged.is_certain else "info",
+            kind="silent" if misjudged.evidence.get("silent") == len(at_fault) else "",
             **misjudged.evidence,
         )
 
