@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -19,7 +19,7 @@ from rewardkit.findings import BEATS
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import PILOT_SUBJECTS, ProbeTrial
 from rewardkit.strategies.notations import LAYOUT
-from rewardkit.strategies.strategy import EASE, Strategy
+from rewardkit.strategies.strategy import EASE, Strategy, Subject
 
 # shares of what being right adds
 
@@ -98,6 +98,16 @@ class Fall:
     trial: ProbeTrial
     size: float
     doubt: Doubt | None = None
+
+    @property
+    def subject(self) -> Subject:
+        """Return the subject that it was tried on."""
+        return self.trial.subject
+
+    @property
+    def text(self) -> str:
+        """Return the first of its completions."""
+        return self.trial.text
 
 
 def wilson(count: int, n: int) -> tuple[float, float]:
@@ -245,7 +255,7 @@ class Tally:
             return Doubt.NOISE
         if len(self.falls) < 2 and self.prompts >= PILOT_SUBJECTS:
             return Doubt.ONE_PROMPT
-        answers = {fall.trial.subject.answer for fall in self.falls}
+        answers = {fall.subject.answer for fall in self.falls}
         if len(answers) < 2 <= self.answers:
             return Doubt.ONE_ANSWER
         doubts = [fall.doubt for fall in self.falls if fall.doubt]
@@ -261,7 +271,7 @@ def tally_trials(
     trials: Iterable[ProbeTrial],
     scales: Mapping[Any, Scale],
     *,
-    graded: Mapping[Any, bool],
+    graded: Collection[str],
     doubts: Mapping[ProbeTrial, Doubt],
     noise: float = 0.0,
 ) -> list[Tally]:
@@ -270,7 +280,7 @@ def tally_trials(
     Args:
         trials: All trials.
         scales: Rollout id of a subject -> what completions earn there.
-        graded: Rollout id -> whether partly right answers may earn a part there.
+        graded: Parts of the log in which partly right answers may earn a part.
         doubts: Trial -> why it is open whether its completion is wrong.
         noise: As in `find_fall`.
     """
@@ -287,9 +297,7 @@ def tally_trials(
             key = trial.subject.rollout_id
             if trial.is_tried:
                 answers[key] = trial.subject.answer
-            fall = find_fall(
-                trial, scales[key], graded=graded.get(key, False), noise=noise
-            )
+            fall = find_fall(trial, scales[key], graded=part in graded, noise=noise)
             if fall:
                 fall = replace(fall, doubt=doubts.get(trial))
                 clearest[key] = max(
@@ -311,7 +319,7 @@ def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
         return 0.0
     shares: list[float] = []
     for fall in tally.falls:
-        scale = scales[fall.trial.subject.rollout_id]
+        scale = scales[fall.subject.rollout_id]
         share = fall.size
         if tally.probe.expects != "form":  # which is a share of the ceiling already
             share *= scale.span / scale.ceiling

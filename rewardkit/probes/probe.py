@@ -257,7 +257,9 @@ def try_strategies(
             continue  # a right answer is unpaid beside the worst values of a column
         strategies.append(verdict_probes.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
-    graded = find_graded(trials, observed, is_graded=is_graded)
+    graded = find_graded_parts(trials, observed)
+    if is_graded:
+        graded = {*observed.calibration.modes}
     tallies = tally_trials(
         trials,
         observed.calibration.scales,
@@ -268,24 +270,15 @@ def try_strategies(
     return replace(observed, trials=trials, tallies=tallies)
 
 
-def find_graded(
-    trials: Sequence[ProbeTrial], observed: Observed, *, is_graded: bool
-) -> dict[Any, bool]:
-    """Say of each subject whether nearly right answers earn partial credit.
-
-    They do on all subjects of a part of the log if they do on one, and on all subjects
-    if the caller says so.
-    """
-    parts = {
-        trial.subject.part
-        for trial in trials
-        if trial.probe.knows in ("near", "guess")
-        and 0.05 < observed.scale(trial.subject).gain(trial.reward) < 0.95
-    }
-    return {
-        subject.rollout_id: is_graded or subject.part in parts
-        for subject in observed.subjects
-    }
+def find_graded_parts(trials: Iterable[ProbeTrial], observed: Observed) -> set[str]:
+    """Name the parts of the log in which a nearly right answer earns partial credit."""
+    parts: set[str] = set()
+    for trial in trials:
+        if trial.probe.knows in ("near", "guess"):
+            gain = observed.scale(trial.subject).gain(trial.reward)
+            if 0.05 < gain < 0.95:
+                parts.add(trial.subject.part)
+    return parts
 
 
 def has_late_calls(observed: Observed) -> bool:

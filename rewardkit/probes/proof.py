@@ -81,7 +81,7 @@ def _find_doubt(
     beside = [item for item in observed.subjects if item.part == subject.part]
     doubt, elsewhere = Doubt.OWN_PROMPT, [(other, text) for other in beside]
     if probe.source == "list":
-        elsewhere = [(item.subject, item.attempt.completions[0]) for item in alike]
+        elsewhere = [(item.subject, item.text) for item in alike]
     elif probe.knows == "near":
         doubt, elsewhere = Doubt.TOLERANCE, _enlarge_error(subject, answer, beside)
     elif not probe.source:

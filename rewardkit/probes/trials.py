@@ -30,6 +30,11 @@ class ProbeTrial:
     outcomes: tuple[RowOutcome | None, ...]
 
     @property
+    def text(self) -> str:
+        """Return the first of its completions."""
+        return self.attempt.completions[0]
+
+    @property
     def is_tried(self) -> bool:
         """Whether all of it was tried."""
         return None not in self.outcomes

@@ -156,7 +156,7 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
     )
     ((exploit,), _) = searched(reward)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
-    assert told in describe_template(exploit.template) and exploit.calls <= SEARCH_CALLS
+    assert told in describe_template(exploit.template)
     assert exploit.home.gain == pytest.approx(gain)
     assert len(exploit.others) == exploit.n >= 5
     for paid in (exploit.home, *exploit.others):
@@ -169,7 +169,7 @@ def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same
     ((exploit,), _), ((again,), _) = (
         searched(reward_of(three_of_a_tag), CAPITALS) for _ in range(2)
     )
-    assert (exploit.template, exploit.calls) == (again.template, again.calls)
+    assert exploit.template == again.template
 
 
 # Sound rewards, and what pays by chance
@@ -287,8 +287,7 @@ def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_en
     assert (
         searched(reward_of(keyword_in_tag), calls=calls)[1] <= measured + SHRINK_CALLS
     )
-    ((exploit,), made_in_all) = searched(reward_of(three_of_a_tag))
-    assert exploit.calls <= made_in_all < SEARCH_CALLS
+    assert 0 < searched(reward_of(three_of_a_tag))[1] < SEARCH_CALLS
 
 
 def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come_back_it_ends_soon():

@@ -81,7 +81,7 @@ def _report_hang(
 ) -> Finding:
     """Report a call that did not come back, or took long; the last of `n`."""
     component, reason = next(iter(outcome.failures.items()))
-    text = trial.attempt.completions[0]
+    text = trial.text
     row = observed.tries.varied(trial.subject.columns, text)
     failure = Failure(trial.probe.name, row, outcome, reason)
     code, severity, longest = failure.code, "high", LONG_COMPLETION

@@ -69,11 +69,8 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 def _make_hole(tally: Tally, observed: Observed) -> Finding:
     probe = tally.probe
-    falls = sorted(
-        tally.falls,
-        key=lambda fall: (-fall.size, len(fall.trial.attempt.completions[0])),
-    )
-    subjects = [fall.trial.subject for fall in falls]
+    falls = sorted(tally.falls, key=lambda fall: (-fall.size, len(fall.text)))
+    subjects = [fall.subject for fall in falls]
     threshold = paid_from(probe, graded=False)
     if probe.expects in ("right", "place"):
         threshold = RIGHT_LOST
@@ -94,7 +91,7 @@ def _make_hole(tally: Tally, observed: Observed) -> Finding:
         knows=probe.knows,
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
-        length=len(falls[0].trial.attempt.completions[0]) - len(subjects[0].reference),
+        length=len(falls[0].text) - len(subjects[0].reference),
         also=_paid_for_length(tally, observed),
         with_verdict=_count_verdicts(observed) if probe.name in VERDICT_PROBES else 0,
     )
@@ -211,7 +208,7 @@ def _is_written(tally: Tally, observed: Observed) -> bool:
         return any("\r\n" in text for text in texts)
     if tally.probe.name != MENTIONS_TAG:
         return True
-    tag = re.escape(tally.falls[0].trial.subject.format.tag or "")
+    tag = re.escape(tally.falls[0].subject.format.tag or "")
     naming = re.compile(rf"<{tag}>[^<]*(?:<{tag}>|\band </{tag}>)")
     return sum(map(bool, map(naming.search, texts))) >= LEAST_ROWS
 
@@ -221,14 +218,14 @@ def _is_about_answer(tally: Tally, observed: Observed) -> bool:
 
     To write several lines is part of such a form as well where there is reasoning.
     """
-    measured = observed.measured[tally.falls[0].trial.subject.rollout_id]
+    measured = observed.measured[tally.falls[0].subject.rollout_id]
     components = observed.components_of(tally.falls)
     if not components:
         return True
     name = components[0]
     if measured.reference.scores.get(name) != measured.baseline.scores.get(name):
         return True
-    subjects = [fall.trial.subject for fall in tally.falls]
+    subjects = [fall.subject for fall in tally.falls]
     has_reasoning = all(REASONING in subject.format.lead for subject in subjects)
     return tally.probe.name == "several_lines" and has_reasoning
 
@@ -286,7 +283,7 @@ def _make_loss(
         threshold=RIGHT_LOST,
         examples=map(observed.example_of, falls),
         rates={tally.probe.name: tally.rate for tally in tallies},
-        answers=_kind_of_answers(falls[0].trial.subject),
+        answers=_kind_of_answers(falls[0].subject),
         **evidence,
     )
 
@@ -295,10 +292,9 @@ def _count_lost_rollouts(tally: Tally, observed: Observed) -> int:
     """Count the unpaid rollouts that state the right answer in a notation."""
     count = 0
     for fall in tally.falls:
-        subject, text = fall.trial.subject, fall.trial.attempt.completions[0]
-        form = subject.format
-        written = text[len(form.lead) : len(text) - len(form.tail)].strip()
+        form = fall.subject.format
+        written = fall.text.removeprefix(form.lead).removesuffix(form.tail).strip()
         for answer in observed.logged:
-            if answer.is_unpaid and answer.prompt[0] == subject.prompt:
+            if answer.is_unpaid and answer.prompt[0] == fall.subject.prompt:
                 count += written in answer.completion
     return count

@@ -145,7 +145,7 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
         if trial.probe.name == "empty":
             empty_outcomes[key] = outcome
         elif trial.probe.name in UNRELATED_TEXTS:
-            unrelated[key].append((trial.attempt.completions[0], outcome))
+            unrelated[key].append((trial.text, outcome))
     credits: dict[str, list[tuple[float, Example]]] = defaultdict(list)
     count = 0
     for subject in observed.subjects:

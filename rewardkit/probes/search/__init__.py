@@ -6,7 +6,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -226,9 +225,7 @@ def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
     smaller = gains.confirm(shrink(exploit.template, holds), exploit.home.subject)
     if smaller is None or smaller.rate < exploit.rate:
         return exploit
-    if is_explained(smaller, gains.skip):
-        return exploit
-    return replace(smaller, calls=exploit.calls)
+    return exploit if is_explained(smaller, gains.skip) else smaller
 
 
 def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
