@@ -7,13 +7,14 @@ log itself; a tokenizer is not known, so ids are the row's own, repeated or cut.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,7 +83,8 @@ def other_values(rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
     for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
         value, changed = row.get(name), other.get(name)
         if isinstance(value, list):
-            changed = [*value[:1], *value[1:2] * (len(value) - 2), *value[-1:]]
+            inner = value[1:2] * (len(value) - 2)
+            changed = [*value[:1], *inner, *value[-1:]]
         if changed != value:
             pairs.append((row, changed))
     return pairs
@@ -96,12 +98,11 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
         groups: Codes of their prompts.
     """
     step = max(1, len(rows) // MOST_ROWS_READ)
-    pairs = zip(rows[::step], list(groups)[::step], strict=True)
-    sample = [
-        (row["completion"], row, int(group))
-        for row, group in pairs
-        if isinstance(row.get("completion"), str) and row["completion"]
-    ]
+    sample: list[Cell] = []
+    for row, group in zip(rows[::step], list(groups)[::step], strict=True):
+        text = row.get("completion")
+        if isinstance(text, str) and text:
+            sample.append(Cell(text, row, int(group)))
     if len(sample) < FEWEST_TEXTS:
         return TextColumns()
     writers: dict[str, Write] = {}
@@ -117,19 +118,26 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
     return TextColumns(writers, tuple(doubtful))
 
 
-Sample = Sequence[tuple[str, Any, int]]
-"""Completions, the column's values beside them, and codes of their prompts."""
+class Cell(NamedTuple):
+    """A value of a column, or all of a row, with its completion and prompt."""
+
+    text: str
+    value: Any
+    prompt: int
+
+
+Sample = Sequence[Cell]
 
 
 def _columns_of(sample: Sample) -> Iterator[tuple[str, Sample]]:
     """Yield the names of all columns of rows, or keys of objects, with their values."""
-    for name in dict.fromkeys(chain.from_iterable(row for _, row, _ in sample)):
-        yield name, [(text, row.get(name), prompt) for text, row, prompt in sample]
+    for name in dict.fromkeys(chain.from_iterable(cell.value for cell in sample)):
+        yield name, [cell._replace(value=cell.value.get(name)) for cell in sample]
 
 
 def _learn_writer(sample: Sample, name: str) -> Write | None:
     """Learn how a column is written, None where it does not follow the text."""
-    objects = [item for item in sample if isinstance(item[1], dict)]
+    objects = [cell for cell in sample if isinstance(cell.value, dict)]
     if objects:
         writers: dict[str, Write] = {}
         for key, column in _columns_of(objects):
@@ -137,11 +145,11 @@ def _learn_writer(sample: Sample, name: str) -> Write | None:
             if write is not None:
                 writers[key] = write
         return partial(_write_object, writers) if writers else None
-    filled = [item for item in sample if item[1] is not None and item[1] != ""]
+    filled = [cell for cell in sample if cell.value is not None and cell.value != ""]
     write = _learn_length(filled, name)
     if write is not None or not _differs(sample):
         return write
-    copies = sum(_write_copy(value, text, "") != value for text, value, _ in filled)
+    copies = sum(_holds_copy(cell) for cell in filled)
     if copies >= FOLLOWS * max(1, len(filled)):
         return _write_copy
     return _learn_answer(filled)
@@ -152,18 +160,20 @@ def _is_doubtful(sample: Sample, write: Write | None) -> bool:
     if write is None:
         return _differs(sample)
     is_length = write is not _write_copy
-    return is_length and any(isinstance(value, list) for _, value, _ in sample)
+    return is_length and any(isinstance(cell.value, list) for cell in sample)
 
 
 def _differs(sample: Sample) -> bool:
     """Whether a column often says something else of siblings with other texts."""
-    by_prompt: dict[int, list[tuple[str, Any]]] = defaultdict(list)
-    for text, value, prompt in sample:
-        by_prompt[prompt].append((text, value))
-    pairs = chain.from_iterable(map(pairwise, by_prompt.values()))
-    unlike = [(first[1], second[1]) for first, second in pairs if first[0] != second[0]]
-    different = sum(first != second for first, second in unlike)
-    return bool(different >= max(2, 0.1 * len(unlike)))
+    by_prompt: dict[int, list[Cell]] = defaultdict(list)
+    for cell in sample:
+        by_prompt[cell.prompt].append(cell)
+    count = different = 0
+    for first, second in chain.from_iterable(map(pairwise, by_prompt.values())):
+        if first.text != second.text:
+            count += 1
+            different += bool(first.value != second.value)
+    return different >= max(2, 0.1 * count)
 
 
 def _write_object(writers: Mapping[str, Write], value: Any, old: str, new: str) -> Any:
@@ -181,18 +191,31 @@ COUNTS: tuple[Callable[[str], int], ...] = (len, lambda text: len(text.split()))
 
 def _learn_length(sample: Sample, name: str) -> Write | None:
     """Learn a count of characters, words or tokens, or a list with a value for each."""
-    sizes = [_size_of(value) for _, value, _ in sample]
+    sizes = [_size_of(cell.value) for cell in sample]
     if len(sizes) < FEWEST_TEXTS or None in sizes or len(set(sizes)) < 3:
         return None
-    is_list = isinstance(sample[0][1], list)
+    is_list = isinstance(sample[0].value, list)
     for count in COUNTS:
-        if not is_list and all(count(text) == value for text, value, _ in sample):
+        if not is_list and all(count(cell.text) == cell.value for cell in sample):
             return partial(_write_count, count)
-    prompts = np.array([prompt for _, _, prompt in sample])
-    characters = np.array([len(text) for text, _, _ in sample], dtype=float)
+    is_named = LENGTH_NAME.search(name) is not None
+    limit = FOLLOWS_BY_NAME if is_list or is_named else FOLLOWS
+    slope = _fit_slope(sample, sizes, limit, has_cuts=is_named)
+    return None if slope is None else partial(_write_length, slope)
+
+
+def _fit_slope(
+    sample: Sample, sizes: Sequence[float | None], limit: float, *, has_cuts: bool
+) -> float | None:
+    """Fit how a size grows by character; None where it correlates less than a limit.
+
+    Only siblings are compared. With `has_cuts` rows are left out whose size is that of
+    a text which the log has cut.
+    """
+    prompts = np.array([cell.prompt for cell in sample])
+    characters = np.array([len(cell.text) for cell in sample], dtype=float)
     counts = np.array(sizes, dtype=float)
-    is_named = LENGTH_NAME.search(name)
-    if is_named:
+    if has_cuts:
         ratios = counts / characters
         usual = np.median(ratios)
         if usual <= 0:
@@ -204,12 +227,10 @@ def _learn_length(sample: Sample, name: str) -> Write | None:
     if groups.max() + 1 == len(groups):
         groups = np.zeros_like(groups)  # each prompt stands alone
     lengths, counts = within(characters, groups), within(counts, groups)
-    norms = np.linalg.norm(lengths), np.linalg.norm(counts)
+    square = float(lengths @ lengths)
     product = float(lengths @ counts)
-    limit = FOLLOWS_BY_NAME if is_list or is_named else FOLLOWS
-    if min(norms) == 0 or product < limit * norms[0] * norms[1]:
-        return None
-    return partial(_write_length, product / float(norms[0]) ** 2)
+    norm = math.sqrt(square * float(counts @ counts))
+    return product / square if norm and product >= limit * norm else None
 
 
 def _size_of(value: Any) -> float | None:
@@ -242,6 +263,10 @@ def _write_length(slope: float, value: Any, old: str, new: str) -> Any:
 # --- copies and parts of the text
 
 
+def _holds_copy(cell: Cell) -> bool:
+    return bool(_write_copy(cell.value, cell.text, "") != cell.value)
+
+
 def _write_copy(value: Any, old: str, new: str) -> Any:
     """Replace a text in a value, in its lists and objects as well."""
     if isinstance(value, str):
@@ -255,12 +280,12 @@ def _write_copy(value: Any, old: str, new: str) -> Any:
 
 def _learn_answer(sample: Sample) -> Write | None:
     """Learn which reader takes a column's answers from the completions."""
-    tags = find_tags([text for text, _, _ in sample])
+    tags = find_tags([cell.text for cell in sample])
     inside = [extract.tag(name) for name in tags]
     behind = [extract.after(f"</{name}>", until="end") for name in tags]
     readers = [*CLEAR_MARKS.values(), *inside, *behind, *LOOSE_MARKS.values()]
     for reader in readers:
-        agreed = sum(_says_same(reader(text), value) for text, value, _ in sample)
+        agreed = sum(_says_same(reader(cell.text), cell.value) for cell in sample)
         if agreed >= FOLLOWS * max(1, len(sample)):
             return partial(_write_answer, reader)
     return None
