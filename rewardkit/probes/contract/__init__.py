@@ -14,7 +14,7 @@ from rewardkit.probes.contract.batches import (
     GivesNaN,
     are_same,
 )
-from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import looks_at_group, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import parameters
@@ -126,7 +126,7 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         if not are_same(first, batches.rewards(list(exchanged))):
             return
     examples = [
-        row_example(row, reward, "contract")
+        batches.observed.row_example(row, reward, "contract")
         for row, reward in zip(rows, first, strict=True)
     ]
     yield batches.report("ignores_completion", "", examples)
@@ -218,7 +218,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
                     f"completions, and {target.title} wants [{low:g}, {high:g}]"
                 )
                 examples = [
-                    row_example(row, score, "contract", f"{score:g}")
+                    batches.observed.row_example(row, score, "contract", f"{score:g}")
                     for row, score in beyond
                 ]
                 yield batches.report("outside_trainer_range", phrase, examples, name)

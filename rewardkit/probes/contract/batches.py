@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import Example, Finding
-from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import Tries, looks_at_group, score_rows
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
@@ -147,7 +147,8 @@ class Batches:
         for place in places:
             reward, row = rewards[place], self.rows[place % len(self.rows)]
             change = f"{_amount(reward)}, before {_amount(before[place])}"
-            examples.append(row_example(row, reward, "contract", change))
+            example = self.observed.row_example(row, reward, "contract", change)
+            examples.append(example)
         steps = np.abs(np.subtract(rewards, before))[places]
         lost = int(np.isnan(steps).sum())
         phrase = f"{by}{len(places)} of {len(rewards)} rows"
@@ -181,7 +182,8 @@ class Batches:
                     (reward,) = self.rewards(failed)
                 count = f"{len(reasons)} of {len(rows)}"
                 phrase = phrase.format(words=words, count=count)
-                example = row_example(failed[0], reward, "contract", words)
+                row = failed[0]
+                example = self.observed.row_example(row, reward, "contract", words)
                 return [self.report(code, phrase, [example], name)]
         return []
 

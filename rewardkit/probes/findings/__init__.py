@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.findings import HIGH_RISK, Example, Finding, Rule, rule, run_rules
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, judge_words, length
-from rewardkit.probes.findings.evidence import Observed, alarms_among, row_example
+from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.findings.faults import merge_by_cause
 from rewardkit.probes.findings.limits import find_limit
 from rewardkit.probes.findings.logged import LOG_RULES, misread_rows
@@ -90,10 +90,10 @@ class Failure:
         """The code of the finding that it is reported by."""
         return FAILURE_CODES.get(self.reason.code, "raises")
 
-    def example(self, columns: Row | None = None) -> Example:
-        """Make an example with these columns, or the usual ones."""
-        reason, reward = self.reason.shortened(), self.outcome.reward
-        return row_example(self.row, reward, self.probe, str(reason), columns, reason)
+    def example(self, observed: Observed) -> Example:
+        """Make an example."""
+        row, reward, reason = self.row, self.outcome.reward, self.reason.shortened()
+        return observed.row_example(row, reward, self.probe, str(reason), reason)
 
 
 # --- on everything: each finding says all there is to say of what is paid
@@ -120,7 +120,7 @@ def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
         code,
         len(calibration.pool),
         severity="high",
-        examples=[_first_example(code, calibration)],
+        examples=[_first_example(code, observed)],
         reason=why,
     )
 
@@ -148,7 +148,7 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
         yield observed.finding(
             "constant",
             count,
-            examples=[_first_example("constant", calibration)],
+            examples=[_first_example("constant", observed)],
             value=calibration.rewards[0],
             unjudged=tries.calls - count,
             trait="other_limit" if limit else "",
@@ -169,12 +169,12 @@ def _has_failures(calibration: Calibration) -> bool:
     return any(outcome.is_lost for _, outcome in calibration.pool)
 
 
-def _first_example(code: str, calibration: Calibration) -> Example:
+def _first_example(code: str, observed: Observed) -> Example:
     """Show a finding by the first rollout; any other would do as well."""
-    row, outcome = calibration.pool[0]
+    row, outcome = observed.calibration.pool[0]
     for reason in outcome.reasons.values():
-        return Failure(code, row, outcome, reason).example()
-    return row_example(row, outcome.reward, code, "")
+        return Failure(code, row, outcome, reason).example(observed)
+    return observed.row_example(row, outcome.reward, code)
 
 
 @rule("ignores_truth", "inverted", "constant")
@@ -296,10 +296,7 @@ def report_failures(
         code,
         n,
         len(group),
-        examples=[
-            failure.example(observed.shown_columns(failure.row))
-            for failure in shortest.values()
-        ],
+        examples=[failure.example(observed) for failure in shortest.values()],
         reason=shortest[titles[0][0]].reason.shortened(),
         errors=titles if len(titles) > 1 else [],
         seconds=group[0].reason.seconds or math.nan,

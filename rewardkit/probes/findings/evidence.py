@@ -48,24 +48,6 @@ USUAL_COLUMNS = (
 """Columns that are shown of a reward that asks for whole rows."""
 
 
-def row_example(
-    row: Row,
-    reward: float,
-    probe: str,
-    outcome: str = "",
-    columns: Row | None = None,
-    reason: Reason | None = None,
-) -> Example:
-    """Make an example of a row of which only the outcome is known."""
-    if columns is None:
-        usual = ("completion", "ground_truth")
-        columns = {name: row[name] for name in usual if name in row}
-    row_id = row.get("rollout_id")
-    return Example(
-        row_id, columns, reward, None, probe=probe, said=outcome, reason=reason
-    )
-
-
 def rate_of(count: int, n: int) -> dict[str, Any]:
     """Return the evidence of a share: its value, its interval, and the count."""
     return {"value": count / n, "interval": wilson(count, n), "found": count}
@@ -318,9 +300,24 @@ class Observed:
             beside=self.shown_columns(beside),
         )
 
-    def row_example(self, row: Row, reward: float, probe: str) -> Example:
-        """Make an example of a row of the log, with the columns that are asked for."""
-        return row_example(row, reward, probe, columns=self.shown_columns(row))
+    def row_example(
+        self,
+        row: Row,
+        reward: float,
+        probe: str,
+        outcome: str = "",
+        reason: Reason | None = None,
+    ) -> Example:
+        """Make an example of a row of which only the outcome is known."""
+        return Example(
+            row.get("rollout_id"),
+            self.shown_columns(row),
+            reward,
+            None,
+            probe=probe,
+            said=outcome,
+            reason=reason,
+        )
 
     def example_of(self, fall: Fall) -> Example:
         """Make an example of the completion of a trial that fell."""

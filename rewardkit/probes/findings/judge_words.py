@@ -18,7 +18,7 @@ from typing import Any
 from rewardkit.findings import SEVERITIES, Example, Finding, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.verdicts import OF_JUDGE
-from rewardkit.probes.findings.evidence import Observed, alarms_among, row_example
+from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.runner import score_rows
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import is_async
@@ -187,7 +187,7 @@ def verdict_in_words(
         n += len(answers)
         for answer in filter(reader.misreads, answers):
             outcome = f"the judge said {answer!r}"
-            misread.append(row_example(row, reward, FINDING_CODE, outcome))
+            misread.append(observed.row_example(row, reward, FINDING_CODE, outcome))
     if not n:
         return
     caused = _find_caused(observed, reader, findings)

@@ -16,7 +16,7 @@ from rewardkit.analysis.findings.scored import (
 )
 from rewardkit.analysis.statistics import Floats, finite
 from rewardkit.findings import Finding, rule
-from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import RowOutcome, rewards_in
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.columns import LOGGED
@@ -88,7 +88,8 @@ def contradicts_log(
         examples = []
         for place in rows[:3]:
             row, says = pool[place][0], f"the log has {theirs[place]:.4g}"
-            examples.append(row_example(row, float(ours[place]), "rollout", says))
+            earned = float(ours[place])
+            examples.append(observed.row_example(row, earned, "rollout", says))
         yield observed.finding(
             "log_mismatch",
             evidence.pop("compared"),
