@@ -280,6 +280,11 @@ class Finding:
         return text
 
     @property
+    def fault(self) -> str:
+        """Say what an alarm of a probe is, such as "hole"."""
+        return self._text("fault") or "hole"
+
+    @property
     def _advice_of_probe(self) -> str:
         columns = ["do"]
         if self.component:

@@ -23,7 +23,7 @@ from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, HOLES, SIGNAL, Tile
 from rewardkit.plain import PlainRecord
 from rewardkit.probes.points import quote_examples
-from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
+from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.explain import explain
@@ -302,7 +302,7 @@ def _warning_point(finding: Finding, scores: Scores) -> Point:
 def _alarm_point(alarm: Finding, probed: ProbeResult) -> Point:
     """Return an alarm of the probes with the completion that shows it most plainly."""
     quotes = quote_examples(alarm, probed.reward, longest=LONGEST_IN_POINT)
-    return point_of(alarm, reason=COSTS[kind_of_alarm(alarm)], examples=quotes[:1])
+    return point_of(alarm, reason=COSTS[alarm.fault], examples=quotes[:1])
 
 
 def _misses_point(checked: CheckResult) -> Point:

@@ -23,11 +23,7 @@ from rewardkit.findings import (
 )
 from rewardkit.monitoring.monitor import Monitor
 from rewardkit.mutation.results import MutantResult
-from rewardkit.probes.result import (
-    ProbeResult,
-    count_alarms,
-    kind_of_alarm,
-)
+from rewardkit.probes.result import ProbeResult, count_alarms
 from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 
@@ -129,7 +125,7 @@ def holes_tile(result: ProbeResult) -> Tile:
 
     "Good" is 0 only where all was tried that could have found one.
     """
-    holes = [alarm for alarm in result.alarms if kind_of_alarm(alarm) != BROKEN]
+    holes = [alarm for alarm in result.alarms if alarm.fault != BROKEN]
     figure = f"{len(holes)} found"
     probes = f"in {result.effort}"
     if holes:
@@ -151,7 +147,7 @@ def holes_tile(result: ProbeResult) -> Tile:
 
 def contract_tile(result: ProbeResult) -> Tile:
     """Say whether the trainer's contract holds."""
-    broken = [alarm for alarm in result.alarms if kind_of_alarm(alarm) == BROKEN]
+    broken = [alarm for alarm in result.alarms if alarm.fault == BROKEN]
     if broken:
         grade = broken[0].severity
         figure = f"{len(broken)} broken"

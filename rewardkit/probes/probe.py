@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.errors import InputError, RolloutsError, check_label, check_seed
-from rewardkit.findings import SEVERITIES, Finding, Rule, percent, run_rules
+from rewardkit.findings import SEVERITIES, Finding, Rule, run_rules
 from rewardkit.history.baseline import Baseline, load_baseline
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import Page
@@ -20,7 +20,7 @@ from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
-from rewardkit.probes.falls import WILD, tally_trials
+from rewardkit.probes.falls import tally_trials
 from rewardkit.probes.findings import (
     ALWAYS_FAILING,
     OVERALL_RULES,
@@ -35,6 +35,15 @@ from rewardkit.probes.findings.evidence import Observed, special_truth
 from rewardkit.probes.findings.faults import sort_findings
 from rewardkit.probes.findings.log_scores import contradicts_log
 from rewardkit.probes.findings.logged import LOG_RULES
+from rewardkit.probes.inconclusive import (
+    Inconclusive,
+    explain_failed,
+    explain_noise,
+    explain_parts,
+    explain_unlimited,
+    explain_unsearched,
+    explain_unwritable,
+)
 from rewardkit.probes.options import (
     BUDGET,
     CALL_TIMEOUT,
@@ -45,9 +54,9 @@ from rewardkit.probes.options import (
 )
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.proof import find_doubts
-from rewardkit.probes.result import Inconclusive, ProbeResult, count_alarms
-from rewardkit.probes.runner import Tries, measure_subjects, runs_users_code
-from rewardkit.probes.search import exploits, find_why_unsearchable
+from rewardkit.probes.result import ProbeResult, count_alarms
+from rewardkit.probes.runner import Tries, measure_subjects
+from rewardkit.probes.search import exploits
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.probes.trials import ProbeTrial, run_trials
@@ -75,9 +84,6 @@ RULES: tuple[Rule, ...] = (
 
 LATE_CALLS = 2
 """Late calls of one pass, after which its other calls are not made."""
-
-MANY_FAILED = 0.5
-"""Share of failed attempts from which little is known. Our choice."""
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 """Shares of the work that are done after its steps, about, for a bar. Our choice."""
@@ -297,79 +303,6 @@ def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, i
     if not trials and tries.is_over and not tries.is_hopeless:
         return {probe.name: 0 for probe in probes}
     return dict(Counter(trial.probe.name for trial in trials if not trial.is_tried))
-
-
-# --- what could not be decided
-
-
-def explain_parts(
-    observed: Observed, findings: Iterable[Finding]
-) -> Iterator[Inconclusive]:
-    """Say which parts of the log could not be probed, and why."""
-    # a reward that ignores the completion pays no right answer more
-    if all(finding.code != "ignores_completion" for finding in findings):
-        for part, why in observed.calibration.why.items():
-            yield Inconclusive(part, why)
-
-
-def explain_unwritable(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that no completion could be written, if a column stands against it."""
-    names = observed.tries.unwritable
-    if not names:
-        return
-    columns = " and ".join(map(repr, names))
-    verb = "differs" if len(names) == 1 else "differ"
-    consequence = "no other completion could be tried"
-    if observed.tries.worst_values:
-        consequence = (
-            "wrong completions were tried beside its worst values alone, right ones "
-            "not at all"
-        )
-    yield Inconclusive(
-        "probes",
-        f"the reward reads {columns}, which {verb} from completion to completion and "
-        f"cannot be written for another one: {consequence}; probe a version of the "
-        "reward that makes it itself",
-    )
-
-
-def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that rewards differ too much from call to call, if they do."""
-    if observed.noise > WILD:
-        yield Inconclusive(
-            "probes",
-            "the same completion scored twice differs by up to "
-            f"{percent(observed.noise)} of what being right adds, so nothing can be "
-            "told of what is paid; take chance out of the reward, or average it",
-        )
-
-
-def explain_unlimited(
-    reward: Reward, timeout: float | None, unsendable: str | None
-) -> Iterator[Inconclusive]:
-    """Say why calls of users' code cannot be ended, if they cannot."""
-    why = unsendable
-    if not why and timeout is None and runs_users_code(reward):
-        why = "there is no timeout; give one in seconds"
-    if why:
-        yield Inconclusive("hang", f"no call can be ended, as {why}")
-
-
-def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that most attempts failed, if they did."""
-    finished = [trial for trial in observed.trials if trial.is_tried]
-    count = sum(trial.has_failed for trial in finished)
-    if count > MANY_FAILED * len(finished):
-        why = f"{count} of {len(finished)} attempts failed"
-        yield Inconclusive("probes", f"{why}, so what they would earn is not known")
-
-
-def explain_unsearched(observed: Observed) -> Iterator[Inconclusive]:
-    """Say why there is no search, if nothing else says so."""
-    if observed.noise <= WILD and observed.subjects:
-        why = find_why_unsearchable(observed)
-        if why:
-            yield Inconclusive("search", why)
 
 
 # --- as a test

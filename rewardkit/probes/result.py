@@ -16,8 +16,8 @@ from rewardkit.history.baseline import Accepted, AcceptsFindings, Baseline
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page, accepted_findings
-from rewardkit.plain import PlainRecord
 from rewardkit.probes.falls import Doubt
+from rewardkit.probes.inconclusive import Inconclusive
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.rewards.reward import Reward
@@ -47,9 +47,6 @@ ATTACKS = frozenset(
 
 OPEN_DOUBTS = frozenset(Doubt) - {Doubt.RARE, Doubt.NOISE}
 """Doubts of findings that say "Not decided"."""
-
-LOSSES = ("right_unpaid", "prompt_left_out", "truth_unread", "other_scale")
-"""Findings of right answers that are lost, beside those of the equivalents."""
 
 SAYS_ALL = (
     *("constant", "ignores_truth", "inverted", *JUDGES_NOTHING),
@@ -82,14 +79,6 @@ TABLE_COLUMNS = [
     "accepted",
 ]
 """Columns of the table of findings."""
-
-
-@dataclass(frozen=True)
-class Inconclusive(PlainRecord):
-    """What could not be decided: the probe, family or part, and why."""
-
-    probe: str
-    why: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -393,24 +382,11 @@ class ProbeResult(AcceptsFindings, HasPage):
             yield UserText(f"{line}; such as {example}", instead=line)
 
 
-def kind_of_alarm(finding: Finding) -> str:
-    """Say what an alarm is: one of `ALARM_PLURALS`."""
-    code, family = finding.code, finding.family
-    if family in ("contract", "hang") or code in (*JUDGES_NOTHING, "raises"):
-        return "broken contract"
-    if code == "log_mismatch":
-        return "contradiction to the log"
-    is_loss = code in LOSSES or finding.evidence.get("kind") == "loses"
-    return "loss of right answers" if is_loss or family == "equivalents" else "hole"
-
-
 def count_alarms(alarms: Sequence[Finding]) -> str:
     """Count alarms by what they are and how grave: "2 holes (1 high, 1 warn)"."""
     phrases: list[str] = []
     for kind, plural in ALARM_PLURALS.items():
-        counts = Counter(
-            alarm.severity for alarm in alarms if kind_of_alarm(alarm) == kind
-        )
+        counts = Counter(alarm.severity for alarm in alarms if alarm.fault == kind)
         severities = [name for name in SEVERITIES if counts[name]]
         if counts.total() == 1:
             phrases.append(f"1 {kind} ({severities[0]})")

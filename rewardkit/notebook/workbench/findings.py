@@ -26,7 +26,7 @@ from rewardkit.primitives.gates import gate
 from rewardkit.probes.options import BUDGET, CALL_TIMEOUT
 from rewardkit.probes.points import quote_examples
 from rewardkit.probes.probe import probe
-from rewardkit.probes.result import ProbeResult, kind_of_alarm
+from rewardkit.probes.result import ProbeResult
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.rescore import moved_by
@@ -157,7 +157,7 @@ def open_example(finding: Finding) -> Opened:
 
 def gate_on_task(finding: Finding, reward: Reward) -> Change | None:
     """Return a gate on the task that closes a hole; None where none does."""
-    if reward.routed_by or kind_of_alarm(finding) != "hole":
+    if reward.routed_by or finding.fault != "hole":
         return None
     at_fault = finding.evidence.get("components", [finding.component])
     names = []

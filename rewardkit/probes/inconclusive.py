@@ -1,0 +1,95 @@
+"""What could not be decided, and why: the notes beside the findings of a probing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rewardkit.findings import Finding, percent
+from rewardkit.plain import PlainRecord
+from rewardkit.probes.falls import WILD
+from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.runner import runs_users_code
+from rewardkit.probes.search import find_why_unsearchable
+from rewardkit.rewards.reward import Reward
+
+MANY_FAILED = 0.5
+"""Share of failed attempts from which little is known. Our choice."""
+
+
+@dataclass(frozen=True)
+class Inconclusive(PlainRecord):
+    """What could not be decided: the probe, family or part, and why."""
+
+    probe: str
+    why: str
+
+
+def explain_parts(
+    observed: Observed, findings: Iterable[Finding]
+) -> Iterator[Inconclusive]:
+    """Say which parts of the log could not be probed, and why."""
+    # a reward that ignores the completion pays no right answer more
+    if all(finding.code != "ignores_completion" for finding in findings):
+        for part, why in observed.calibration.why.items():
+            yield Inconclusive(part, why)
+
+
+def explain_unwritable(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that no completion could be written, if a column stands against it."""
+    names = observed.tries.unwritable
+    if not names:
+        return
+    columns = " and ".join(map(repr, names))
+    verb = "differs" if len(names) == 1 else "differ"
+    consequence = "no other completion could be tried"
+    if observed.tries.worst_values:
+        consequence = (
+            "wrong completions were tried beside its worst values alone, right ones "
+            "not at all"
+        )
+    yield Inconclusive(
+        "probes",
+        f"the reward reads {columns}, which {verb} from completion to completion and "
+        f"cannot be written for another one: {consequence}; probe a version of the "
+        "reward that makes it itself",
+    )
+
+
+def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that rewards differ too much from call to call, if they do."""
+    if observed.noise > WILD:
+        yield Inconclusive(
+            "probes",
+            "the same completion scored twice differs by up to "
+            f"{percent(observed.noise)} of what being right adds, so nothing can be "
+            "told of what is paid; take chance out of the reward, or average it",
+        )
+
+
+def explain_unlimited(
+    reward: Reward, timeout: float | None, unsendable: str | None
+) -> Iterator[Inconclusive]:
+    """Say why calls of users' code cannot be ended, if they cannot."""
+    why = unsendable
+    if not why and timeout is None and runs_users_code(reward):
+        why = "there is no timeout; give one in seconds"
+    if why:
+        yield Inconclusive("hang", f"no call can be ended, as {why}")
+
+
+def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that most attempts failed, if they did."""
+    finished = [trial for trial in observed.trials if trial.is_tried]
+    count = sum(trial.has_failed for trial in finished)
+    if count > MANY_FAILED * len(finished):
+        why = f"{count} of {len(finished)} attempts failed"
+        yield Inconclusive("probes", f"{why}, so what they would earn is not known")
+
+
+def explain_unsearched(observed: Observed) -> Iterator[Inconclusive]:
+    """Say why there is no search, if nothing else says so."""
+    if observed.noise <= WILD and observed.subjects:
+        why = find_why_unsearchable(observed)
+        if why:
+            yield Inconclusive("search", why)
