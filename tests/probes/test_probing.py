@@ -372,6 +372,17 @@ def test_a_case_lends_its_form_where_no_rollout_is_right():
     )
 
 
+def test_the_line_that_shows_a_constant_has_all_columns_that_are_asked_for():
+    def same(completion, ground_truth, level):
+        return 0.25
+
+    reward = made(same)
+    rows = [{**row, "level": "hard"} for row in DATA["numbers"]]
+    (alarm,) = probed(reward, rows, only="calibration").alarms
+    line = alarm.examples[0].snippet.partition("  #")[0]
+    assert alarm.code == "constant" and eval(line, {"reward": reward}) == 0.25
+
+
 def test_one_cause_is_one_finding_that_names_the_other_probes_and_shows_itself():
     reward, rollouts = made(somewhere), rk.load_rollouts(DATA["numbers"])
     before = rollouts.table.copy(deep=True)
