@@ -173,7 +173,7 @@ value that may be repeated stands `...`.
 """
 
 ANY_LOG = (
-    "Completions (JSONL, Parquet, CSV), a trainer's log (file or folder), or "
+    "Completions (JSONL, Parquet, CSV), a trainer's log (file or folder), scores, or "
     "gallery:name."
 )
 READING = ("--column", "--group", "--join", "--on", "--set")

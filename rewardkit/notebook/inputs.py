@@ -33,16 +33,19 @@ from rewardkit.targets.load import reward_named
 
 
 class Inputs(NamedTuple):
-    """A reward (None where none was named), the rollouts and the cases for it."""
+    """A reward (None where none was named), the rollouts and the cases for it.
+
+    Of "logged" and a folder of scores, these scores and the reward in their record.
+    """
 
     reward: Reward | None
-    rollouts: Rollouts
+    rollouts: Rollouts | Scores
     cases: list[Case]
 
 
 def load_inputs(
     reward: Reward | str | None,
-    rollouts: Rollouts | str | Path | None,
+    rollouts: Rollouts | Scores | str | Path | None,
     cases: list[Case] | str | Path | None = None,
     *,
     as_: str | None = None,
@@ -57,8 +60,8 @@ def load_inputs(
     Args:
         reward: A name as `load_reward` takes it, or "logged" for the scores that stand
             in the log. Nothing ("" or None) loads none.
-        rollouts: A source as `load_rollouts` takes it. Without one, the completions of
-            the cases.
+        rollouts: A source as `load_rollouts` or `load_scores` takes it. Without one,
+            the completions of the cases.
         cases: A case file, or nothing.
         as_: The trainer as whose function the reward is read, as in `load_reward`.
         log_weights: Of "logged", the weights of the scores.
@@ -80,17 +83,29 @@ def load_inputs(
         case_list = cases
     else:
         case_list = load_cases(cases) if cases else []
-    if not rollouts:
-        rollouts = rollouts_of(case_list)
-    elif not isinstance(rollouts, Rollouts):
-        rollouts = load_rollouts(rollouts, **reading)
+    source = rollouts
+    if not source:
+        source = rollouts_of(case_list)
+    elif not isinstance(source, Rollouts | Scores):
+        source = load_source(source, **reading)
+    if isinstance(source, Scores):
+        if reward == LOGGED_REWARD or reward is source.reward:
+            return Inputs(source.reward, source, case_list)
+        source = source.rollouts
     if not reward:
         reward = None
     elif isinstance(reward, str):
-        reward = reward_named(reward, rollouts, log_weights, as_=as_)
+        reward = reward_named(reward, source, log_weights, as_=as_)
     if reward is not None:
         cases_for(reward, case_list, ignore)
-    return Inputs(reward, rollouts, case_list)
+    return Inputs(reward, source, case_list)
+
+
+def load_source(source: str | Path, **reading: Any) -> Rollouts | Scores:
+    """Read rollouts, or the scores of a file or folder that has them."""
+    if Path(source).exists() and is_scored(source):
+        return load_scores(source)
+    return load_rollouts(source, **reading)
 
 
 def load_versions(
@@ -147,13 +162,15 @@ class NotebookInputs(NamedTuple):
     """What a report or a lab is of, read before its first notebook runs.
 
     `rewards` are by name; `ignored` are components that the cases name and not every
-    reward has.
+    reward has. `scores` are those that "logged" stands for where a folder of scores is
+    given.
     """
 
     rewards: dict[str, Reward]
     rollouts: Rollouts
     cases: list[Case]
     ignored: list[str]
+    scores: Scores | None
 
 
 def read_inputs(
@@ -186,11 +203,16 @@ def read_inputs(
     if baseline:
         load_baseline(baseline)
     options = {name: reading[name] for name in ROLLOUT_OPTIONS if name in reading}
-    logged = load_rollouts(rollouts, **options)
+    source = load_source(rollouts, **options)
+    scores = source if isinstance(source, Scores) else None
+    logged = source.rollouts if isinstance(source, Scores) else source
+    names_there = list(map(str, logged.table.columns))
     rewards = {}
     for name in names:
+        if scores is not None and name == LOGGED_REWARD:
+            rewards[name] = scores.reward
+            continue
         reward = reward_named(name, logged, log_weights, as_=reading.get("as_"))
-        names_there = list(map(str, logged.table.columns))
         reward.check_columns(names_there, logged.mapping)
         rewards[name] = reward
     columns = list(by or ())
@@ -199,7 +221,7 @@ def read_inputs(
     ignored: set[str] = set()
     for reward in rewards.values():
         ignored |= components_of(case_list).difference(reward.names)
-    return NotebookInputs(rewards, logged, case_list, sorted(ignored))
+    return NotebookInputs(rewards, logged, case_list, sorted(ignored), scores)
 
 
 ROLLOUT_OPTIONS = ("columns", "group", "join", "on", "fill")

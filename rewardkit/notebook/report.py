@@ -103,7 +103,8 @@ def report(
     Args:
         rewards: Names as `load_reward` takes them; "logged", or none at all, stands for
             the scores that are in the log.
-        rollouts: A source as `load_rollouts` takes it.
+        rollouts: A source as `load_rollouts` takes it, or a folder of scores, whose
+            rows are taken. "logged" are then its scores.
         folder: Where the pages go; made if missing.
         cases: A case file, or none.
         label: As in `diagnose` and `probe`.
@@ -167,8 +168,9 @@ def _check_names(by: Sequence[str] | None, *, redact: bool) -> None:
 def _try(inputs: NotebookInputs, timeout: float | None, **settings: Any) -> None:
     """Score and diagnose a few rollouts, so that wrong input is refused at once."""
     first = inputs.rollouts.select(range(min(TRIAL_ROWS, len(inputs.rollouts))))
-    for reward in inputs.rewards.values():
-        diagnose(score(reward, first, timeout=timeout), **settings)
+    for name, reward in inputs.rewards.items():
+        if inputs.scores is None or name != LOGGED_REWARD:
+            diagnose(score(reward, first, timeout=timeout), **settings)
         cases_for(reward, inputs.cases, inputs.ignored)
 
 

@@ -32,7 +32,7 @@ from rewardkit.notebook.tiles import (
     unknown,
 )
 from rewardkit.reasons import HIDDEN
-from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rewards.recorded import has_only_records, is_recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.table import Rollouts
@@ -236,7 +236,7 @@ class Summary:
                 tiles[tile.question] = tile
         points.sort(key=lambda point: SEVERITIES.index(point.severity))
         nothing = "its page failed"
-        if is_recorded(self.reward):
+        if is_recorded(self.reward) or has_only_records(self.reward):
             nothing = "scores of a log"
             tiles[CASES] = cases_tile(None, recorded=True)
         if CONTRACT in tiles:

@@ -110,6 +110,11 @@ def is_recorded(reward: Reward) -> bool:
     )
 
 
+def has_only_records(reward: Reward) -> bool:
+    """Return whether a reward cannot be called, as a function is only on record."""
+    return any(isinstance(function, Recorded) for function in reward.functions)
+
+
 def _check_number_column(rollouts: Rollouts, name: str) -> None:
     """Raise a RewardError unless a column of numbers has this name."""
     numbers = _number_columns(rollouts)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def score(
     reward: Reward,
     rollouts: Rollouts
+    | Scores
     | LargeLog
     | str
     | Path
@@ -52,7 +53,9 @@ def score(
 
     Args:
         reward: what scores.
-        rollouts: rollouts, or what `load_rollouts` takes.
+        rollouts: rollouts, or what `load_rollouts` takes. Scores of this very reward,
+            as `load_scores` reads them with it, are returned as they are; of other
+            scores their rollouts are scored.
         to: a folder for the scores, as `Scores.save` writes it. Of a log that is too
             large for `memory` neither the log nor the table is held: parts of whole
             groups are scored and written one after the other. Where that was
@@ -93,6 +96,10 @@ def score(
             scored.
     """
     check_reward(reward, "score")
+    if isinstance(rollouts, Scores):
+        if rollouts.reward is reward and to is None:
+            return rollouts
+        rollouts = rollouts.rollouts
     settings = Settings(ignore_gates, notes, timeout, patience, workers)
     if engine is not None:
         _check_engine(engine, to, workers)

@@ -452,6 +452,25 @@ def test_cases_stand_for_rollouts_where_there_are_none():
     assert "concise" in rk.check(others, cases).unknown
 
 
+def test_of_a_folder_of_scores_logged_are_these_scores_and_a_reward_takes_its_rows(
+    tmp_path,
+):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(80))
+    kept = rk.score(
+        rk.load_reward("gallery:arithmetic"), rollouts, to=tmp_path / "kept"
+    )
+    reward, source, _ = load_inputs("logged", tmp_path / "kept")
+    scores = rk.score(reward, source)
+    assert scores.table.equals(kept.table) and reward.names == kept.reward.names
+    again = load_inputs(reward, source)
+    assert (again.reward, again.rollouts) == (reward, source)
+    with pytest.raises(rk.RewardError, match="was read from a run record"):
+        rk.score(reward, source.rollouts)
+    flawed, rows, _ = load_inputs("gallery:arithmetic.flawed", tmp_path / "kept")
+    assert rk.score(flawed, rows).table.equals(rk.score(flawed, source).table)
+    assert rk.score(flawed, rows).reward.name != kept.reward.name
+
+
 @pytest.mark.browser
 def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
     flawed, names = (

@@ -52,6 +52,23 @@ def test_what_a_baseline_accepts_is_no_alarm_of_its_reward(tmp_path):
     assert "for now" in (tmp_path / "out/arithmetic-flawed/02_check.html").read_text()
 
 
+def test_a_report_of_a_folder_of_scores_is_of_these_scores(tmp_path):
+    rows = rk.load_rollouts("gallery:arithmetic").select(range(160))
+    scores = rk.score(rk.load_reward("gallery:arithmetic"), rows, to=tmp_path / "kept")
+    with only("03_analyze"):
+        made = report([], tmp_path / "kept", tmp_path / "out")
+    (summary,) = made.summaries
+    assert made.failed == [] and summary.reward.name == scores.reward.name
+    tiles = {tile.question: tile for tile in summary.scorecard.tiles}
+    words = {tiles[name].words for name in ("Right on cases", "Holes and losses")}
+    assert words == {"scores of a log"}
+    codes = {point.code for point in summary.scorecard.points}
+    alarms = {
+        item.code for item in rk.diagnose(scores).findings if item.severity != "info"
+    }
+    assert alarms and alarms <= codes
+
+
 ODD = """import time
 import rewardkit as rk
 def broken(completion):
