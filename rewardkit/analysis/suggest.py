@@ -384,7 +384,7 @@ def _name_other_ways(item: Suggestion, rows: Sequence[Normalization]) -> Suggest
     """Add what a filter and no scaling make of phantom signal that a change ends."""
     ways: list[str] = []
     for row in rows:
-        if row.code in ("filter_task", "no_std") and row.works:
+        if row.code in ("filter_task", "no_std"):
             ways.append(f"{row.what}: {percent(row.phantom)}")
     if item.answers != "phantom" or not ways:
         return item

@@ -72,11 +72,6 @@ class LoggedAnswer:
         return self.statement.answer
 
     @property
-    def mark(self) -> str:
-        """The name of the mark, "" where no answer is stated."""
-        return self.statement.mark
-
-    @property
     def is_marked(self) -> bool:
         """Whether its answer is marked on purpose."""
         return self.statement.is_marked
@@ -216,4 +211,4 @@ def _judge_by_siblings(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
 
 
 def _key(answer: LoggedAnswer) -> tuple[str, ...]:
-    return (*answer.prompt, answer.mark, answer.answer)
+    return (*answer.prompt, answer.statement.mark, answer.answer)

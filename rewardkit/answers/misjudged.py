@@ -69,8 +69,8 @@ def find_misjudged(
         return
     right = [answer for answer in right if not math.isnan(answer.gain)]
     if not by_label:  # not to accept another form at all is fine
-        paid_marks = {answer.mark for answer in right if not answer.is_unpaid}
-        right = [answer for answer in right if answer.mark in paid_marks]
+        paid_marks = {item.statement.mark for item in right if not item.is_unpaid}
+        right = [item for item in right if item.statement.mark in paid_marks]
     lost = [answer for answer in right if answer.is_unpaid]
     paid_right = [answer for answer in right if not answer.is_unpaid]
     details: dict[str, Any] = {"by_label": by_label}

@@ -55,11 +55,11 @@ class Statement:
     """An answer as a completion states it.
 
     `mark` names what shows where it stands: "tag" (of any name), "box", "####",
-    "colon" (a line such as "Result: 12"), "answer:" or "answer is" (a text that a
-    sentence announces, as in "The answer is Oslo, because"). Where there is none of
-    these it is "number" for the last number, "whole" for all of the completion,
-    "verbatim" for a truth that ends it, and "" where no answer is stated. `before` and
-    `behind` count the characters of the completion on either side.
+    "colon" (a line such as "Result: 12"); of a text that is announced it is the word
+    before it: "is" in "The answer is Oslo, because". Where there is none of these it is
+    "number" for the last number, "whole" for all of the completion, "verbatim" for a
+    truth that ends it, and "" where no answer is stated. `before` and `behind` count
+    the characters of the completion on either side.
     """
 
     mark: str
@@ -95,8 +95,9 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     if mark not in ON_PURPOSE and kind_of(right) == "text":
         announced = _find_announced(end, right)
         if announced is not None:
-            mark, answer = announced[0], announced[1][1]
-            place = len(completion) - len(end) + announced[1].start(1)
+            mark = end[: announced.start()].split()[-1].strip("*_").lower()
+            answer = announced[1]
+            place = len(completion) - len(end) + announced.start(1)
     if not answer or len(answer) > LONGEST_STATED:
         return NOTHING_STATED
     return Statement(mark, answer, place, len(completion) - place - len(answer))
@@ -119,34 +120,24 @@ def _find_answer(completion: str, truth: Any) -> tuple[str, str]:
     return ("whole" if name == "bare" else name), answer
 
 
-def _find_announced(completion: str, truth: str) -> tuple[str, re.Match[str]] | None:
-    """Find a truth in the last sentence or line that announces an answer, and its mark.
+def _find_announced(completion: str, truth: str) -> re.Match[str] | None:
+    """Find a truth in the last sentence or line that announces an answer.
 
     The sentence ends behind it, or goes on with a reason. "The answer is Oslo or Rome"
     and "Oslo only if" state no answer.
     """
     if len(truth) > LONGEST_TRUTH_STATED or truth.lower() not in completion.lower():
         return None
-    in_phrase = _ANSWER_PHRASE.spans(completion)
-    for start, _ in in_phrase or LOOSE_MARKS["colon"].spans(completion):
-        stated = _compile_announced(truth).match(completion, start)
-        if stated and not in_phrase:
-            return "colon", stated
-        if stated:
-            has_colon = completion[:start].rstrip(" *_").endswith((":", "："))
-            return "answer:" if has_colon else "answer is", stated
-    return None
-
-
-@lru_cache(maxsize=512)
-def _compile_announced(truth: str) -> re.Pattern[str]:
-    """Compile a pattern of a truth and of what may follow it in its sentence."""
-    return re.compile(
+    announced = _ANSWER_PHRASE.spans(completion) or LOOSE_MARKS["colon"].spans(
+        completion
+    )
+    pattern = re.compile(
         rf"""[\s*_`"'“‘]*+ ({re.escape(truth)}) [*_`"'”’]*+
             (?: [ ]*+\Z | [ ]*+\n | [.!;。][*_`"'”’]*+(?:\s|\Z)
               | ,?[ ](?:because|since|as|so|which|given)\b | [ ][–—-][ ] )""",
         re.VERBOSE | re.IGNORECASE,
     )
+    return pattern.match(completion, announced[0][0]) if announced else None
 
 
 @dataclass(frozen=True)

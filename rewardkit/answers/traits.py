@@ -52,18 +52,19 @@ def _form(answer: LoggedAnswer) -> str:
 
 
 def _line(answer: LoggedAnswer) -> str:
-    """Describe on which side of the answer words stand on its line; "" for on none.
+    """Describe what stands beside the answer on its line; "" for nothing.
 
     Before it that is a sentence, as a label is no other word.
     """
     start = answer.statement.before
     before = answer.completion[:start].rpartition("\n")[2]
     behind = answer.completion[start + len(answer.answer) :].partition("\n")[0]
-    has_sentence = re.search(r"[.!?。]\s", before) is not None
-    has_words = re.search(r"\w", re.sub(r"<[^<>]*>", "", behind)) is not None
-    if has_sentence and has_words:
-        return "words on both sides of"
-    return "a sentence before" if has_sentence else "words behind" * has_words
+    sides: list[str] = []
+    if re.search(r"[.!?。]\s", before):
+        sides.append("a sentence before")
+    if re.search(r"\w", re.sub("<[^<>]*>", "", behind)):
+        sides.append("words behind")
+    return " and ".join(sides)
 
 
 def _notation(answer: LoggedAnswer) -> str:

@@ -45,27 +45,21 @@ def lost_rows(
 ) -> Iterator[Finding]:
     """Find rows that lack a score; infinite scores have a rule of their own.
 
-    Of components that keys differing by row leave without one, the worst is told.
+    Of components that keys differing by row leave without one, the first paid one is
+    told.
     """
     limits = {"errors": error, "out_of_range": error, "abstentions": abstained}
-    worst: Finding | None = None
-    for name in view.names:
+    is_key_told = False
+    for name in sorted(view.names, key=lambda name: not view.components[name].weight):
         for code, rows in _lost(view, name).items():
             if not len(rows):
                 continue
             item = _lost_rows(view, name, code, rows, limits[code], lost_rows_high)
             reason = item.evidence["reason"]
-            if not reason or reason.code is not ReasonCode.LACKS_KEY:
+            lacks_key = bool(reason) and reason.code is ReasonCode.LACKS_KEY
+            if not (lacks_key and is_key_told):
                 yield item
-            elif worst is None or _loss(item) > _loss(worst):
-                worst = item
-    if worst is not None:
-        yield worst
-
-
-def _loss(item: Finding) -> tuple[bool, int]:
-    """Return whether a component that lacks scores is paid, and on how many rows."""
-    return item.evidence["paid"], item.evidence["rows"]
+            is_key_told |= lacks_key
 
 
 def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:

@@ -170,7 +170,7 @@ def _has_failures(calibration: Calibration) -> bool:
 
 
 def _first_example(code: str, observed: Observed) -> Example:
-    """Show a finding by the first rollout; any other would do as well."""
+    """Make an example of the first rollout, as all of them show the finding."""
     row, outcome = observed.calibration.pool[0]
     for reason in outcome.reasons.values():
         return Failure(code, row, outcome, reason).example(observed)

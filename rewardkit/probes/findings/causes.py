@@ -98,7 +98,10 @@ def _make_hole(tally: Tally, observed: Observed) -> Finding:
 
 
 def _paid_for_length(longer: Tally, observed: Observed) -> list[str]:
-    """Name what components beside the task pay as they pay for length."""
+    """Name the other strategies that are paid by the components that pay for length.
+
+    There are none where these components are the task.
+    """
     names: list[str] = []
     if longer.probe.name != LONGER_TRIAL or longer.doubt:
         return names
@@ -114,7 +117,10 @@ def _paid_for_length(longer: Tally, observed: Observed) -> list[str]:
 
 
 def _count_verdicts(observed: Observed) -> int:
-    """Count the paid completions of the log that hold a verdict few of it hold."""
+    """Count paid completions of the log in which a verdict of the judge's own stands.
+
+    A short verdict, or one that many completions hold, says nothing.
+    """
     judged = observed.logged
     rows = [(answer.row, answer.reward) for answer in judged]
     holders: set[int] = set()
@@ -199,9 +205,9 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _is_written(tally: Tally, observed: Observed) -> bool:
-    """Whether policies write a layout: of two this depends on the log's completions.
+    """Return whether policies write a layout; of two layouts the log tells.
 
-    They may name their tag before they answer in it, or end lines as Windows does.
+    Those are lines that end as on Windows, and a tag named before the answer in it.
     """
     texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
     if tally.probe.name == WINDOWS_LINES:

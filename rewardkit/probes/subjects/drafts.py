@@ -1,9 +1,9 @@
 r"""Subjects whose right answer is known, from the truth or from a right completion.
 
 Where the truth states an answer, it is written in the format that is paid best.
-Otherwise the right answer is what stands in the mark of a right completion. The mark is
-found by trial: the first part of right completions whose loss, and whose exchange for
-what stands there in the right completion of another prompt, both lose the reward.
+Otherwise the right answer is what stands in the mark of a right completion. Marks are
+tried: the reward has to be lost where the mark is left empty, and where the answer to
+another prompt stands in it.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our 
 
 
 def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
-    """Yield places and subjects without a format: one of each answer first.
+    """Yield subjects without a format, each with the place of its row.
 
-    A prompt is left out if its truth states no answer, or if no answer is certain to be
-    wrong.
+    Subjects with different answers come first. A prompt is left out if its truth states
+    no answer, or if no answer is certain to be wrong.
     """
     scored = [place for place in part.places if place in part.outcomes]
     places = dict.fromkeys([*scored, *part.places])
@@ -94,8 +94,8 @@ def _make_draft(
 ) -> Subject | None:
     """Make a subject of a row with a right answer and no format.
 
-    `answers` are the right ones of this row and of others; those of rows with the same
-    truth are not wrong here. None where no answer is certain to be wrong.
+    `answers` are the right ones of this row and of others. Those of others are wrong
+    here, unless their truth is the same. None where no answer is certain to be wrong.
     """
     answer, truth = answers[place], part.truth(place)
     different = {
@@ -220,7 +220,7 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
 
 
 def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
-    """Yield what stands around the right answer in rollouts, the best paid first."""
+    """Yield formats of rollouts that state the right answer, the best paid first."""
     beside = part.ranked(part.beside(place))
     for is_last in (False, True):  # an agent says it on the way
         for other in beside:

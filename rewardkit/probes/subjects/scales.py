@@ -147,7 +147,9 @@ class Calibration:
 def compare_answers(
     part: ScoredPart, written: Placed, usual: Format | None
 ) -> tuple[Measurements, Measurements]:
-    """Keep the prompts on which right earns more than wrong, in the fairest format.
+    """Find the prompts on which right answers earn more than wrong ones.
+
+    Each is kept in its fairest format.
 
     Args:
         part: Rollouts of one part of the log.
@@ -155,8 +157,9 @@ def compare_answers(
         usual: The format in which right answers were written.
 
     Returns:
-        The subjects with their scales, and the other prompts on which both were judged
-        in the usual format, or in one that tells them apart elsewhere.
+        The subjects of these prompts with their scales, and those of prompts on which
+        right and wrong answers earn the same in the usual format, or in one in which
+        they do not on other prompts.
     """
     apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
     alike: list[tuple[int, Subject, Scale]] = []
@@ -191,9 +194,9 @@ def compare_answers(
 def _score_answers(
     part: ScoredPart, written: Placed
 ) -> Iterator[tuple[float, float, Scale]]:
-    """Score what subjects have written; yield right, wrong, and the scale of each.
+    """Score what subjects have written; yield the rewards of both, and the scale.
 
-    In a scale, what was not judged counts as the least.
+    In the scale, what was not judged counts as the least.
     """
     subjects = [subject for _, subject in written]
     pairs = part.score_answers(subjects)

@@ -185,11 +185,10 @@ def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
     """Compare values with units: they must agree where both sides have one."""
     value, unit = split_unit(answer)
     expected, true_unit = split_unit(truth)
-    if not unit and not true_unit:
-        true_number, true_unit = split_letters(truth)
-        if not (true_unit and split_letters(answer, true_unit)[1]):
+    if not (unit or true_unit):
+        expected, true_unit = split_letters(truth)
+        if not true_unit or not split_letters(answer, true_unit)[1]:
             return UNDECIDED
-        expected = true_number
     if not unit:
         value, unit = split_letters(value, true_unit)
     elif not true_unit:
@@ -221,8 +220,7 @@ def _convert(value: str, conversion: Conversion) -> str:
     number = plain_number(value)
     if number is not None:
         return str(Fraction(number) * factor + shift)
-    terms = [rf"\frac{{{part.numerator}}}{{{part.denominator}}}" for part in conversion]
-    return rf"({value}) \cdot {terms[0]} + {terms[1]}"
+    return rf"({value}) \cdot ({factor}) + ({shift})"
 
 
 def _compare_percentages(

@@ -111,9 +111,6 @@ def _compare_expressions(answer: str, truth: str, tolerance: Tolerance) -> Verdi
             verdict = members_equal(_relations(a), _relations(b), _same_relation)
         elif isinstance(a, Expr) and isinstance(b, Expr):
             verdict = _same_values(a, b, tolerance)
-            letters = {letter.name for letter in a.free_symbols | b.free_symbols}
-            if not verdict and letters == {"i"}:
-                verdict = _same_complex(a, b, tolerance)
     except Exception:  # whatever sympy raises where it cannot do it
         verdict = None
     if verdict is not None:
@@ -184,7 +181,18 @@ def _same_relation(a: Any, b: Any) -> Verdict:
 
 
 def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
-    """Compare values; those with letters by samples of them."""
+    """Compare values; those with letters by samples of them.
+
+    Without another letter, i is the imaginary unit.
+    """
+    letters = a.free_symbols | b.free_symbols
+    if {letter.name for letter in letters} == {"i"}:
+        unit = dict.fromkeys(letters, sympy.I)
+        parts = [value.subs(unit).doit().as_real_imag() for value in (a, b)]
+        return all_of(
+            _same_number(first, second, tolerance, DIGITS_OF_NUMBERS)
+            for first, second in zip(*parts, strict=True)
+        )
     x = _simplify(a)
     y = _simplify(b)
     if not x.free_symbols | y.free_symbols:
@@ -196,15 +204,6 @@ def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
     if verdict and not negative:  # it may be a law of roots or logarithms
         return None
     return verdict
-
-
-def _same_complex(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
-    """Compare numbers whose only letter, i, is the imaginary unit."""
-    x, y = (part.subs(dict.fromkeys(part.free_symbols, sympy.I)) for part in (a, b))
-    pairs = zip(x.doit().as_real_imag(), y.doit().as_real_imag(), strict=True)
-    return all_of(
-        _same_number(*pair, tolerance, digits=DIGITS_OF_NUMBERS) for pair in pairs
-    )
 
 
 def _simplify(a: Expr) -> Expr:

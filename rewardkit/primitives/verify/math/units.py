@@ -237,9 +237,8 @@ def conversion(unit: str, other: str) -> Conversion | None:
     (Fraction(1, 100), Fraction(0, 1))
     """
     if unit in TEMPERATURES and other in TEMPERATURES:
-        (degree, zero), (other_degree, other_zero) = map(
-            TEMPERATURES.__getitem__, (unit, other)
-        )
+        degree, zero = TEMPERATURES[unit]
+        other_degree, other_zero = TEMPERATURES[other]
         return degree / other_degree, (zero - other_zero) / other_degree
     factor, *parts = unit.split("|")
     other_factor, *other_parts = other.split("|")
