@@ -234,20 +234,18 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
     declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
     for adapter in adapters:
         declared |= {*adapter.needs, *parameters(adapter.function)}
-    undeclared = [
-        name
-        for name in dict.fromkeys(chain.from_iterable(batches.rows))
-        if name not in declared and not any(item.gives(name) for item in adapters)
-    ]
+    undeclared: list[str] = []
+    for name in dict.fromkeys(chain.from_iterable(batches.rows)):
+        if name not in declared and not any(item.gives(name) for item in adapters):
+            undeclared.append(name)
     if not undeclared:
         return
     with_all = batches.rewards_alone(batches.rows)
 
     def is_read(columns: Sequence[str]) -> bool:
-        rows = [
-            {name: value for name, value in row.items() if name not in columns}
-            for row in batches.rows
-        ]
+        rows: list[Row] = []
+        for row in batches.rows:
+            rows.append({name: row[name] for name in row if name not in columns})
         return not are_same(with_all, batches.rewards_alone(rows))
 
     if is_read(undeclared):

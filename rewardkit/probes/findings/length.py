@@ -36,13 +36,11 @@ LENGTH_HIGH = 0.5
 
 @dataclass(frozen=True)
 class Lengthened:
-    """A subject's right and wrong answer at several lengths, and what they earned.
-
-    `texts` are those of the right answer, then of the wrong one.
-    """
+    """A subject's right and wrong answer at several lengths, and what they earned."""
 
     subject: Subject
-    texts: list[list[str]]
+    right_texts: list[str]
+    wrong_texts: list[str]
     right: LengthCurve
     wrong: LengthCurve
 
@@ -109,11 +107,11 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 def _example(observed: Observed, lengthened: Lengthened, dip: int | None) -> Example:
     """Show the right answer at a dip, else the wrong answer that earns most."""
-    values, texts = lengthened.right.values, lengthened.texts[0]
+    values, texts = lengthened.right.values, lengthened.right_texts
     best = float(values.max())
     expected = best - 0.1 * lengthened.span, best
     if dip is None:
-        values, texts = lengthened.wrong.values, lengthened.texts[1]
+        values, texts = lengthened.wrong.values, lengthened.wrong_texts
         dip, lowest = int(values.argmax()), float(values.min())
         expected = lowest, lowest + 0.1 * lengthened.span
     text, reward = texts[dip], float(values[dip])
@@ -146,15 +144,13 @@ def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
     shortest = len(neutral.write(subject.right, reasoning=""))
     lengths = [length for length in LENGTHS if length > shortest]
     words = [filler(length // 3)[: length - shortest] for length in lengths]
-    texts = [
-        [neutral.write(answer, reasoning=text) for text in words]
-        for answer in (subject.right, subject.wrong[0])
-    ]
-    pairs = [(subject, text) for text in (*texts[0], *texts[1])]
+    right_texts = [neutral.write(subject.right, reasoning=text) for text in words]
+    wrong_texts = [neutral.write(subject.wrong[0], reasoning=text) for text in words]
+    pairs = [(subject, text) for text in right_texts + wrong_texts]
     rewards = rewards_in(observed.tries.on(pairs, share=SHARE_OF_BUDGET))
     values = np.array(rewards).reshape(2, -1)
     if len(lengths) < 3 or np.isnan(values).any():
         return None
-    written_lengths = np.array(list(map(len, texts[0])), dtype=float)
+    written_lengths = np.array(list(map(len, right_texts)), dtype=float)
     right, wrong = (LengthCurve(written_lengths, side) for side in values)
-    return Lengthened(subject, texts, right, wrong)
+    return Lengthened(subject, right_texts, wrong_texts, right, wrong)

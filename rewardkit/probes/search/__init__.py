@@ -6,7 +6,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -149,8 +149,12 @@ def _search_part(
     return list(best.values())
 
 
-Scored = tuple[float, Template, RowOutcome]
-"""The worth of a template on a subject, and what it got."""
+class Scored(NamedTuple):
+    """A template, what it got on a subject, and its worth there."""
+
+    worth: float
+    template: Template
+    outcome: RowOutcome
 
 
 def _climb(
@@ -179,7 +183,7 @@ def _climb(
         for (_, template), outcome in zip(new, outcomes, strict=True):
             worth = gains.gain(home, outcome)
             if outcome is not None and not math.isnan(worth):
-                scored.append((worth, template, outcome))
+                scored.append(Scored(worth, template, outcome))
                 if worth > best_worth and gains.pays(home, outcome):
                     best, best_worth = template, worth
         parents = [*_select_elite(scored, gains.observed.weights(home)), start]
@@ -194,12 +198,13 @@ def _select_elite(
 ) -> list[Template]:
     """Select the templates of most worth, and the best by each component."""
     # the newest of equal ones, so that the search moves on from where it began
-    elite = sorted(reversed(scored), key=lambda item: -round(item[0], 6))[:ELITE_SIZE]
+    ranked = sorted(reversed(scored), key=lambda item: -round(item.worth, 6))
+    elite = ranked[:ELITE_SIZE]
     for name, weight in weights.items():
-        amounts = [out.scores.get(name, math.nan) * weight for _, _, out in scored]
+        amounts = [item.outcome.scores.get(name, math.nan) * weight for item in scored]
         order = sorted(range(len(amounts)), key=amounts.__getitem__)
         elite += [scored[place] for place in order[-1:]]
-    return list(dict.fromkeys(template for _, template, _ in elite))
+    return list(dict.fromkeys(item.template for item in elite))
 
 
 # --- making small

@@ -163,12 +163,11 @@ def compare_answers(
     """
     apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
     alike: list[tuple[int, Subject, Scale]] = []
-    scores = _score_answers(part, written)
-    for (place, subject), (right, wrong, scale) in zip(written, scores, strict=True):
+    for place, subject, scale, difference in _score_answers(part, written):
         span = max(part.high - scale.floor, scale.ceiling, 1e-9)
-        if right - wrong > TELLS * span:
+        if difference > TELLS * span:
             apart[place].append((subject, scale))
-        elif not math.isnan(right) and not math.isnan(wrong):
+        elif not math.isnan(difference):
             alike.append((place, subject, scale))
     subjects: list[tuple[Subject, Scale]] = []
     unpaid: list[float] = []
@@ -185,18 +184,19 @@ def compare_answers(
     logged = median_low(unpaid or [-math.inf])
     subjects = [(subject, replace(scale, logged=logged)) for subject, scale in subjects]
     left_out: dict[int, tuple[Subject, Scale]] = {}
-    for place, subject, scale in reversed(alike):
-        if subject.format.opening in openings and place not in apart:
-            left_out[place] = subject, scale
-    return subjects, list(left_out.values())[::-1] if subjects else []
+    for place, subject, scale in alike:
+        if subjects and subject.format.opening in openings and place not in apart:
+            left_out.setdefault(place, (subject, scale))
+    return subjects, list(left_out.values())
 
 
 def _score_answers(
     part: ScoredPart, written: Placed
-) -> Iterator[tuple[float, float, Scale]]:
-    """Score what subjects have written; yield the rewards of both, and the scale.
+) -> Iterator[tuple[int, Subject, Scale, float]]:
+    """Score what subjects have written; yield each with its scale.
 
-    In the scale, what was not judged counts as the least.
+    In the scale, what was not judged counts as the least. The last item is how much
+    more the right answer earns than the wrong one, NaN where one was not judged.
     """
     subjects = [subject for _, subject in written]
     pairs = part.score_answers(subjects)
@@ -209,9 +209,11 @@ def _score_answers(
     rewards = np.column_stack((pairs, others))
     floors = np.fmin(np.fmin.reduce(rewards[:, 1:], axis=1), part.low)
     filled = np.where(np.isnan(rewards), floors[:, None], rewards)
-    for place, (right, wrong) in enumerate(pairs.tolist()):
-        _, least, plain, _ = filled[place].tolist()
-        yield right, wrong, Scale(right, least, plain, float(floors[place]))
+    for at, (place, subject) in enumerate(written):
+        right, wrong = pairs[at].tolist()
+        _, least, plain, _ = filled[at].tolist()
+        scale = Scale(right, least, plain, float(floors[at]))
+        yield place, subject, scale, right - wrong
 
 
 def _choose_fairest(options: Measurements) -> tuple[Subject, Scale]:
