@@ -105,6 +105,11 @@ class Fall:
         return self.trial.subject
 
     @property
+    def clarity(self) -> tuple[bool, float]:
+        """Return the key by which falls are compared, the clearest last."""
+        return self.doubt is None, self.size
+
+    @property
     def text(self) -> str:
         """Return the first of its completions."""
         return self.trial.text
@@ -298,18 +303,21 @@ def tally_trials(
             if trial.is_tried:
                 answers[key] = trial.subject.answer
             fall = find_fall(trial, scales[key], graded=part in graded, noise=noise)
-            if fall:
-                fall = replace(fall, doubt=doubts.get(trial))
-                clearest[key] = max(
-                    clearest.get(key, fall),
-                    fall,
-                    key=lambda fall: (fall.doubt is None, fall.size),
-                )
-        falls = tuple(clearest.values())
-        different, count = len({*answers.values()}), len(prompts[part])
-        tallies.append(
-            Tally(group[0].probe, len(answers), falls, different, count, part, noise)
+            if fall is None:
+                continue
+            fall = replace(fall, doubt=doubts.get(trial))
+            if key not in clearest or fall.clarity > clearest[key].clarity:
+                clearest[key] = fall
+        tally = Tally(
+            group[0].probe,
+            n=len(answers),
+            falls=tuple(clearest.values()),
+            answers=len({*answers.values()}),
+            prompts=len(prompts[part]),
+            part=part,
+            noise=noise,
         )
+        tallies.append(tally)
     return tallies
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.probes.runner import RowOutcome, Tries, rewards_in
@@ -120,12 +120,11 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     late: set[str] = set()
     while waiting and not tries.is_over:
         pending: list[ProbeTrial] = []
-        for trial, outcomes in _score_trials(tries, waiting):
-            scored = replace(trial, outcomes=outcomes)
-            if scored.is_late:
+        for trial in _score_trials(tries, waiting):
+            if trial.is_late:
                 late.add(trial.probe.name)
-            if scored.is_tried or scored.is_late:
-                trials.append(scored)
+            if trial.is_tried or trial.is_late:
+                trials.append(trial)
             else:
                 pending.append(trial)
         if len(pending) == len(waiting):
@@ -137,24 +136,23 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     return trials + waiting
 
 
-def _score_trials(
-    tries: Tries, trials: Sequence[ProbeTrial]
-) -> Iterator[tuple[ProbeTrial, tuple[RowOutcome | None, ...]]]:
-    """Yield what trials got; a completion that several of them share is scored once."""
+def _score_trials(tries: Tries, trials: Iterable[ProbeTrial]) -> Iterator[ProbeTrial]:
+    """Score trials; a completion that several of them share is scored once."""
     completions: dict[tuple[int, str], tuple[Subject, str]] = {}
-    keys: list[list[tuple[int, str]]] = []
+    plans: list[tuple[ProbeTrial, list[tuple[int, str]]]] = []
     for trial in trials:
-        keys.append([])
+        keys: list[tuple[int, str]] = []
+        plans.append((trial, keys))
         for text, columns in trial.attempt.rows:
             subject = trial.subject
             if columns:
                 changed = tries.varied(subject.columns, **columns)
                 subject = replace(subject, columns=changed)
             completions[id(subject), text] = subject, text
-            keys[-1].append((id(subject), text))
+            keys.append((id(subject), text))
     outcomes = dict(zip(completions, tries.on(completions.values()), strict=True))
-    for trial, of_trial in zip(trials, keys, strict=True):
-        yield trial, tuple(map(outcomes.__getitem__, of_trial))
+    for trial, keys in plans:
+        yield replace(trial, outcomes=tuple(outcomes[key] for key in keys))
 
 
 def _has_marks(trial: ProbeTrial) -> bool:

@@ -52,9 +52,10 @@ def merge_by_cause(findings: Sequence[Finding]) -> list[Finding]:
 
 def _find_root(finding: Finding, causes: Sequence[Finding]) -> Finding:
     """Follow a finding to the cause that no other one explains."""
-    for cause in causes:
+    others = [cause for cause in causes if cause is not finding]
+    for cause in others:
         if _explains(cause, finding):
-            return _find_root(cause, causes)
+            return _find_root(cause, others)
     return finding
 
 
