@@ -147,3 +147,19 @@ def test_the_table_explains_known_codes_and_none_by_itself():
 
     for code in explains:
         reached(code)
+
+
+CONTAINED = [
+    (["too_little", "empty_answer"], "A part of the right answer pays, even an empty"),
+    (["too_much", "several_answers"], "An answer that contains the right one pays"),
+    (
+        ["too_much", "several_answers", "too_little", "empty_answer"],
+        "even an empty one, and so does a list of all answers.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("codes", "words"), CONTAINED)
+def test_what_containment_pays_is_said(codes, words):
+    (merged,) = merge_by_cause([hole(code) for code in codes])
+    assert merged.code == "containment" and words in merged.sentence
