@@ -87,6 +87,8 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     Statement(mark='number', answer='1.234,5', before=19, behind=1)
     >>> read_statement("So. Answer: Oslo. Oslo lies in Norway.", "Oslo")
     Statement(mark='answer:', answer='Oslo', before=12, behind=22)
+    >>> read_statement("The answer is **Oslo**, as we know.", "Oslo").mark
+    'is'
     """
     end = completion[-STATED_END:]
     mark, answer = _find_answer(end, truth)
@@ -95,7 +97,8 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     if mark not in ON_PURPOSE and kind_of(right) == "text":
         announced = _find_announced(end, right)
         if announced is not None:
-            mark = end[: announced.start()].split()[-1].strip("*_").lower()
+            before = end[: announced.start()].rstrip(" *_`\"'“‘")
+            mark = before.split()[-1].strip("*_").lower()
             answer = announced[1]
             place = len(completion) - len(end) + announced.start(1)
     if not answer or len(answer) > LONGEST_STATED:

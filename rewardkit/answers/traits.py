@@ -57,14 +57,13 @@ def _line(answer: LoggedAnswer) -> str:
     Before it that is a sentence, as a label is no other word.
     """
     start = answer.statement.before
-    before = answer.completion[:start].rpartition("\n")[2]
-    behind = answer.completion[start + len(answer.answer) :].partition("\n")[0]
-    sides: list[str] = []
-    if re.search(r"[.!?。]\s", before):
-        sides.append("a sentence before")
-    if re.search(r"\w", re.sub("<[^<>]*>", "", behind)):
-        sides.append("words behind")
-    return " and ".join(sides)
+    line = answer.completion[:start].rpartition("\n")[2]
+    behind = answer.completion[start + len(answer.answer) :]
+    sides = {
+        "a sentence before": re.search(r"[.!?。]\s", line),
+        "words behind": re.match(r"[^\n\w<]*\w", behind),
+    }
+    return " and ".join(side for side in sides if sides[side])
 
 
 def _notation(answer: LoggedAnswer) -> str:
