@@ -47,18 +47,22 @@ def read_truth(truth: Any) -> str | None:
     r"""Return the answer that a truth states, as a completion would write it, or None.
 
     Of a worked solution that is what stands behind ``####`` or in the last box, of a
-    text in a tag what is in it, of a list of accepted answers the first; an object is
-    written as JSON.
+    text in a tag what is in it, of a list of accepted answers the first; an object, and
+    a list of several numbers, is written as JSON.
 
     >>> read_truth("48 / 2 = 24, 48 + 24 = 72\n#### 72"), read_truth([])
     ('72', None)
+    >>> read_truth(["Oslo", "Oslo city"]), read_truth([3, 4])
+    ('Oslo', '[3, 4]')
     >>> read_truth("<answer>African wild dog</answer>")
     'African wild dog'
     """
     if isinstance(truth, list | tuple):
         if not truth:
             return None
-        if all(isinstance(item, str | int | float) for item in truth):
+        are_numbers = all(isinstance(item, int | float) for item in truth)
+        is_point = are_numbers and len(truth) > 1  # a box, a span, a sequence
+        if not is_point and all(isinstance(item, str | int | float) for item in truth):
             return read_truth(truth[0])
     if isinstance(truth, dict | list | tuple):
         return json.dumps(truth, ensure_ascii=False, default=str)

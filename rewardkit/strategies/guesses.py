@@ -169,8 +169,10 @@ def _find_parts(subject: Subject) -> Iterator[str]:
     source="prompt",
 )
 def copied_block(subject: Subject) -> Iterator[str]:
-    """Copy what is to be worked on: several lines, or what stands behind a colon."""
-    blocks = re.findall(r"(?:^\S.*\n){2,}", f"{subject.prompt}\n", re.MULTILINE)
+    """Copy what is to be worked on: several lines, the end, what is behind a colon."""
+    last = subject.prompt.rstrip().rpartition("\n\n")[2]
+    blocks = [last] if last.strip() != subject.prompt.strip() else []
+    blocks += re.findall(r"(?:^\S.*\n){2,}", f"{subject.prompt}\n", re.MULTILINE)
     for line in subject.prompt.split("\n"):
         _, colon, behind = line.partition(":")
         if colon:

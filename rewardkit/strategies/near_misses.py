@@ -19,12 +19,14 @@ BETWEEN_TERMS = re.compile(r"(\s*(?:\+|->|=>|→|=|\\(?:long)?rightarrow\b|\\to\
 """What stands between the terms of a formula or reaction, each with its coefficient."""
 TELLING_SIGN = re.compile(
     r"(?<!\w)[A-Za-z]([#♯♭])"  # F#
-    r"|(?<![\w*])(?:[A-Z][a-z]?\d*)+(?:\^\d)?([+−-]{1,2}|\*)(?![\w*])"  # C++, A*, Na+
+    r"|(?<![\w*])(?:[A-Z][a-z]?\d*)+(?:\^\d)?([+−-]{1,2}|\*)(?![\w*>])"  # C++, A*, Na+
     r"|(?:[3-9]|\d\d)(!)"  # 5!
     r"|(?:^|[(\[,=:]\s?|\^\{?|\d[eE])([−-])(?=[\d.])"  # -5 °C, 10^-3
     r"|^([<>≤≥]=?)(?=\s?[\d.-])"  # >5
 )
 """A sign without which an answer is another one, in one of its groups."""
+ARITHMETIC = re.compile(r"[\d\s()+*/×÷−-]{3,200}")
+"""A sum of whole numbers, with brackets."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -281,6 +283,37 @@ def _change_ends(texts: Sequence[str], numbers: Sequence[float]) -> Iterator[str
     for ends in spans:
         written = [*(f"{end:.10g}" for end in ends), ""]
         yield "".join(map(add, texts, written))
+
+
+@near_miss(
+    "an expression that uses one of the given numbers again",
+    kinds=("text", "mathematics"),
+)
+def number_again(subject: Subject) -> Iterator[str]:
+    """Add a number and take it away, where paid expressions use each given one once."""
+    given = [*_number_lists(subject)]
+    for answer in (subject.right, *subject.paid_answers):
+        expression = answer.partition("=")[0]
+        if not ARITHMETIC.fullmatch(expression) or _numbers_in(expression) not in given:
+            return
+    expression, equals, result = subject.right.partition("=")
+    number = re.findall(r"\d+", expression)[0]
+    again = f"{expression.rstrip()} + {number} - {number}"
+    yield subject.write(f"{again} {equals}{result}" if equals else again)
+
+
+def _numbers_in(text: str) -> list[str]:
+    return sorted(re.findall(r"\d+", text))
+
+
+def _number_lists(subject: Subject) -> Iterator[list[str]]:
+    """Yield the lists of several numbers in a row's columns and its prompt, sorted."""
+    lists = [str(value) for value in subject.columns.values() if type(value) is list]
+    lists += re.findall(r"\d+(?:[\s,]+\d+)+", subject.prompt)
+    for text in lists:
+        numbers = _numbers_in(text)
+        if len(numbers) > 1:
+            yield numbers
 
 
 @near_miss("a half-open interval that is open at the other end")

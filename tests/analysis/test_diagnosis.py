@@ -97,6 +97,27 @@ def test_rows_that_a_route_has_no_reward_for_are_unjudged_and_where_all_are_it_i
         rk.diagnose(rk.score(route, rows[60:]))
 
 
+@pytest.mark.parametrize(
+    ("left_out", "severity"),
+    [
+        (lambda n: n // 4 < 2, "info"),  # two prompts of twenty, whole
+        (lambda n: n % 4 == 0 and n < 32, "warn"),  # a sibling of eight prompts
+        (lambda n: n // 4 < 5, "high"),  # a quarter of the prompts
+    ],
+)
+def test_prompts_that_are_not_judged_as_a_whole_are_no_warning_until_they_are_many(
+    left_out, severity
+):
+    rows = [{"prompt_id": str(n // 4), "completion": str(n)} for n in range(80)]
+
+    def parity(completion):
+        return None if left_out(int(completion)) else int(completion) % 2
+
+    reward = rk.Reward("made", components=[rk.Component("parity", parity)])
+    (found,) = rk.diagnose(rk.score(reward, rows))["abstentions"]
+    assert found.severity == severity
+
+
 def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_how_many_prompts_would_do():
     correct = (np.random.default_rng(2).random(60) < 0.2).astype(float)
     (found,) = rk.diagnose(

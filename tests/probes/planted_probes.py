@@ -85,6 +85,17 @@ DATA = {
         {**row, "cells": {"A1": 3, "A2": 12, "A3": 7, "B1": 25, "B2": -4}}
         for row in tags("=A1+B1", "=SUM(A1:A3)", "=$A$2-B2", "=MAX(A1,B1)/A3")
     ],
+    "games": [
+        {
+            **row,
+            "cards": [
+                int(number) for number in re.findall(r"\d+", row["ground_truth"])
+            ],
+        }
+        for row in tags(
+            "2 * (5 + 8 + 7)", "(9 - 3) * 4 + 1", "6 * 6 / 3 + 12", "8 + 4 * 4"
+        )
+    ],
     "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
     "code": tags(
@@ -296,6 +307,7 @@ PLANTED = [
     Planted("other_number", lambda c, a, t: a.startswith("0 H2 + 0 "), "reactions"),
     Planted("other_span", lambda c, a, t: a.startswith("0 to "), "spans"),
     Planted("other_span", lambda c, a, t: a.startswith("0, 0, 3"), "points"),
+    Planted("number_again", lambda c, a, t: a.startswith(f"{t} + "), "games"),
     Planted("wildcards", lambda c, a, t: a == "* * * * *", "schedules"),
     Planted(
         "repeated_item",

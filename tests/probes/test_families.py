@@ -82,6 +82,8 @@ def written(strategy, answer, kind="text", columns=(), prompt="", **options):
 CELLS = {"cells": {"B2": 3, "B3": 4, "C2": -5}}
 TABLE = {"table": [["east", 3], ["west", 4]]}
 SUM = "=SUM(B2:B3)"
+CARDS = {"cards": [2, 3, 7]}
+SPENT = ["7 - 2*3 + 7 - 7"]
 WRITTEN = [
     # strategy, right answer, what else is known, what is written
     ("sign_left_out", "F# minor", {}, ["F minor"]),
@@ -96,6 +98,19 @@ WRITTEN = [
         ("sign_left_out", text, {}, [])  # without its signs it may be right
         for text in ("**A**", "X-ray", "2019-2020", "#4", "$5", "2!", "Hi!", "a - b")
     ),
+    ("sign_left_out", "D->L->D", {}, []),
+    ("number_again", "7 - 2*3", {"prompt": "Use 2, 7 and 3.", "columns": CARDS}, SPENT),
+    ("number_again", "7 - 2*3 = 1", {"prompt": "Of 7, 3, 2."}, [f"{SPENT[0]} = 1"]),
+    ("number_again", "7 - 2*3", {"columns": {"cards": [2, 3, 7, 7]}}, []),
+    ("number_again", "7 - 2", {"columns": CARDS, "paid_answers": ("7-2-2",)}, []),
+    ("number_again", "17:45", {"prompt": "Between 17, 45"}, []),
+    (
+        "copied_block",
+        "I saw Rome",
+        {"prompt": "Correct.\n\nI sow Rome"},
+        ["I sow Rome"],
+    ),
+    ("copied_block", "Oslo", {"prompt": "Where is it?"}, []),
     ("typed_in", SUM, {"columns": CELLS | {"sheet": SUM}}, ["=SUM(3,4)"]),
     ("typed_in", "b2*C2", {"columns": CELLS | {"sheet": SUM}}, ["3*(-5)"]),
     ("typed_in", "=A1+B1", {"columns": TABLE | {"sheet": "=B1+A1"}}, ["=A1+3"]),

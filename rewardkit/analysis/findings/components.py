@@ -87,13 +87,20 @@ def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
 def _lost_rows(
     view: View, name: str, code: str, rows: NDArray[np.intp], limit: float, high: float
 ) -> Finding:
-    """Return the finding of lost rows: a warning from `limit`, grave from `high`."""
+    """Return the finding of lost rows: a warning from `limit`, grave from `high`.
+
+    Prompts that are left out with all their completions lose no comparison between
+    siblings: that many are grave, fewer are for information.
+    """
     lost = len(rows) / len(view)
     is_paid = view.components[name].weight != 0
     missing = float(np.isnan(view.rewards[rows]).mean())
     severity = "info"
     if is_paid and lost >= limit:
-        severity = "high" if lost >= high else "warn"
+        if lost >= high:
+            severity = "high"
+        elif code != "abstentions" or not _are_whole_groups(view, rows):
+            severity = "warn"
     ((reason, _),) = Counter(view.reasons[name][rows]).most_common(1)
     counts = np.bincount(rows, minlength=len(view))
     return finding(
@@ -110,6 +117,12 @@ def _lost_rows(
         paid=is_paid,
         lost=_describe_loss(missing, is_paid=is_paid),
     )
+
+
+def _are_whole_groups(view: View, rows: NDArray[np.intp]) -> bool:
+    """Return whether rows are all those of their groups, which have several."""
+    groups = np.unique(view.groups[rows])
+    return len(groups) < len(rows) == int(np.isin(view.groups, groups).sum())
 
 
 def _describe_loss(missing: float, *, is_paid: bool) -> str:
