@@ -19,6 +19,8 @@ import rewardkit as rk
 ANSWER = rk.extract.tag("answer")
 LONGEST = 100
 """Characters from which `short` is 0 and `long` is 1."""
+LIMIT = 30
+"""Characters up to which `under_limit` is paid."""
 FLIPPED = 0.15
 """Share of verdicts that the noisy judge has wrong."""
 
@@ -136,6 +138,28 @@ def varied(prediction: list[str | None]) -> list[float]:
     return [float(counts.get(answer or "", 0) == 1) for answer in prediction]
 
 
+def signs_thought(completion: str) -> float:
+    """Return the number of signs of the thought, without an upper end."""
+    thought = re.search("<think>([^<]*)", completion)
+    return float(len(thought[1])) if thought else 0.0
+
+
+def ahead(completion: str, ground_truth: str) -> float:
+    """Return the share of the truth's signs that stand before the answer's tag."""
+    before = Counter(completion.split("<answer>")[0])
+    return (before & Counter(ground_truth)).total() / len(ground_truth)
+
+
+def ratio(completion: str, prediction: str | None) -> float:
+    """Return the answer's share of the characters."""
+    return len(prediction or "") / max(1, len(completion))
+
+
+def under_limit(completion: str) -> float:
+    """Return 1 up to `LIMIT` characters, 0 above."""
+    return float(len(completion) <= LIMIT)
+
+
 def majority(prediction: list[str | None]) -> list[float]:
     """Return 1 for the answer that most siblings of a group give, 0 for no answer."""
     counts = Counter(filter(None, prediction))
@@ -228,6 +252,11 @@ REWARDS = {
         make_reward("half_noisy", bonus(half_noisy, 1.0), weight=0.0),
         make_reward("as_usual", bonus(as_usual)),
         make_reward("varied", bonus(varied, group=True)),
+        make_reward("signs_thought", bonus(signs_thought, -0.02, range=(0.0, 100.0))),
+        make_reward("ahead", bonus(ahead, 0.5)),
+        make_reward("ratio", bonus(ratio, 1.0)),
+        make_reward("under_limit", bonus(under_limit, 0.5)),
+        make_reward("outvoted", bonus(noisy, 1.0), bonus(judge, 1.0)),
         scheduled("form_first", {0: 0.0, 60: 1.0}, FORM, {0: 1.0, 60: 0.2}),
         scheduled("short_late", {0: 1.0}, bonus(short), {0: 0.0, 80: 0.6}),
         scheduled("short_early", {0: 1.0}, bonus(short), {0: 0.6, 60: 0.0}),
@@ -240,6 +269,8 @@ THIRD = "form_first short_late short_early exact_fades".split()
 """Rewards whose weights depend on the step, added after those."""
 FOURTH = "short_much unanswered echo half_noisy as_usual varied".split()
 """Rewards that were added when the pace of learners had been fitted to all of these."""
+FIFTH = "signs_thought ahead ratio under_limit outvoted".split()
+"""Rewards that were added for five more first suggestions, applied and trained."""
 SETTINGS = {
     "short_no_std": rk.Training(scale_rewards="none"),
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
