@@ -74,14 +74,11 @@ def load_base(task: str):
 def make_run(run) -> str:
     """Train one run and keep its tables; its name."""
     import torch
-    from rewards import REWARDS
+    from rewards import find_reward
     from run import train
-    from suggested import CHANGED, read_changed
 
     torch.set_num_threads(1)
-    reward = REWARDS.get(run.reward)
-    if reward is None:
-        reward = read_changed(run.task, run.reward.removesuffix(CHANGED))
+    reward = find_reward(run.task, run.reward)
     steps, completions = train(run, load_base(run.task), reward)
     RUNS.mkdir(exist_ok=True)
     completions.to_parquet(RUNS / f"{run.name}.completions.parquet", compression="zstd")
@@ -91,9 +88,8 @@ def make_run(run) -> str:
 
 def all_runs() -> list:
     """Return every run, by seed; then those of changed rewards."""
-    from rewards import REWARDS
+    from rewards import CHANGED, REWARDS, read_suggestions
     from run import Run
-    from suggested import CHANGED
     from tasks import TASKS
 
     runs = []
@@ -104,9 +100,9 @@ def all_runs() -> list:
                     runs.append(Run(task, "hard", reward, rate, seed))
                 for reward in ON_MIXED:
                     runs.append(Run(task, "mixed", reward, rate, seed))
-    suggestions = pd.read_csv(HERE / "suggestions.csv")
-    for task, reward in suggestions[["task", "reward"]].itertuples(index=False):
-        runs.append(Run(task, "hard", f"{reward}{CHANGED}", RATES[1], seed=0))
+    for change in read_suggestions().itertuples():
+        name = f"{change.reward}{CHANGED}"
+        runs.append(Run(change.task, "hard", name, RATES[1], seed=0))
     return runs
 
 

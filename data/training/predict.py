@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 from make import ON_MIXED
-from rewards import REWARDS, SETTINGS
+from rewards import CHANGED, REWARDS, SETTINGS, find_reward, read_suggestions
 
 import rewardkit as rk
 from rewardkit.analysis.rehearsal.outlook import outlook_of
@@ -34,7 +34,7 @@ def label_rollouts(task: str, difficulty: str) -> rk.Rollouts:
 
 def scored(task: str, difficulty: str, reward: str) -> rk.Scores:
     """Return the scores of the labelled first rollouts."""
-    return rk.score(REWARDS[reward], label_rollouts(task, difficulty))
+    return rk.score(find_reward(task, reward), label_rollouts(task, difficulty))
 
 
 def predict(forecast: rk.Forecast) -> Iterator[dict[str, Any]]:
@@ -65,6 +65,8 @@ def all_settings() -> Iterator[tuple[str, str, str]]:
             yield task, "hard", reward
         for reward in ON_MIXED:
             yield task, "mixed", reward
+    for change in read_suggestions().itertuples():
+        yield change.task, "hard", f"{change.reward}{CHANGED}"
 
 
 def main() -> None:
@@ -79,7 +81,7 @@ def main() -> None:
             continue
         setting = {"task": task, "difficulty": difficulty, "reward": reward}
         scores = scored(task, difficulty, reward)
-        training = SETTINGS.get(reward)
+        training = SETTINGS.get(reward.removesuffix(CHANGED))
         for row in predict(rk.forecast(scores, label="right", training=training)):
             rows.append(setting | row)
             print(*rows[-1].values(), sep=" | ", flush=True)

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rewards import SETTINGS
-from suggested import CHANGED
+from rewards import CHANGED, SETTINGS, read_suggestions
 
 import rewardkit as rk
 from rewardkit.analysis.rehearsal.kinds import form_of
@@ -48,6 +47,7 @@ LOOKED_AT = {
     "predictions_second.csv": "none",
     "predictions_by_step.csv": "none",
     "predictions_of_fifth.csv": r".*-short_much-.*|sums-hard-half_noisy-1.5e-4-0",
+    "predictions_of_pairs.csv": "none",
 }
 """Predictions -> names of runs that had been looked at when they were made."""
 
@@ -131,7 +131,7 @@ def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:
     (view,) = rk.diagnose(
         scored(task, difficulty, reward),
         label="right",
-        training=SETTINGS.get(reward),
+        training=SETTINGS.get(reward.removesuffix(CHANGED)),
     ).views
     best = rk.forecast(scored(task, difficulty, reward), label="right").best_of[""]
     mass, total = view.phantom_mass(view.advantages)
@@ -200,7 +200,7 @@ def report_suggestions(show: Callable[[str], None] = print) -> None:
     """
     runs = read_runs().groupby(["task", "reward", "pace"])["ended"].mean()
     rows = []
-    for change in pd.read_csv(HERE / "suggestions.csv").itertuples():
+    for change in read_suggestions().itertuples():
         after = runs.get((change.task, f"{change.reward}{CHANGED}", "fast"))
         if after is not None:
             before = runs[change.task, change.reward, "fast"]

@@ -11,7 +11,10 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+import pandas as pd
 from tasks import FILLERS
 
 import rewardkit as rk
@@ -276,3 +279,33 @@ SETTINGS = {
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
 }
 """Reward -> settings; the others have TRL's own."""
+HERE = Path(__file__).parent
+CHANGED = "_changed"
+"""How the name of a changed reward ends."""
+REWEIGH = "scores.reweigh("
+
+
+def read_suggestions() -> pd.DataFrame:
+    """Return the first suggested change of each task and reward."""
+    return pd.read_csv(HERE / "suggestions.csv")
+
+
+def find_reward(task: str, name: str) -> rk.Reward:
+    """Return a reward by its name; a changed one with the change suggested of it."""
+    if not name.endswith(CHANGED):
+        return REWARDS[name]
+    name = name.removesuffix(CHANGED)
+    table = read_suggestions().set_index(["task", "reward"])
+    line, reward = table.loc[(task, name), "line"], REWARDS[name]
+    if line.startswith(REWEIGH):
+        weights = eval(line.removeprefix(REWEIGH).removesuffix(")"))
+        items = [
+            replace(item, weight=weights.get(item.name, item.weight))
+            for item in reward.components
+        ]
+        return replace(reward, components=items)
+    names = {"rk": rk, "replace": replace, "partial": partial, "reward": reward}
+    made = eval(line, names)
+    if isinstance(made, rk.Component):
+        return replace(reward, components=[*reward.components, made])
+    return made

@@ -45,15 +45,12 @@ class Run:
         """Return what the monitor says of the completions that were kept."""
         sys.path.insert(0, str(TRAINING))
         try:
-            from rewards import REWARDS, SETTINGS
-            from suggested import CHANGED, read_changed
+            from rewards import SETTINGS, find_reward
         finally:
             sys.path.remove(str(TRAINING))
         task, _, name, *_ = self.name.split("-")
-        reward = REWARDS.get(name)
-        if reward is None:
-            reward = read_changed(task, name.removesuffix(CHANGED))
         table = pd.read_parquet(RUNS / f"{self.name}.completions.parquet")
+        reward = find_reward(task, name)
         scores = rk.score(reward, rk.load_rollouts(table.drop(columns="reward")))
         return rk.monitor(scores, training=SETTINGS.get(name))
 
