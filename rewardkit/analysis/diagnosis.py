@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -16,12 +16,14 @@ from rewardkit.analysis.findings import (
     components,
     groups,
     length,
+    logs,
     phantom,
     scored,
     shortcuts,
     sparsity,
     spread,
 )
+from rewardkit.analysis.findings.by_outlook import judge_by_outlook
 from rewardkit.analysis.parts import (
     choose_columns,
     explain_slices,
@@ -42,6 +44,7 @@ from rewardkit.analysis.summary import (
     signal_of,
 )
 from rewardkit.analysis.totals import weigh_as_trained
+from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.errors import (
     Cancelled,
@@ -62,10 +65,10 @@ from rewardkit.scoring.scores import Scores
 SCORED_RULES: tuple[Rule, ...] = (
     scored.not_finite,
     scored.without_reward,
-    scored.log_mismatch,
-    scored.unread_keys,
+    logs.log_mismatch,
+    logs.unread_keys,
     scored.logged,
-    scored.parts_of_total,
+    logs.parts_of_total,
 )
 """Of all scored rows."""
 VIEW_RULES: tuple[Rule, ...] = (
@@ -339,8 +342,12 @@ def diagnose(
 
     all_rows = scored.Scored(scores, finite, views, seed)
     findings = run_rules(SCORED_RULES, all_rows, thresholds=limits)
-    for view in views:
-        findings += look_at(view)
+    for view, whole in zip(views, wholes, strict=True):
+        for item in look_at(view):
+            if item.code == "phantom":
+                part = replace(whole, rows=whole.rows[rows_to_read(view.groups)])
+                item = judge_by_outlook(item, make_view(finite, part, **options))
+            findings.append(item)
     for view, parts in zip(views, pieces, strict=True):
         of_view = [finding for finding in findings if finding.part == view.part]
         findings += find_news(parts, of_view, look_at_slice)
@@ -401,7 +408,7 @@ def _rank(finding: Finding) -> tuple[Any, ...]:
     says more than any other figure.
     """
     is_minor = finding.severity == "info"
-    if finding.code in scored.LOG_CODES:
+    if finding.code in logs.LOG_CODES:
         return (3 if is_minor else 0,)
     if finding.code == "label_disagrees" and not finding.part and not is_minor:
         return (1,)

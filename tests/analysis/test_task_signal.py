@@ -21,6 +21,16 @@ AGAINST = np.clip(0.6 - 0.3 * HARD + 0.3 * NOISE, 0, 1)
 WITH = np.clip(0.3 * HARD + 0.3 * NOISE, 0, 1)
 
 
+def paid_for_brevity(**options):
+    """Half of the wrong completions are short and paid; every second prompt is too hard."""
+    draw = np.random.default_rng(7)
+    right = np.where(GROUPS % 2 == 0, 0.0, draw.random(ROWS) < 0.35)
+    short = np.where(right > 0, 0.0, draw.random(ROWS) < 0.5)
+    texts = ["no" if is_short else "a longer thought" for is_short in short]
+    columns = {"completion": texts}
+    return paid_beside(short, right, columns=columns, weights={"bonus": 0.3}, **options)
+
+
 def test_phantom_is_the_share_of_the_squared_advantage_in_groups_where_none_is_right():
     scores = paid_beside(AGAINST)
     view = rk.diagnose(scores).views[0]
@@ -36,18 +46,53 @@ def test_phantom_is_the_share_of_the_squared_advantage_in_groups_where_none_is_r
 
 
 @pytest.mark.parametrize(
-    ("bonus", "severity", "side"),
+    ("scores", "task", "severity", "side"),
     [
-        (AGAINST, "high", "against"),
-        (WITH, "info", "with"),
-        (NOISE, "info", "beside"),
+        (paid_for_brevity(), "falls", "high", "against"),
+        (paid_beside(AGAINST), "rises", "info", "against"),
+        (paid_beside(WITH), "rises", "info", "with"),
+        (paid_beside(NOISE), "rises", "info", "beside"),
+        (
+            paid_beside(AGAINST, transform=lambda rewards, _: rewards),
+            None,
+            "high",
+            "against",
+        ),
     ],
-    ids=["against the task", "with the task", "beside the task"],
+    ids=[
+        "short ones take over",
+        "against the task, by no trait that can be learned",
+        "with the task",
+        "beside the task",
+        "siblings would have to be scored anew",
+    ],
 )
-def test_its_severity_is_that_of_what_is_paid_there(bonus, severity, side):
-    (item,) = rk.diagnose(paid_beside(bonus))["phantom"]
+def test_its_severity_is_that_of_what_training_would_make_of_it(
+    scores, task, severity, side
+):
+    (item,) = rk.diagnose(scores)["phantom"]
     assert (item.severity, item.evidence["side"]) == (severity, side)
     assert bool(item.suggestions) == (severity == "high")
+    words = f"In a rehearsed training on these completions the task {task}."
+    assert (words in item.sentence) == (task is not None)
+
+
+def test_no_reward_is_called_to_learn_its_severity(tmp_path):
+    calls = tmp_path / "calls"
+
+    def short(completion):
+        calls.touch()
+        return float(len(completion) < 5)
+
+    solved = rk.Component("solved", lambda given_right: given_right)
+    brief = rk.Component("short", short, weight=0.3)
+    table = paid_for_brevity().table[["prompt_id", "completion", "given_right"]]
+    reward = rk.Reward("r", components=[solved, brief])
+    scores = rk.score(reward, rk.load_rollouts(table))
+    calls.unlink()
+    (item,) = rk.diagnose(scores)["phantom"]
+    assert item.severity == "high" and not calls.exists()
+    assert rk.forecast(scores).outlook.task == "falls" and calls.exists()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +121,7 @@ def test_dapos_filter_by_the_total_leaves_it():
 
 
 def test_the_gate_the_filter_and_no_scaling_show_what_they_make_of_it():
-    advice = rk.suggest(rk.diagnose(paid_beside(AGAINST)))
+    advice = rk.suggest(rk.diagnose(paid_for_brevity()))
     gate = next(item for item in advice.changes if item.code == "gate_component")
     assert gate.answers == "phantom"
     before, after = gate.outcome.split(";")[0].removeprefix("phantom: ").split(" -> ")
@@ -122,7 +167,8 @@ def test_a_lone_number_takes_the_task_from_what_is_known_of_it(columns, options,
     assert words in " ".join(diagnosis.text().split())
     if columns:
         (item,) = diagnosis["phantom"]
-        assert item.evidence["side"] == "" and item.severity == "info"
+        assert item.evidence["side"] == "" and item.severity == "warn"
+        assert item.evidence["outlook"] == "falls"  # but nothing is known to take over
         several = diagnosis.group_signal["task_signal"]
         mixed = np.bincount(GROUPS, HARD)
         assert several[0] == pytest.approx(((mixed > 0) & (mixed < 8)).mean())

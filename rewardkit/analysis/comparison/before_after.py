@@ -22,7 +22,7 @@ from rewardkit.analysis.comparison.changes import (
 )
 from rewardkit.analysis.comparison.matching import MatchedRows, notes_of
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings.scored import ATOL, RTOL
+from rewardkit.analysis.findings.logs import ATOL, RTOL
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import (
     ZERO_STD,

@@ -88,13 +88,11 @@ def phantom(
         limit=phantom,
         severity=severity,
         reading=(mass > 0)[view.groups] & (np.nan_to_num(view.advantages) > 0),
-        answers=None if severity != "info" else (),
         task=verdicts.words,
         by=by,
         side=direction.side,
         correlation=direction.correlation,
         means=direction.means,
-        mild=severity == "info",
     )
 
 

@@ -131,6 +131,7 @@ def rehearse_view(
     seed: int = 0,
     before: Rehearsal | None = None,
     limit: TimeLimit | None = None,
+    reaches: bool = True,
 ) -> Rehearsal:
     """Rehearse the training of a view's rows, at a gentle and at a fast pace.
 
@@ -142,12 +143,13 @@ def rehearse_view(
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
         limit: of calls on completions that the log lacks, as in `reach`.
+        reaches: whether the reward is called on completions that the log lacks.
     """
     task = None if before is None else before.rows.task[: len(view)]
     plan = _plan(view, steps, seed)
     by_step = view.reward.is_scheduled and not why_not_by_step(view.reward)
     weights = _mean_weights(view.reward, plan) if by_step else None
-    rows, kinds, material, why = collect(view, task, limit, weights)
+    rows, kinds, material, why = collect(view, task, limit, weights, reaches=reaches)
     if before is None:
         is_called = is_scored_anew(view.reward)
         learners, pace = make_learners(seed, CALLED_LEARNERS if is_called else LEARNERS)
@@ -167,7 +169,6 @@ def rehearse_view(
         why_not_by_step(view.reward),
         _why_not_to_the_end(view.reward, plan) if by_step else "",
     )
-    untried = tuple(filter(None, reasons))
     return Rehearsal(
         view,
         rows,
@@ -178,7 +179,7 @@ def rehearse_view(
         plan,
         course,
         sound,
-        untried,
+        tuple(filter(None, reasons)),
     )
 
 

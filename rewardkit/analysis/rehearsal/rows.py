@@ -84,6 +84,8 @@ def collect(
     task: Floats | None = None,
     limit: TimeLimit | None = None,
     weights: Floats | None = None,
+    *,
+    reaches: bool = True,
 ) -> tuple[Rows, list[Kind], Material, str]:
     """Return what learners write: rows, their kinds, and how often each is written.
 
@@ -93,6 +95,7 @@ def collect(
         limit: of calls on completions that the log lacks, as in `reach`.
         weights: of the components, (components,), where rewards are not to be those of
             the view.
+        reaches: whether the reward is called on completions that the log lacks.
     """
     is_own = task is None
     logged = read_task(view) if task is None else task
@@ -102,7 +105,7 @@ def collect(
     features = {"characters": lengths, **readable_scores(view)}
     targets = [_beside(view.rewards, right), lengths]
     codes, kinds = find_kinds(completions, features, targets)
-    reached = reach(view, kinds, codes, logged, limit)
+    reached = reach(view, kinds, codes, logged, limit) if reaches else Reached()
     places = np.array(reached.places, dtype=np.intp)
     prompts = view.bootstrap.prompts
     scores = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.scored import (
+from rewardkit.analysis.findings.logs import (
     ATOL,
     RTOL,
     SEVERE_MISMATCH,

@@ -1,0 +1,41 @@
+"""The severity of phantom signal, by what a rehearsed training makes of the task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewardkit.analysis.rehearsal.outlook import outlook_of, read_outlook
+from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
+from rewardkit.analysis.rehearsal.rows import is_scored_anew
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
+
+
+def judge_by_outlook(item: Finding, view: View) -> Finding:
+    """Return phantom signal with the severity of what a rehearsed training does.
+
+    For information where the task rises; a warning where it falls, and high where that
+    is so at both paces and something is known to take over; else as it is. That tells
+    the real runs of `data/training` that fall from others; how much phantom signal
+    there is, and its direction, do not. Nothing is called to find out.
+    """
+    if item.evidence.get("inconclusive"):
+        return item
+    severity = item.severity
+    task = None
+    if not is_scored_anew(view.reward):
+        outlook = read_outlook(rehearse_view(view, reaches=False))
+        task = outlook.task
+        if task == "rises":
+            severity = "info"
+        elif task == "falls":
+            best = outlook_of(outlook.start, max(outlook.gentle, outlook.fast))
+            is_sure = best == "falls" and outlook.takes_over is not None
+            severity = "high" if is_sure else "warn"
+    is_mild = severity == "info"
+    return replace(
+        item,
+        severity=severity,
+        evidence={**item.evidence, "outlook": task, "mild": is_mild},
+        suggestions=() if is_mild else item.suggestions,
+    )

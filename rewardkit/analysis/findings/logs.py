@@ -1,0 +1,168 @@
+"""Rules on what a log, or a function's result, has beside the scores made here."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings.scored import Scored
+from rewardkit.analysis.rewarded_rows import SHOWN_IDS
+from rewardkit.analysis.statistics import Codes, Floats, finite
+from rewardkit.findings import Finding, most, rule
+from rewardkit.rewards.fingerprint import describe
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rollouts.values import column_values
+
+LOG_CODES = ("log_mismatch", "log_not_compared", "unread_keys")
+"""Findings that the log, or what a function returned, is not what was scored."""
+RTOL = 1e-6
+"""Trainers add a few float32 rewards, whose numbers lie 1.2e-7 apart."""
+ATOL = 1e-6
+"""For sums that come near 0. Our choice."""
+SEVERE_MISMATCH = 0.01
+"""Share of differing rows from which a mismatch is of high severity. Our choice."""
+RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
+"""Description of a component that is a number under a key of a function's result."""
+
+
+@rule("log_mismatch", "log_not_compared")
+def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find where the log's reward and scores are not what was computed here.
+
+    Like with like: a score of the log with the component of its name, its total with
+    the reward. A lone score of a component's name is no total where the reward has
+    other components. Nothing where they agree, where the log has none, and for a reward
+    that is read from the log itself.
+    """
+    scores = scored.scores
+    logged = scores.rollouts.logged
+    if not logged or is_recorded(scores.reward):
+        return
+    rewards = scores.table["reward_raw"].to_numpy(dtype=float)
+    columns = {
+        name: logged.components[name]
+        for name in scores.reward.names
+        if name in logged.components
+    }
+    is_lone = len(scores.reward.names) == 1
+    if logged.total is not None:
+        if is_lone or logged.total not in columns.values():
+            yield from _mismatch(scored, None, logged.total, rewards)
+    for name, column in columns.items():
+        values = scores.score(name)
+        if is_lone and column == logged.total:
+            if np.array_equal(values, rewards, equal_nan=True):
+                continue  # it is all of the reward, which was compared
+        yield from _mismatch(scored, name, column, values)
+    if logged.total is None and not columns:
+        evidence = {"logged": most([*map(repr, logged.components)], SHOWN_IDS)}
+        evidence["kind"] = scores.rollouts.kind
+        yield Finding("log_not_compared", "info", None, evidence, len(scores))
+
+
+def _mismatch(
+    scored: Scored, component: str | None, column: str, ours: Floats
+) -> Iterator[Finding]:
+    """Find that a logged column differs from what was computed."""
+    values = column_values(scored.scores.rollouts.table[column])
+    theirs = finite(np.array(values, dtype=float))  # NaN for None
+    evidence, rows = compare_with_log(ours, theirs)
+    if not len(rows):
+        return
+    is_severe = len(rows) >= SEVERE_MISMATCH * (~np.isnan(theirs)).sum()
+    severity = "high" if is_severe else "warn"
+    if not evidence["rows"]:  # what failed or was not judged is a finding of its own
+        severity = "info"
+    evidence["column"] = column
+    n = evidence["compared"]
+    ids = scored.ids(rows)
+    yield Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)
+
+
+def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Codes]:
+    """Compare scores with those that the log has, each (rows,), NaN for none.
+
+    Returns:
+        What a finding says of it, and the rows that differ: the largest differences
+        first, then those that only the log has a score for.
+    """
+    logged = ~np.isnan(theirs)
+    both = logged & ~np.isnan(ours)
+    is_missing = logged & np.isnan(ours)
+    gap = np.where(both, np.abs(ours - theirs), 0.0)
+    differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
+    evidence = {
+        "value": math.nan,
+        "rows": int(differs.sum()),
+        "compared": int(both.sum()),
+        "largest": float(gap.max(initial=0.0)),
+        "mean_logged": None,
+        "mean_here": None,
+        "missing": int(is_missing.sum()),
+    }
+    if both.any():
+        evidence["value"] = float(differs[both].mean())
+        evidence["mean_logged"] = float(theirs[both].mean())
+        evidence["mean_here"] = float(ours[both].mean())
+    rank = np.where(differs, -gap, np.where(is_missing, 0.0, np.inf))
+    order = np.argsort(rank, kind="stable")
+    return evidence, order[: (differs | is_missing).sum()]
+
+
+@rule("total_of_parts")
+def parts_of_total(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find that the total of a log is a sum of its other scores, as they were weighed.
+
+    `weigh_parts` weighed them for this diagnosis.
+    """
+    before = scored.raw.reward
+    after = scored.scores.reward
+    if before.routed_by or before.weights == after.weights:
+        return
+    total = next(name for name in before.names if before.weights[name])
+    parts = []
+    for name, weight in after.weights.items():
+        if weight:
+            parts.append(name if weight == 1 else f"{weight:g} x {name}")
+    evidence = {"total": total, "parts": " + ".join(parts), "cost": 0.0}
+    yield Finding("total_of_parts", "info", None, evidence, len(scored.scores))
+
+
+@rule("unread_keys")
+def unread_keys(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find numbers in a function's results under keys that its first result lacked."""
+    scores = scored.scores
+    read_keys: dict[str, set[str]] = defaultdict(set)
+    for component in scores.reward.components:
+        described = RESULT_KEY.match(describe(component.function))
+        if described:
+            for name in component.asks_for:
+                read_keys[name].add(ast.literal_eval(described[1]))
+    total = len(scores)
+    for name, keys in read_keys.items():
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, result in enumerate(column_values(scores.table[f"field/{name}"])):
+            if not isinstance(result, Mapping):
+                continue
+            for key, value in result.items():
+                if isinstance(value, int | float) and key not in keys:
+                    rows[key].append(row)
+        if not rows:
+            continue
+        counts = {key: len(places) for key, places in rows.items()}
+        named = [f"{key!r} in {count} of {total} rows" for key, count in counts.items()]
+        evidence = {
+            "value": max(counts.values()) / total,
+            "function": name,
+            "keys": counts,
+            "rows": total,
+            "named": ", ".join(named),
+        }
+        ids = scored.ids([places[0] for places in rows.values()])
+        yield Finding("unread_keys", "warn", None, evidence, total, None, ids)
