@@ -36,6 +36,8 @@ RESAMPLES = 2000
 RUNS_DIFFER = 0.05
 """Between the ends of two runs that differ in their seed alone, about."""
 NAMES = ["task", "difficulty", "reward", "pace"]
+OTHERS = ("phantom", "against", "phi", "best_of")
+LEVELS = {"info": 1, "warn": 2, "high": 3}
 LOOKED_AT = {
     "predictions.csv": (
         r"sums-.*-(exact|partial|short|short_slightly|short_gated|short_outcome"
@@ -121,18 +123,21 @@ def auc_with_interval(table: pd.DataFrame, name: str) -> str:
 
 
 def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:
-    """Return older figures of the same first rollouts, high where failing is likely.
+    """Return other figures of the same first rollouts, high where failing is likely.
 
     How little the best of 8 gains; phi, the share of the squared advantage in groups
-    where nothing is right; and phi times how far that goes against the task.
+    where nothing is right; phi times how far that goes against the task; and how severe
+    the finding on phantom signal is.
     """
     from predict import scored
 
-    (view,) = rk.diagnose(
+    diagnosis = rk.diagnose(
         scored(task, difficulty, reward),
         label="right",
         training=SETTINGS.get(reward.removesuffix(CHANGED)),
-    ).views
+    )
+    (view,) = diagnosis.views
+    severity = max((LEVELS[item.severity] for item in diagnosis["phantom"]), default=0)
     best = rk.forecast(scored(task, difficulty, reward), label="right").best_of[""]
     mass, total = view.phantom_mass(view.advantages)
     phi = float(mass.sum() / total.sum()) if total.sum() else 0.0
@@ -141,7 +146,12 @@ def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:
     pay = np.where(varies, view.rewards - right, np.nan)
     correlation, _ = view.correlate(pay, np.where(varies, right, np.nan))
     against = -phi * np.nan_to_num(correlation)
-    return {"best_of": best.before - best.after, "phi": phi, "against": against}
+    return {
+        "best_of": best.before - best.after,
+        "phi": phi,
+        "against": against,
+        "phantom": severity,
+    }
 
 
 def takes_over_rightly(row: pd.Series) -> bool:
@@ -181,15 +191,15 @@ def report(table: pd.DataFrame, show: Callable[[str], None] = print) -> None:
         named = int(fell.apply(takes_over_rightly, axis=1).sum())
         show(f"what takes over, named rightly where it fell: {named} of {len(fell)}")
     known = table[table["failed"].notna()].copy()
-    older = {key: beside(*key) for key in set(map(tuple, known[NAMES[:3]].to_numpy()))}
-    for name in ("best_of", "phi", "against"):
-        known[name] = [older[tuple(key)][name] for key in known[NAMES[:3]].to_numpy()]
+    others = {key: beside(*key) for key in set(map(tuple, known[NAMES[:3]].to_numpy()))}
+    for name in OTHERS:
+        known[name] = [others[tuple(key)][name] for key in known[NAMES[:3]].to_numpy()]
     for pace in ("gentle", "fast"):
         of_pace = known[known["pace"] == pace]
         failed = int(of_pace["failed"].sum())
         show(f"\nfailing at the {pace} rate, {failed} of {len(of_pace)}; AUC (95 %):")
         if 0 < failed < len(of_pace):
-            for name in ("fragility", "fails", "against", "phi", "best_of"):
+            for name in ("fragility", "fails", *OTHERS):
                 show(f"  {name:10} {auc_with_interval(of_pace, name)}")
 
 
@@ -205,15 +215,18 @@ def report_suggestions(show: Callable[[str], None] = print) -> None:
         if after is not None:
             before = runs[change.task, change.reward, "fast"]
             told = change.after
-            rows.append((change.task, change.reward, change.code, told, before, after))
-    columns = ["task", "reward", "change", "told", "before", "after"]
+            row = (change.task, change.reward, change.code, change.verdict)
+            rows.append((*row, told, before, after))
+    columns = ["task", "reward", "change", "verdict", "told", "before", "after"]
     table = pd.DataFrame(rows, columns=columns)
-    show(table.to_string(index=False, float_format="%.2f"))
-    lost = table["before"] - table["after"]
-    show(
-        f"{(lost <= 0).sum()} of {len(table)} end at least as high after the change, "
-        f"{(lost <= RUNS_DIFFER).sum()} less than {RUNS_DIFFER} below or higher"
-    )
+    show(table.to_string(index=False, float_format="%.2f", na_rep=""))
+    is_better = table["verdict"] == "improves"
+    for name, pairs in (("all", table), ("said to improve", table[is_better])):
+        lost = pairs["before"] - pairs["after"]
+        show(
+            f"{name}: {(lost <= 0).sum()} of {len(pairs)} end at least as high after "
+            f"it, {(lost <= RUNS_DIFFER).sum()} at most {RUNS_DIFFER} below or higher"
+        )
 
 
 def main() -> None:

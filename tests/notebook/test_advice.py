@@ -11,6 +11,7 @@ from plotted import table_of
 
 import rewardkit as rk
 from rewardkit.analysis.forecast import LIMITS
+from rewardkit.analysis.suggestions.suggestion import MOST_CHANGES_SHOWN
 from rewardkit.findings import percent
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import redact_finding
@@ -49,7 +50,7 @@ def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
     shown = page(replace(judged, changes=(best, *judged.changes)))
     named = html.escape(best.named)
     assert f"<b>1. {named} (improves)</b>: " in shown
-    for item in judged.changes:
+    for item in judged.changes[: MOST_CHANGES_SHOWN - 1]:
         assert item.line.replace('"', "&quot;").replace("'", "&#x27;") in shown
         for effect in item.effects:
             if abs(effect.difference) >= 0.02:
