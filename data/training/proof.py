@@ -109,17 +109,16 @@ def auc(figure: Floats, failed: Floats) -> float:
 
 def auc_with_interval(table: pd.DataFrame, name: str) -> str:
     """Return the AUC of a figure, with its 95 % interval over rewards of a task."""
-    units = [rows for _, rows in table.groupby(["task", "reward"])]
+    figure, failed = table[name].to_numpy(), table["failed"].to_numpy()
+    units = [*table.groupby(["task", "reward"]).indices.values()]
     random = np.random.default_rng(0)
     values: list[float] = []
     for _ in range(RESAMPLES):
-        drawn = pd.concat(
-            [units[at] for at in random.integers(0, len(units), len(units))]
-        )
-        values.append(auc(drawn[name].to_numpy(), drawn["failed"].to_numpy()))
+        drawn = random.integers(0, len(units), len(units))
+        rows = np.concatenate([units[at] for at in drawn])
+        values.append(auc(figure[rows], failed[rows]))
     low, high = np.nanquantile(values, (0.025, 0.975))
-    value = auc(table[name].to_numpy(), table["failed"].to_numpy())
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{auc(figure, failed):.2f} ({low:.2f} to {high:.2f})"
 
 
 def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:

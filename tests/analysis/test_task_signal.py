@@ -21,10 +21,10 @@ AGAINST = np.clip(0.6 - 0.3 * HARD + 0.3 * NOISE, 0, 1)
 WITH = np.clip(0.3 * HARD + 0.3 * NOISE, 0, 1)
 
 
-def paid_for_brevity(**options):
+def paid_for_brevity(share=0.35, **options):
     """Half of the wrong completions are short and paid; every second prompt is too hard."""
     draw = np.random.default_rng(7)
-    right = np.where(GROUPS % 2 == 0, 0.0, draw.random(ROWS) < 0.35)
+    right = np.where(GROUPS % 2 == 0, 0.0, draw.random(ROWS) < share)
     short = np.where(right > 0, 0.0, draw.random(ROWS) < 0.5)
     texts = ["no" if is_short else "a longer thought" for is_short in short]
     columns = {"completion": texts}
@@ -49,6 +49,7 @@ def test_phantom_is_the_share_of_the_squared_advantage_in_groups_where_none_is_r
     ("scores", "task", "severity", "side"),
     [
         (paid_for_brevity(), "falls", "high", "against"),
+        (paid_for_brevity(0.5), "falls", "warn", "against"),
         (paid_beside(AGAINST), "rises", "info", "against"),
         (paid_beside(WITH), "rises", "info", "with"),
         (paid_beside(NOISE), "rises", "info", "beside"),
@@ -61,6 +62,7 @@ def test_phantom_is_the_share_of_the_squared_advantage_in_groups_where_none_is_r
     ],
     ids=[
         "short ones take over",
+        "at a fast pace alone",
         "against the task, by no trait that can be learned",
         "with the task",
         "beside the task",
@@ -72,9 +74,17 @@ def test_its_severity_is_that_of_what_training_would_make_of_it(
 ):
     (item,) = rk.diagnose(scores)["phantom"]
     assert (item.severity, item.evidence["side"]) == (severity, side)
-    assert bool(item.suggestions) == (severity == "high")
+    assert bool(item.suggestions) == (severity != "info")
     words = f"In a rehearsed training on these completions the task {task}."
     assert (words in item.sentence) == (task is not None)
+
+
+def test_a_share_that_may_be_below_its_threshold_stays_for_information():
+    scores = paid_for_brevity()
+    (item,) = rk.diagnose(scores)["phantom"]
+    limit = {"phantom": 0.99 * item.evidence["value"]}
+    (near,) = rk.diagnose(scores, thresholds=limit)["phantom"]
+    assert near.evidence["inconclusive"] and near.severity == "info"
 
 
 def test_no_reward_is_called_to_learn_its_severity(tmp_path):
