@@ -65,7 +65,7 @@ def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
                 assert before in shown
         for example in item.examples[:5]:
             assert f">{example['rollout_id']}<" in shown
-    assert best.outcome and f"<li>{best.outcome}.</li>".replace("->", "-&gt;") in shown
+    assert best.outcome and f"<li>{html.escape(best.outcome)}.</li>" in shown
     small = [
         e
         for e in best.effects
