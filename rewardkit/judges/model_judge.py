@@ -25,7 +25,7 @@ from rewardkit.judges.session import ModelAnswer, Session, in_session, session_o
 from rewardkit.primitives.messages import content_text
 from rewardkit.primitives.primitive import Primitive, keyword_signature
 from rewardkit.rollouts.chat import KEY
-from rewardkit.scoring.calls import asked_elsewhere
+from rewardkit.scoring.calls import model_asker
 
 NAMED_COLUMN = re.compile(r"\{([A-Za-z_]\w*)\}")
 """How a rubric names a column."""
@@ -210,9 +210,9 @@ class AskingServer(Primitive):
         Each comes with a sample number, which tells equal requests apart, and a reader,
         which makes the value of the answer's text.
         """
-        elsewhere = asked_elsewhere()
-        if elsewhere is not None:
-            return await elsewhere(self, requests)
+        asker = model_asker()
+        if asker is not None:
+            return await asker(self, requests)
         session = self.session
 
         async def ask_all() -> list[ModelAnswer]:

@@ -34,21 +34,21 @@ CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
 _is_scoring: ContextVar[bool] = ContextVar("rewardkit_is_scoring", default=False)
 
 
-AnswerRequests = Callable[[Any, Sequence[Any]], Awaitable[list[Any]]]
+ModelAsker = Callable[[Any, Sequence[Any]], Awaitable[list[Any]]]
 """Returns the answers to the requests of a judge, see `AskingServer.answers`."""
 
-_elsewhere: AnswerRequests | None = None
+_model_asker: ModelAsker | None = None
 
 
-def ask_elsewhere(answers: AnswerRequests | None) -> None:
-    """Let the judges of this process ask models by another one, or by it again."""
-    global _elsewhere
-    _elsewhere = answers
+def set_model_asker(asker: ModelAsker | None) -> None:
+    """Set what asks models for the judges of this process; None: itself."""
+    global _model_asker
+    _model_asker = asker
 
 
-def asked_elsewhere() -> AnswerRequests | None:
-    """Return what asks models in place of this process, if anything does."""
-    return _elsewhere
+def model_asker() -> ModelAsker | None:
+    """Return what asks models for the judges of this process, if anything does."""
+    return _model_asker
 
 
 @contextmanager

@@ -28,7 +28,11 @@ from rewardkit.errors import InputError, RewardError
 from rewardkit.rollouts.whole_groups import LargeFile
 from rewardkit.scoring.part_engines import NumberedPart, PartCall, PartEngine
 from rewardkit.scoring.part_job import PartJob, WrittenPart
-from rewardkit.scoring.ray_models import are_there, ask_through, start_models
+from rewardkit.scoring.ray_models import (
+    ask_through,
+    is_running,
+    start_model_process,
+)
 from rewardkit.scoring.scores import versions
 from rewardkit.workers.pool import (
     CannotSend,
@@ -100,7 +104,7 @@ class Ray:
             self._connect(ray)
         models = None
         try:
-            models = start_models(ray, job.reward.functions)
+            models = start_model_process(ray, job.reward.functions)
             # in a list it stays a reference, which a process reads once
             reference = [ray.put((content, files, os.getcwd(), models))]
             key = hashlib.sha256(content + repr(models).encode()).hexdigest()
@@ -371,7 +375,7 @@ def _write_parts(
                 try:
                     written = unpack_answer(*ray.get(task))
                 except lost as error:
-                    if models is not None and not are_there(ray, models):
+                    if models is not None and not is_running(ray, models):
                         raise InputError(
                             "the process that asks models has ended; the same call "
                             "goes on, and counts budgets anew"

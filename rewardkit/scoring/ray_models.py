@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from rewardkit.scoring.calls import ask_elsewhere
+from rewardkit.scoring.calls import set_model_asker
 
 
 class ModelProcess:
@@ -38,7 +38,7 @@ class ModelProcess:
         return True
 
 
-def start_models(ray: ModuleType, functions: Sequence[Any]) -> Any:
+def start_model_process(ray: ModuleType, functions: Sequence[Any]) -> Any:
     """Start what asks models on this node; None if no function has limits."""
     if not any(hasattr(function, "limits") for function in functions):
         return None
@@ -55,7 +55,7 @@ def start_models(ray: ModuleType, functions: Sequence[Any]) -> Any:
 def ask_through(ray: ModuleType, models: Any) -> None:
     """Let the judges of this process ask models through that one; None: themselves."""
     if models is None:
-        ask_elsewhere(None)
+        set_model_asker(None)
         return
 
     async def answers(judge: Any, requests: Sequence[Any]) -> list[Any]:
@@ -65,10 +65,10 @@ def ask_through(ray: ModuleType, models: Any) -> None:
             os._exit(1)  # no row of a part may be written as an error of its own
         return answered
 
-    ask_elsewhere(answers)
+    set_model_asker(answers)
 
 
-def are_there(ray: ModuleType, models: Any) -> bool:
+def is_running(ray: ModuleType, models: Any) -> bool:
     """Return whether the process that asks models still runs."""
     try:
         return bool(ray.get(models.is_there.remote()))

@@ -162,7 +162,7 @@ def test_the_end_of_the_process_that_asks_models_ends_the_scoring_and_no_row_is_
     serve, connection, tmp_path, monkeypatch
 ):
     started = []
-    start = ray_engine.start_models
+    start = ray_engine.start_model_process
 
     def start_and_keep(*arguments):
         started.append(start(*arguments))
@@ -174,7 +174,7 @@ def test_the_end_of_the_process_that_asks_models_ends_the_scoring_and_no_row_is_
         return a_yes()
 
     server = serve(answer)
-    monkeypatch.setattr(ray_engine, "start_models", start_and_keep)
+    monkeypatch.setattr(ray_engine, "start_model_process", start_and_keep)
     path = write(tmp_path / "log.jsonl", log_rows(groups=20))
     options = {"to": tmp_path / "out", "memory": MEMORY, "engine": connection}
     with pytest.raises(rk.InputError, match="the process that asks models has ended"):
