@@ -77,7 +77,27 @@ def find_verdicts(
         levels = _levels(values) if VERDICT_NAME.fullmatch(name) else values[:0]
         if len(levels) == 2:
             return Verdicts(name, values, float(levels[0]))
-    return judge_by_answers(context.table, groups)
+    by_answers = judge_by_answers(context.table, groups)
+    if by_answers is not None and len(paid_names) == 1:
+        if _contradict(by_answers.scores, scores[paid_names[0]]):
+            return None
+    return by_answers
+
+
+def _contradict(verdicts: Floats, paid: Floats) -> bool:
+    """Return whether most of what earns full marks is not what is right, and reversed.
+
+    Then the answers are read in another way than the task means them: truths in one
+    notation, answers in another. A reward that pays wrong answers as well pays right
+    ones; one that pays a part of the right ones pays few others.
+    """
+    is_read = ~np.isnan(verdicts) & ~np.isnan(paid)
+    if not is_read.any():
+        return False
+    is_right = verdicts[is_read] == 1
+    is_full = np.isclose(paid[is_read], paid[is_read].max())
+    both = np.sum(is_right & is_full)
+    return bool(2 * both < min(is_right.sum(), is_full.sum()))
 
 
 def _levels(values: Floats) -> Floats:

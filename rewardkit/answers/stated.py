@@ -229,6 +229,8 @@ def states_truth(completion: str, truth: Any) -> float:
     (1.0, nan)
     >>> states_truth("<answer>12</answer>", "12"), states_truth("#### 3", "12")
     (1.0, 0.0)
+    >>> states_truth("Answer: B, A", "A, B"), states_truth("Answer: B, C", "A, B")
+    (nan, 0.0)
     >>> states_truth("```python\ndef f(): ...\n```", "def f(): return 1")
     nan
     """
@@ -243,8 +245,15 @@ def states_truth(completion: str, truth: Any) -> float:
     kind = kind_of(right)
     if len(right) > LONGEST_TRUTH_STATED or kind not in ("number", "choice", "text"):
         return math.nan
+    if kind == "text" and _words_of(statement.answer) == _words_of(right):
+        return math.nan  # a list in another order, or with other marks between
     is_stated = statement.is_marked or statement.mark in ("colon", "number")
     return 0.0 if is_stated or kind == "choice" else math.nan
+
+
+def _words_of(text: str) -> list[str]:
+    """Return what stands between spaces and separators, sorted."""
+    return sorted(re.findall(r"[^\s,;|/{}\\]+", text.replace(r"\text", "")))
 
 
 def _agree(number: Number, right: Number) -> bool | None:

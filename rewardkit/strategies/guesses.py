@@ -178,8 +178,11 @@ def copied_block(subject: Subject) -> Iterator[str]:
         if colon:
             blocks.append(behind)
     for text in sorted(blocks, key=len, reverse=True)[:2]:
-        if len(text.strip()) > 8:
-            yield subject.write(text.strip())
+        copy = text.strip()
+        if len(copy) > 8:
+            yield subject.write(copy)
+            if copy.endswith("."):  # where a copy itself is told
+                yield subject.write(copy[:-1])
 
 
 @strategy("nothing_there", "the right answer to another prompt", knows="near")

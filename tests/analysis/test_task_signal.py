@@ -155,6 +155,16 @@ def test_whatif_shows_what_becomes_of_it():
     assert "-> 0 %" in lines
 
 
+def test_answers_that_contradict_what_is_paid_are_no_task():
+    texts = [f"<answer>{7 * right:.0f}</answer>" for right in HARD.tolist()]
+    columns = {"completion": texts, "ground_truth": ["7"] * ROWS}
+    form = 0.1 * (NOISE > 0.5)
+    for paid, is_known in ((HARD + form, True), (1 - HARD + form, False)):
+        scores = scored({"paid": paid}, GROUPS, ranges={"paid": None}, columns=columns)
+        words = " ".join(rk.diagnose(scores).text().split())
+        assert ("(the stated answers)" in words) is is_known
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [

@@ -85,6 +85,17 @@ def _mismatch(
     yield Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)
 
 
+def _rounding_of(values: Floats) -> float:
+    """Return by how much values may be rounded: half a unit of their last decimal.
+
+    It is looked for among the third to the sixth; 0 where they have more.
+    """
+    for decimals in range(3, 7):
+        if np.allclose(values, values.round(decimals), rtol=0, atol=1e-12):
+            return 0.5001 / float(10**decimals)
+    return 0.0
+
+
 def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Codes]:
     """Compare scores with those that the log has, each (rows,), NaN for none.
 
@@ -96,7 +107,8 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
     both = logged & ~np.isnan(ours)
     is_missing = logged & np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
-    differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
+    tolerance = max(ATOL, _rounding_of(theirs[logged]))
+    differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=tolerance)
     evidence = {
         "value": math.nan,
         "rows": int(differs.sum()),
