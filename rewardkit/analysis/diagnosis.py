@@ -342,11 +342,11 @@ def diagnose(
 
     all_rows = scored.Scored(scores, finite, views, seed)
     findings = run_rules(SCORED_RULES, all_rows, thresholds=limits)
-    for view, whole in zip(views, wholes, strict=True):
+    for view, part in zip(views, wholes, strict=True):
         for item in look_at(view):
             if item.code == "phantom":
-                part = replace(whole, rows=whole.rows[rows_to_read(view.groups)])
-                item = judge_by_outlook(item, make_view(finite, part, **options))
+                few = replace(part, rows=part.rows[rows_to_read(view.groups)])
+                item = judge_by_outlook(item, make_view(finite, few, **options))
             findings.append(item)
     for view, parts in zip(views, pieces, strict=True):
         of_view = [finding for finding in findings if finding.part == view.part]

@@ -84,18 +84,18 @@ def find_verdicts(
     return by_answers
 
 
-def _contradict(verdicts: Floats, paid: Floats) -> bool:
+def _contradict(verdicts: Floats, rewards: Floats) -> bool:
     """Return whether most of what earns full marks is not what is right, and reversed.
 
     Then the answers are read in another way than the task means them: truths in one
     notation, answers in another. A reward that pays wrong answers as well pays right
     ones; one that pays a part of the right ones pays few others.
     """
-    is_read = ~np.isnan(verdicts) & ~np.isnan(paid)
+    is_read = ~np.isnan(verdicts) & ~np.isnan(rewards)
     if not is_read.any():
         return False
     is_right = verdicts[is_read] == 1
-    is_full = np.isclose(paid[is_read], paid[is_read].max())
+    is_full = np.isclose(rewards[is_read], rewards[is_read].max())
     both = np.sum(is_right & is_full)
     return bool(2 * both < min(is_right.sum(), is_full.sum()))
 

@@ -291,10 +291,13 @@ def _change_ends(texts: Sequence[str], numbers: Sequence[float]) -> Iterator[str
 )
 def number_again(subject: Subject) -> Iterator[str]:
     """Add a number and take it away, where paid expressions use each given one once."""
-    given = [*_number_lists(subject)]
+    number_lists = [*_number_lists(subject)]
     for answer in (subject.right, *subject.paid_answers):
         expression = answer.partition("=")[0]
-        if not ARITHMETIC.fullmatch(expression) or _numbers_in(expression) not in given:
+        if (
+            not ARITHMETIC.fullmatch(expression)
+            or _numbers_in(expression) not in number_lists
+        ):
             return
     expression, equals, result = subject.right.partition("=")
     number = re.findall(r"\d+", expression)[0]

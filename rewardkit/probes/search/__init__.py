@@ -149,7 +149,7 @@ def _search_part(
     return list(best.values())
 
 
-class Scored(NamedTuple):
+class ScoredTemplate(NamedTuple):
     """A template, what it got on a subject, and its worth there."""
 
     worth: float
@@ -165,7 +165,7 @@ def _climb(
     until: int,
 ) -> Template | None:
     """Edit the best templates so far; return the one that gains most, if any does."""
-    scored: list[Scored] = []
+    scored: list[ScoredTemplate] = []
     best: Template | None = None
     best_worth = 0.0
     start = plain(home)
@@ -183,7 +183,7 @@ def _climb(
         for (_, template), outcome in zip(new, outcomes, strict=True):
             worth = gains.gain(home, outcome)
             if outcome is not None and not math.isnan(worth):
-                scored.append(Scored(worth, template, outcome))
+                scored.append(ScoredTemplate(worth, template, outcome))
                 if worth > best_worth and gains.pays(home, outcome):
                     best, best_worth = template, worth
         parents = [*_select_elite(scored, gains.observed.weights(home)), start]
@@ -194,7 +194,7 @@ def _climb(
 
 
 def _select_elite(
-    scored: Sequence[Scored], weights: Mapping[str, float]
+    scored: Sequence[ScoredTemplate], weights: Mapping[str, float]
 ) -> list[Template]:
     """Select the templates of most worth, and the best by each component."""
     # the newest of equal ones, so that the search moves on from where it began
