@@ -14,10 +14,11 @@ from rewardkit.findings import Finding
 def judge_by_outlook(item: Finding, view: View) -> Finding:
     """Return phantom signal with the severity of what a rehearsed training does.
 
-    For information where the task rises; a warning where it falls, and high where that
-    is so at both paces and something is known to take over; else as it is. That tells
-    the real runs of `data/training` that fall from others; how much phantom signal
-    there is, and its direction, do not. Nothing is called to find out.
+    For information where the task rises; a warning where it falls at both paces, and
+    high where something is known to take over as well; at most a warning where it falls
+    at one; else as it is. That tells the real runs of `data/training` that fall from
+    others; how much phantom signal there is, and its direction, do not. Nothing is
+    called to find out.
     """
     if item.evidence.get("inconclusive"):
         return item
@@ -31,7 +32,10 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
         elif task == "falls":
             best = outlook_of(outlook.start, max(outlook.gentle, outlook.fast))
             is_sure = best == "falls" and outlook.takes_over is not None
-            severity = "high" if is_sure else "warn"
+            if is_sure:
+                severity = "high"
+            elif best == "falls" or severity == "high":
+                severity = "warn"
     is_mild = severity == "info"
     return replace(
         item,
