@@ -24,7 +24,7 @@ SECONDS_BETWEEN_LOOKS = 10.0
     "--finding --until --verbose READING --log-weight --json",
     {
         "--follow": "Look again when there is more, until Ctrl-C.",
-        "--every SECONDS_BETWEEN_LOOKS": (
+        "--every SECONDS": (
             "Seconds between two looks with --follow.",
             {"default": SECONDS_BETWEEN_LOOKS},
         ),
