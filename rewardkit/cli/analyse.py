@@ -19,7 +19,7 @@ from rewardkit.cli.options import Integer
 from rewardkit.cli.output import say
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.history.kept import KEPT_RUNS
-from rewardkit.history.parts import is_scored
+from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
@@ -391,7 +391,7 @@ def suspect(options: Options) -> CommandResult:
     patched: rk.Reward | rk.Scores | None = None
     limit = None
     path = options.patched
-    if path and Path(path).exists() and is_scored(path):
+    if path and holds_scores(path):
         patched = rk.load_scores(path)
     elif path:
         patched = rk.load_reward(path, rollouts=source.scores.rollouts)

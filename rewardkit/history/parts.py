@@ -102,9 +102,14 @@ class ScoresFile:
 
 def is_scored(path: str | Path) -> bool:
     """Return whether a path is for `load_scores`: scores in files, or nothing."""
+    return not Path(path).exists() or holds_scores(path)
+
+
+def holds_scores(path: str | Path) -> bool:
+    """Return whether there is a file or folder at a path, with scores in it."""
     file = Path(path)
     if not file.exists():
-        return True
+        return False
     if file.is_dir():
         return bool(part_paths(file))
     try:

@@ -23,7 +23,7 @@ from rewardkit.findings import (
 )
 from rewardkit.history.baseline import AcceptsFindings, Baseline, load_baseline
 from rewardkit.history.files import RECORDER
-from rewardkit.history.parts import is_scored, load_scores
+from rewardkit.history.parts import holds_scores, load_scores
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import (
@@ -291,7 +291,7 @@ def read_scores(
     """
     if isinstance(source, Scores):
         return source
-    if isinstance(source, str | Path) and Path(source).exists() and is_scored(source):
+    if isinstance(source, str | Path) and holds_scores(source):
         return load_scores(source)
     log = source if isinstance(source, Rollouts) else load_rollouts(source, **reading)
     return score(recorded(log, weights), log)

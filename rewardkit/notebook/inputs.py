@@ -17,7 +17,7 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.history.baseline import load_baseline
-from rewardkit.history.parts import is_scored, load_scores
+from rewardkit.history.parts import holds_scores, load_scores
 from rewardkit.history.runs import Run, find_run, runs
 from rewardkit.html.excerpts import hide_user_texts
 from rewardkit.probes.subjects.log import rollouts_of
@@ -103,7 +103,7 @@ def load_inputs(
 
 def load_source(source: str | Path, **reading: Any) -> Rollouts | Scores:
     """Read rollouts, or the scores of a file or folder that has them."""
-    if Path(source).exists() and is_scored(source):
+    if holds_scores(source):
         return load_scores(source)
     return load_rollouts(source, **reading)
 
@@ -142,7 +142,7 @@ def load_versions(
         run = find_run(name)
         if run is not None:
             scored[name] = run
-        elif Path(name).exists() and is_scored(name):
+        elif holds_scores(name):
             scored[name] = load_scores(name)
         else:
             if not rollouts:
@@ -203,9 +203,10 @@ def read_inputs(
     if baseline:
         load_baseline(baseline)
     options = {name: reading[name] for name in ROLLOUT_OPTIONS if name in reading}
-    source = load_source(rollouts, **options)
-    scores = source if isinstance(source, Scores) else None
-    logged = source.rollouts if isinstance(source, Scores) else source
+    logged = load_source(rollouts, **options)
+    scores = None
+    if isinstance(logged, Scores):
+        scores, logged = logged, logged.rollouts
     names_there = list(map(str, logged.table.columns))
     rewards = {}
     for name in names:
