@@ -345,6 +345,7 @@ def test_monitor_says_what_the_log_of_a_run_has_come_to_and_fails_on_it():
     assert (told["verdict"], told["since"]) == ("stop", 30)
     assert told["newly_paid"][0]["words"] == "are empty"
     refused(f"monitor {GALLERY} --log-weight generation=1", "has 0 steps")
+    refused("monitor gallery:brevity --follow --every -1", "-1.0 is not in the range")
 
 
 def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
