@@ -22,6 +22,7 @@ from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run
 from rewardkit.primitives.gates import Gate
+from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 
@@ -42,13 +43,12 @@ class LoadedScores(NamedTuple):
         return CommandResult({**record, **self.about}, f"{self.head}{text}", status)
 
 
-def scored_or_logged(options: Options) -> LoadedScores:
+def scored_or_logged(options: Options, cache: FileCache | None = None) -> LoadedScores:
     """Return the scores of a folder or Parquet file, or of a log.
 
-    InputError: options for reading a log where it is scored already, or what neither of
-    them is.
+    InputError: options for reading a log where it is scored already; it is neither.
     """
-    source = _read_source(options)
+    source = _read_source(options, cache)
     scores = source.scores
     task = getattr(options, "primary", None)
     if task is not None:
@@ -59,7 +59,7 @@ def scored_or_logged(options: Options) -> LoadedScores:
     return source._replace(scores=scores)
 
 
-def _read_source(options: Options) -> LoadedScores:
+def _read_source(options: Options, cache: FileCache | None) -> LoadedScores:
     path = options.scores
     if is_scored(path) and not path.startswith(GALLERY_PREFIX):
         if options.typed.keys() & {"log_weights", *options.reading}:
@@ -67,10 +67,10 @@ def _read_source(options: Options) -> LoadedScores:
                 f"{path!r} is scored already; options for reading a log are for the "
                 "log itself, or for 'rewardkit score'"
             )
-        scores = rk.load_scores(path)
+        scores = rk.load_scores(path, cache=cache)
         cautions = scores.rollouts.cautions
         return LoadedScores(scores, {"cautions": cautions} if cautions else {})
-    log = rk.load_rollouts(path, **options.reading)
+    log = rk.load_rollouts(path, **options.reading, cache=cache)
     scores = rk.score(rk.recorded(log, options.log_weights), log)
     return LoadedScores(scores, {"rollouts": log.summary()}, f"{log}\n\n")
 

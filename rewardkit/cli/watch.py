@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import rewardkit as rk
 from rewardkit.cli.accepting import accept_alarms, baseline_before
@@ -13,6 +14,7 @@ from rewardkit.cli.output import say
 from rewardkit.findings import counted
 from rewardkit.monitoring.monitor import Monitor
 from rewardkit.plain import to_json
+from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.scoring.cases import append_cases
 
 SECONDS_BETWEEN_LOOKS = 10.0
@@ -66,14 +68,15 @@ def _follow(options: Options) -> CommandResult:
     With --json an object for each further step.
     """
     verdict, last, status = "", None, 0
+    cache = FileCache()
     try:
         while True:
-            scores, waits_for = _look(options)
-            if scores is None:
+            scores, waits_for = _look(options, cache)
+            if waits_for:
                 if last != waits_for:
                     say(f"waiting: {waits_for}", err=True)
                 last = waits_for
-            elif scores.table["step"].max() != last:
+            elif scores is not None and scores.table["step"].max() != last:
                 last = scores.table["step"].max()
                 watched = _watch(options, scores)
                 status = fail_status(watched.worst, options.fail_on)
@@ -96,13 +99,15 @@ def _tell(options: Options, watched: Monitor, *, is_new: bool) -> None:
     say(text, stream=options.stdout)
 
 
-def _look(options: Options) -> tuple[rk.Scores | None, str]:
-    """Return the scores of a run; None where there are none yet, and what is missing.
+def _look(options: Options, cache: FileCache) -> tuple[rk.Scores | None, str]:
+    """Return the scores of a run, if there are new ones, and what is missing.
 
     A folder that is being written may hold nothing, or half a file.
     """
+    if not cache.has_news(Path(options.scores)):
+        return None, ""
     try:
-        scores = scored_or_logged(options).scores
+        scores = scored_or_logged(options, cache).scores
     except rk.RolloutsError as error:
         return None, str(error)
     return (scores, "") if scores.has_steps else (None, "a second step")

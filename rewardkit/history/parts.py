@@ -10,22 +10,22 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
-from rewardkit.history.files import RECORDER, TOLD_STEPS, part_paths
+from rewardkit.history.files import part_paths
+from rewardkit.history.joining import ScoresFile, join_parts
 from rewardkit.history.kept import KEPT_RUNS, data_path, find_scored
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.paths import PART_OF_SCORES, SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.part_figures import FIGURES, PartFigures
@@ -33,13 +33,11 @@ from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
     Scores,
-    is_result,
     is_unfinished,
 )
 from rewardkit.scoring.stored import (
     METADATA,
     from_arrow,
-    join_tables,
     parquet,
     read_stored,
 )
@@ -54,50 +52,6 @@ LARGEST_TABLE = 250_000
 
 BROKEN_EXAMPLES = 3
 """Files that a note on broken parts names."""
-
-
-@dataclass(frozen=True)
-class RecordingSession:
-    """One process that records, from its first batch or from where its steps restart.
-
-    Attributes:
-        name: Stands in the names of its parts.
-        run: What it shares with the processes that its recorder was sent to.
-        before: Session -> the number of its parts that were there when this one began.
-            One that has no more of them had ended: no clock is needed to tell.
-        steps: Where its steps are from: "trainer", "column" (of the data set), or
-            "calls" (their number, as nothing tells the step).
-    """
-
-    name: str
-    run: str
-    before: Mapping[str, int]
-    steps: str = TOLD_STEPS
-
-
-@dataclass(frozen=True)
-class ScoresFile:
-    """A file of a scored table, as it was read."""
-
-    path: Path
-    table: pa.Table
-    record: Mapping[str, Any]
-    json_columns: tuple[str, ...]
-    reward: Reward
-
-    @property
-    def recorder(self) -> Mapping[str, Any]:
-        """Return what its recorder did; {} where `Scores.save` wrote it."""
-        recorder: Mapping[str, Any] = self.record.get(RECORDER, {})
-        return recorder
-
-    @property
-    def session(self) -> RecordingSession:
-        """Return the session that wrote it."""
-        about = self.recorder
-        return RecordingSession(
-            about["session"], about["run"], about["before"], about["steps"]
-        )
 
 
 def is_scored(path: str | Path) -> bool:
@@ -155,7 +109,7 @@ def combining(record: Mapping[str, Any]) -> dict[str, Any]:
 # --- reading
 
 
-def load_scores(path: str | Path) -> Scores:
+def load_scores(path: str | Path, *, cache: FileCache | None = None) -> Scores:
     """Load scores: of a file, of a folder that is still being written, of a kept run.
 
     A run of the folder ``runs`` is named by its version or a tag ("v2"). The folder is
@@ -166,7 +120,8 @@ def load_scores(path: str | Path) -> Scores:
     same ones each time. What was left out, and which files cannot be read, is told in
     ``.rollouts.notes``; what recorders did stands in ``.record["recorder"]``. The
     reward is the one of the run record: it can be weighed and diagnosed, not run. A
-    scoring that was interrupted is warned of, also in ``.rollouts.cautions``.
+    scoring that was interrupted is warned of, also in ``.rollouts.cautions``. With a
+    `cache` the files of a recorder that it has are not read again.
 
     Raises:
         RolloutsError: no such file, one that was not written by rewardkit, or parts of
@@ -175,12 +130,12 @@ def load_scores(path: str | Path) -> Scores:
     place = Path(path)
     if not place.exists():
         place = find_scored(str(path), Path(KEPT_RUNS)) or place
-    return load_named(place, str(path))
+    return load_named(place, str(path), cache)
 
 
-def load_named(place: Path, name: str) -> Scores:
+def load_named(place: Path, name: str, cache: FileCache | None = None) -> Scores:
     """Load the scores of a file or folder; warn by this name if they are unfinished."""
-    scores = _load(place)
+    scores = _load(place, cache)
     caution = _describe_unfinished(place, name, scores)
     if not caution:
         return scores
@@ -203,13 +158,14 @@ def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
     return f"{name} is unfinished: {count}; run the same `score` again"
 
 
-def _load(place: Path) -> Scores:
+def _load(place: Path, cache: FileCache | None = None) -> Scores:
     """Load the scores of a file or folder; see `load_scores`."""
+    cache = cache or FileCache()
     if not place.is_dir():
         file = place
         if not file.is_file():
             raise _nothing_there(file)
-        return _join([_read_part(file)], [])
+        return join_parts([_read_part(file)], [])
     paths = part_paths(place)
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
@@ -219,7 +175,10 @@ def _load(place: Path) -> Scores:
     share = min(1.0, LARGEST_TABLE / max(1, rows))
     for file in paths:
         try:
-            parts.append(_read_part(file, share))
+            if PART_OF_SCORES.fullmatch(file.name):
+                parts.append(_read_share(file, share))
+            else:
+                parts.append(cache.read(file, _read_part))
         except RolloutsError as error:
             if len(paths) == 1:
                 raise
@@ -238,7 +197,7 @@ def _load(place: Path) -> Scores:
         )
     if share < 1:
         notes.append(_describe_sample(place, parts, records))
-    return _join(parts, notes)
+    return join_parts(parts, notes)
 
 
 def _is_finished(folder: Path) -> bool:
@@ -289,8 +248,8 @@ def _no_table(file: Path) -> RolloutsError:
     )
 
 
-def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
-    """Read a file, or of a part of a large log the groups of a share of its prompts."""
+def _read_part(file: Path) -> ScoresFile:
+    """Read a file of a scored table."""
     try:
         table = parquet().read_table(file)
         stored = json.loads(table.schema.metadata[METADATA])
@@ -308,10 +267,17 @@ def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
         for name in table.column_names:
             data = data.append_column(name, table.column(name))
         table, json_columns = data, (*json_columns, *more)
-    if share < 1 and PART_OF_SCORES.fullmatch(file.name):
-        hashes = _prompt_hashes(table, json_columns, tuple(about["group_key"]))
-        table = table.filter(pa.array(hashes < share * 2.0**64))
     return ScoresFile(file, table, record, json_columns, reward)
+
+
+def _read_share(file: Path, share: float) -> ScoresFile:
+    """Read of a part of a large log the groups of a share of its prompts."""
+    part = _read_part(file)
+    if share == 1:
+        return part
+    group_key = tuple(part.record["rollouts"]["group_key"])
+    hashes = _prompt_hashes(part.table, part.json_columns, group_key)
+    return replace(part, table=part.table.filter(pa.array(hashes < share * 2.0**64)))
 
 
 def _prompt_hashes(
@@ -360,111 +326,6 @@ def _check_one_reward(folder: Path, parts: Sequence[ScoresFile]) -> None:
                 f"in {part.path.name}; record each into a folder of its own, and move "
                 "the files of one away"
             )
-
-
-# --- joining
-
-
-def _join(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
-    """Return the scores of parts as one table."""
-    first = parts[0]
-    masks, sentences = _without_repeated_steps(parts)
-    tables = []
-    for part, mask in zip(parts, masks, strict=True):
-        tables.append(part.table if mask.all() else part.table.filter(pa.array(mask)))
-    table = join_tables(tables, [part.json_columns for part in parts])
-    if first.recorder and "step" in table:
-        table = table.sort_values("step", kind="stable", ignore_index=True)
-    results = list(filter(is_result, table.columns))
-    about = first.record["rollouts"]
-    group_key = []
-    for name in about["group_key"]:
-        if all(name in part.record["rollouts"]["group_key"] for part in parts):
-            group_key.append(name)
-    prints = {part.record["reward"]["fingerprints"]["reward"] for part in parts}
-    if len(prints) > 1:
-        sentences.append(
-            f"the parts were scored by {len(prints)} versions of the reward's code; "
-            "what changes between them may be the code"
-        )
-    rollouts = Rollouts(
-        table.drop(columns=results),
-        about["mapping"],
-        tuple(group_key),
-        (),
-        about["source"],
-        about.get("kind", "rollouts"),
-        Logged(**about.get("logged", {})),
-        (*about.get("notes", ()), *notes, *sentences),
-    )
-    run = {}
-    for key in ("versions", "ignore_gates", "timeout", "printed", UNFINISHED):
-        if key in first.record:
-            run[key] = first.record[key]
-    if first.recorder:
-        run[RECORDER] = _join_recorders(parts)
-    return Scores(table, first.reward, rollouts, run)
-
-
-def _join_recorders(parts: Sequence[ScoresFile]) -> dict[str, Any]:
-    """Return what the recorders of the parts did, as one record."""
-    sessions = dict.fromkeys(part.recorder["session"] for part in parts)
-    return {
-        "parts": len(parts),
-        "sessions": list(sessions),
-        "steps": sorted({part.recorder["steps"] for part in parts}),
-        "redacted": any(part.recorder["redacted"] for part in parts),
-        "sample": min(part.recorder["sample"] for part in parts),
-        "rows_left_out": sum(part.recorder["rows_left_out"] for part in parts),
-    }
-
-
-def _without_repeated_steps(
-    parts: Sequence[ScoresFile],
-) -> tuple[list[np.ndarray[Any, np.dtype[np.bool_]]], list[str]]:
-    """Return by part which rows count, and a sentence on those that do not.
-
-    A session that began after one of another run had ended takes the place of its steps
-    from its own first one on. Processes that record side by side do not.
-    """
-    masks = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
-    counts: dict[str, int] = {}
-    starts: dict[str, float] = {}
-    by_name: dict[str, RecordingSession] = {}
-    untold = set()
-    for part in parts:
-        if not part.recorder:
-            continue
-        session = part.session
-        by_name[session.name] = session
-        counts[session.name] = part.recorder["part"]
-        step = _steps(part).min(initial=np.inf)
-        starts[session.name] = min(step, starts.get(session.name, np.inf))
-        if session.steps != TOLD_STEPS:
-            untold.add(session.name)
-    rows = 0
-    for part, mask in zip(parts, masks, strict=True):
-        if not part.recorder or part.session.name in untold:
-            continue
-        session = part.session
-        for later in by_name.values():
-            had_ended = counts[session.name] <= later.before.get(session.name, -1)
-            is_other_run = later.run != session.run and later.name not in untold
-            if had_ended and is_other_run:
-                mask &= _steps(part) < starts[later.name]
-        rows += int((~mask).sum())
-    if not rows:
-        return masks, []
-    sentence = (
-        f"{counted(rows, 'row')} are left out: a run that was started again later "
-        "recorded their steps anew, and the later rows count"
-    )
-    return masks, [sentence]
-
-
-def _steps(part: ScoresFile) -> np.ndarray[Any, np.dtype[np.float64]]:
-    column = part.table.column("step").to_pandas()
-    return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
 
 
 def check_folder(folder: Path, reward: Reward) -> None:

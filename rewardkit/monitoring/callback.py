@@ -9,6 +9,7 @@ from rewardkit.errors import InputError, RolloutsError, preview
 from rewardkit.history.parts import load_scores
 from rewardkit.html.excerpts import one_line
 from rewardkit.monitoring.monitor import Monitor, monitor
+from rewardkit.rollouts.file_cache import FileCache
 
 NEEDS_TRANSFORMERS = (
     "a callback of a trainer needs transformers, of the extra 'trainers': pip install "
@@ -65,6 +66,7 @@ class MonitorCallback:
         self.stop = stop
         self.options = options
         self.verdict: str | None = None
+        self.cache = FileCache()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Look at the run every so many steps; return what the trainer is to do."""
@@ -84,9 +86,11 @@ class MonitorCallback:
         return control
 
     def _look(self) -> Monitor | None:
-        """Judge what is recorded; None where it has no two steps yet."""
+        """Judge what is recorded; None where it has no two steps or no news."""
+        if not self.cache.has_news(self.folder):
+            return None
         try:
-            scores = load_scores(self.folder)
+            scores = load_scores(self.folder, cache=self.cache)
         except RolloutsError:
             return None
         return monitor(scores, **self.options) if scores.has_steps else None

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import csv
-import gc
 import json
 import math
 import pickle
 import re
-import secrets
-from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -24,7 +20,9 @@ import pyarrow.ipc as ipc
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALIASES, TEXTS, aliases_of
+from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.folders import log_files, step_in_name
+from rewardkit.rollouts.lines import json_lines, read_lines, read_more_lines
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.logs.log import inner
 from rewardkit.rollouts.paths import resolve
@@ -36,12 +34,15 @@ LONGEST_CSV_CELL = 2**31 - 1
 CSV_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
-def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
+def read_files(
+    source: Any, wanted: Mapping[str, str], cache: FileCache | None = None
+) -> list[SourceRows]:
     """Read the rows of a file, of a folder's files in order, or of a table.
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
     never read as numbers, and an empty cell is a missing value, but for completions: a
-    model can say nothing. A truth inside ``reward_model`` becomes a column.
+    model can say nothing. A truth inside ``reward_model`` becomes a column. Of files
+    that the cache has, what is new is read.
     RolloutsError: no such file, another kind of file, a folder with files of several
     kinds.
     """
@@ -51,7 +52,7 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
         parts = [SourceRows.of_columns(columns)]
     elif isinstance(source, str | Path):
         pieces, notes = list_pieces(source)
-        parts = [read_piece(piece, wanted) for piece in pieces]
+        parts = [read_piece(piece, wanted, cache) for piece in pieces]
         parts[0] = replace(parts[0], notes=tuple(notes))
         return parts
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
@@ -113,13 +114,15 @@ def list_pieces(source: str | Path) -> tuple[list[LogPiece], list[str]]:
     return pieces, notes
 
 
-def read_piece(piece: LogPiece, wanted: Mapping[str, str]) -> SourceRows:
+def read_piece(
+    piece: LogPiece, wanted: Mapping[str, str], cache: FileCache | None = None
+) -> SourceRows:
     """Read the rows of a piece; its split and its step become columns."""
     if piece.kind == BUCKET:
         return read_bucket(piece.path)
     part = SourceRows({}, [Place(0, "is empty")])
     if not piece.name or piece.path.stat().st_size:
-        part = _read_file(piece, wanted)
+        part = _read_file(piece, wanted, cache)
     columns = part.columns
     if piece.split:
         columns = {"split": [piece.split] * len(part.places), **columns}
@@ -167,7 +170,9 @@ def _check_unique(names: list[str], where: str) -> None:
         )
 
 
-def _read_file(piece: LogPiece, wanted: Mapping[str, str]) -> SourceRows:
+def _read_file(
+    piece: LogPiece, wanted: Mapping[str, str], cache: FileCache | None
+) -> SourceRows:
     path, kind = piece.path, piece.kind
     if not path.is_file():
         raise RolloutsError(
@@ -184,13 +189,26 @@ def _read_file(piece: LogPiece, wanted: Mapping[str, str]) -> SourceRows:
             f"{str(path)!r} is empty; a rollout file has one completion a row"
         )
     try:
-        if piece.stop is None:
-            part = READERS[kind](path)
-        else:
+        if piece.stop is not None:
             part = STRETCHES[kind](piece)
+        elif cache is not None:
+            part = _read_what_is_new(path, cache)
+        else:
+            part = READERS[kind](path)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
         raise cannot_read(path, error) from None
     return _with_numbers(part, wanted) if kind == ".csv" else part
+
+
+def _read_what_is_new(path: Path, cache: FileCache) -> SourceRows:
+    """Read a file that the cache lacks, of JSON lines those behind the ones it has."""
+    kind = path.suffix.lower()
+    if STRETCHES.get(kind) is not _read_some_lines:
+        return cache.read(path, READERS[kind])
+    lines = cache.read(path, lambda path: read_more_lines(path, cache.last(path)))
+    if {"columns", "data"} <= lines.rows.columns.keys():  # tables of a tracker
+        return READERS[kind](path)
+    return lines.rows
 
 
 def cannot_read(path: Path, error: Exception) -> RolloutsError:
@@ -201,27 +219,6 @@ def cannot_read(path: Path, error: Exception) -> RolloutsError:
     )
 
 
-def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield the value on each line that is not blank, or a ValueError."""
-    with path.open("rb") as lines:
-        yield from _rows_on(lines, 1)
-
-
-def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]:
-    """Yield the value on each line, the first one of this number, or a ValueError."""
-    for line, text in enumerate(lines, start=number):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text.removeprefix(BOM_UTF8).decode())
-        except UnicodeDecodeError as error:
-            place = f"{error.reason} at byte {error.start + 1}"
-            row = ValueError(f"is not UTF-8 ({place})")
-        except (ValueError, RecursionError) as error:
-            row = ValueError(f"broken JSON: {error}")
-        yield Place(line), row
-
-
 def piece_bytes(piece: LogPiece) -> bytes:
     """Return the bytes of a piece of JSONL."""
     with piece.path.open("rb") as file:
@@ -230,57 +227,7 @@ def piece_bytes(piece: LogPiece) -> bytes:
 
 
 def _read_some_lines(piece: LogPiece) -> SourceRows:
-    with _no_collection():
-        return _parse_lines(piece)
-
-
-def _parse_lines(piece: LogPiece) -> SourceRows:
-    lines = piece_bytes(piece).split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    rows = _objects_on(lines)
-    if rows is None:
-        return SourceRows.of_rows(_rows_on(lines, piece.line + 1))
-    places = list(map(Place, range(piece.line + 1, piece.line + len(lines) + 1)))
-    if set(map(type, rows)) == {dict}:
-        return SourceRows.of_objects(rows, places)
-    return SourceRows.of_rows(zip(places, rows, strict=True))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the search for cycles, which parsed JSON has not.
-
-    It goes through all objects each time that there are a quarter more.
-    """
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_on:
-            gc.enable()
-
-
-BETWEEN_LINES = secrets.token_hex(16)
-"""What no line has: lines that are parsed together are told apart by it."""
-
-
-def _objects_on(lines: Sequence[bytes]) -> list[Any] | None:
-    """Return the values on lines, parsed together: in half the time of line by line.
-
-    None where a line is not one value, which has to be found.
-    """
-    try:
-        text = f',"{BETWEEN_LINES}",'.encode().join(lines).decode()
-        values = json.loads(f"[{text}]")
-    except (ValueError, RecursionError):
-        return None
-    if len(values) != 2 * len(lines) - 1:
-        return None
-    if values[1::2].count(BETWEEN_LINES) != len(lines) - 1:
-        return None
-    return list(values[::2])
+    return read_lines(piece_bytes(piece), piece.line)
 
 
 def _read_lines(path: Path) -> SourceRows:

@@ -17,6 +17,7 @@ import pandas as pd
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
+from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import DataSet, fill_columns, join_columns
 from rewardkit.rollouts.logs import known_forms, read_log, read_more
@@ -39,6 +40,7 @@ def load_rollouts(
     join: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]] | None = None,
     on: str = "prompt",
     fill: Mapping[str, Any] | None = None,
+    cache: FileCache | None = None,
 ) -> Rollouts:
     """Load rollouts from a file, a folder of files, a DataFrame, or dicts.
 
@@ -55,6 +57,7 @@ def load_rollouts(
     a data set with columns that the log lacks, of the rows with the same `on` (prompts
     in any form, see `join_columns`); `fill` gives constants for what the log lacks. A
     completion in the form of chat messages becomes the text of its last assistant turn.
+    With a `cache`, what it has of the files of a source is not read again.
     Rows without a completion, with one of the wrong type, broken lines and repeated
     `rollout_id` (default: the line, with the file's name in a folder) are kept out and
     listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind
@@ -64,7 +67,7 @@ def load_rollouts(
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
     """
     reading = Reading.of(source, columns, group, join, on, fill)
-    rollouts = reading.read(read_files(source, reading.columns)).rollouts
+    rollouts = reading.read(read_files(source, reading.columns, cache)).rollouts
     for sentence in rollouts.warnings:
         logger.warning("%s: %s", rollouts.source, sentence)
     return rollouts

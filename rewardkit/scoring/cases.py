@@ -14,7 +14,7 @@ from typing import Any, Final
 from rewardkit.errors import CasesError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, free_name
-from rewardkit.rollouts.files import json_lines
+from rewardkit.rollouts.lines import json_lines
 from rewardkit.rollouts.paths import (
     GALLERY_PREFIX,
     place_to_write,

@@ -22,7 +22,7 @@ import pytest
 from commands import run
 
 import rewardkit as rk
-from rewardkit.rollouts.files import _objects_on
+from rewardkit.rollouts.lines import _objects_on
 from rewardkit.rollouts.whole_groups import cut_parts, open_large
 from rewardkit.scoring.parted import PartedScores
 

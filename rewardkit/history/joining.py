@@ -1,0 +1,168 @@
+"""Parts of a scored table, as they were read, and how they make one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from rewardkit.findings import counted
+from rewardkit.history.files import RECORDER, TOLD_STEPS
+from rewardkit.rewards.reward import Floats, Reward
+from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
+from rewardkit.scoring.stored import join_tables
+
+
+@dataclass(frozen=True)
+class RecordingSession:
+    """One process that records, from its first batch or from where its steps restart.
+
+    Attributes:
+        name: Stands in the names of its parts.
+        run: What it shares with the processes that its recorder was sent to.
+        before: Session -> the number of its parts that were there when this one began.
+            One that has no more of them had ended: no clock is needed to tell.
+        steps: Where its steps are from: "trainer", "column" (of the data set), or
+            "calls" (their number, as nothing tells the step).
+    """
+
+    name: str
+    run: str
+    before: Mapping[str, int]
+    steps: str = TOLD_STEPS
+
+
+@dataclass(frozen=True)
+class ScoresFile:
+    """A file of a scored table, as it was read."""
+
+    path: Path
+    table: pa.Table
+    record: Mapping[str, Any]
+    json_columns: tuple[str, ...]
+    reward: Reward
+
+    @property
+    def recorder(self) -> Mapping[str, Any]:
+        """Return what its recorder did; {} where `Scores.save` wrote it."""
+        recorder: Mapping[str, Any] = self.record.get(RECORDER, {})
+        return recorder
+
+    @property
+    def session(self) -> RecordingSession:
+        """Return the session that wrote it."""
+        about = self.recorder
+        return RecordingSession(
+            about["session"], about["run"], about["before"], about["steps"]
+        )
+
+    @cached_property
+    def steps(self) -> Floats:
+        """Return the step of each row, (rows,)."""
+        column = self.table.column("step").to_pandas()
+        return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
+
+
+def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
+    """Return the scores of parts as one table."""
+    first = parts[0]
+    masks, sentences = _without_repeated_steps(parts)
+    tables = []
+    for part, mask in zip(parts, masks, strict=True):
+        tables.append(part.table if mask.all() else part.table.filter(pa.array(mask)))
+    table = join_tables(tables, [part.json_columns for part in parts])
+    if first.recorder and "step" in table:
+        table = table.sort_values("step", kind="stable", ignore_index=True)
+    results = list(filter(is_result, table.columns))
+    about = first.record["rollouts"]
+    group_key = []
+    for name in about["group_key"]:
+        if all(name in part.record["rollouts"]["group_key"] for part in parts):
+            group_key.append(name)
+    prints = {part.record["reward"]["fingerprints"]["reward"] for part in parts}
+    if len(prints) > 1:
+        sentences.append(
+            f"the parts were scored by {len(prints)} versions of the reward's code; "
+            "what changes between them may be the code"
+        )
+    rollouts = Rollouts(
+        table.drop(columns=results),
+        about["mapping"],
+        tuple(group_key),
+        (),
+        about["source"],
+        about.get("kind", "rollouts"),
+        Logged(**about.get("logged", {})),
+        (*about.get("notes", ()), *notes, *sentences),
+    )
+    run = {}
+    for key in ("versions", "ignore_gates", "timeout", "printed", UNFINISHED):
+        if key in first.record:
+            run[key] = first.record[key]
+    if first.recorder:
+        run[RECORDER] = _join_recorders(parts)
+    return Scores(table, first.reward, rollouts, run)
+
+
+def _join_recorders(parts: Sequence[ScoresFile]) -> dict[str, Any]:
+    """Return what the recorders of the parts did, as one record."""
+    sessions = dict.fromkeys(part.recorder["session"] for part in parts)
+    return {
+        "parts": len(parts),
+        "sessions": list(sessions),
+        "steps": sorted({part.recorder["steps"] for part in parts}),
+        "redacted": any(part.recorder["redacted"] for part in parts),
+        "sample": min(part.recorder["sample"] for part in parts),
+        "rows_left_out": sum(part.recorder["rows_left_out"] for part in parts),
+    }
+
+
+def _without_repeated_steps(
+    parts: Sequence[ScoresFile],
+) -> tuple[list[np.ndarray[Any, np.dtype[np.bool_]]], list[str]]:
+    """Return by part which rows count, and a sentence on those that do not.
+
+    A session that began after one of another run had ended takes the place of its steps
+    from its own first one on. Processes that record side by side do not.
+    """
+    masks = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
+    counts: dict[str, int] = {}
+    starts: dict[str, float] = {}
+    by_name: dict[str, RecordingSession] = {}
+    untold = set()
+    for part in parts:
+        if not part.recorder:
+            continue
+        session = part.session
+        by_name[session.name] = session
+        counts[session.name] = part.recorder["part"]
+        step = part.steps.min(initial=np.inf)
+        starts[session.name] = min(step, starts.get(session.name, np.inf))
+        if session.steps != TOLD_STEPS:
+            untold.add(session.name)
+    rows = 0
+    for part, mask in zip(parts, masks, strict=True):
+        if not part.recorder or part.session.name in untold:
+            continue
+        session = part.session
+        for later in by_name.values():
+            had_ended = counts[session.name] <= later.before.get(session.name, -1)
+            is_other_run = later.run != session.run and later.name not in untold
+            if had_ended and is_other_run:
+                mask &= part.steps < starts[later.name]
+        rows += int((~mask).sum())
+    if not rows:
+        return masks, []
+    sentence = (
+        f"{counted(rows, 'row')} are left out: a run that was started again later "
+        "recorded their steps anew, and the later rows count"
+    )
+    return masks, [sentence]

@@ -1,0 +1,65 @@
+"""FileCache: what was read of files, for whoever looks again at what a run writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+Value = TypeVar("Value")
+
+
+class FileState(NamedTuple):
+    """What tells a file from one that took its place, and from what it was before."""
+
+    inode: int
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileState | None:
+        """Look at a file; None where there is none."""
+        with suppress(OSError):
+            status = path.stat()
+            return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+        return None
+
+
+class FileCache:
+    """What was read of files; one that has changed since then is read anew.
+
+    It belongs to one reader, which reads a file in one way.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[Path, tuple[FileState | None, Any]] = {}
+        self._states: dict[Path, FileState | None] | None = None
+
+    def read(self, path: Path, read: Callable[[Path], Value]) -> Value:
+        """Return what `read` makes of a file, from before where it is as it was.
+
+        Of a file that it cannot read nothing is kept.
+        """
+        state = FileState.of(path)  # before it is read: it may grow meanwhile
+        if state is None or self._values.get(path, (None,))[0] != state:
+            self._values[path] = (state, read(path))
+        value: Value = self._values[path][1]
+        return value
+
+    def last(self, path: Path) -> Any:
+        """Return what was read of a file last, whatever became of it since; or None."""
+        return self._values.get(path, (None, None))[1]
+
+    def has_news(self, source: Path) -> bool:
+        """Return whether a source has other files than at the last call.
+
+        What was read of files that are gone is forgotten.
+        """
+        files = source.rglob("*") if source.is_dir() else [source]
+        states = {path: FileState.of(path) for path in files}
+        is_same = states == self._states
+        self._states = states
+        for path in self._values.keys() - states.keys():
+            del self._values[path]
+        return not is_same
