@@ -43,11 +43,12 @@ from rewardkit.workers.pool import (
 )
 from rewardkit.workers.worker import answer_call, load_function
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 30.0
 """Seconds for a cluster to answer. Our choice: Ray itself waits for minutes."""
 
-NODE_SECONDS = 60.0
-"""Seconds for a node to start a process. Our choice: far above usual."""
+NODE_SECONDS = 180.0
+"""Seconds for a node to start a process. Our choice: far above usual, as a process of
+Ray gives way to all others of a busy node."""
 
 MOST_LOSSES = 4
 """Times that a part is given to another process. Our choice."""

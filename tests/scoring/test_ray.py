@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from server import said as says
-from test_streamed import MEMORY, files_of, log_rows, rewards, same, write
+from test_streamed import MEMORY, files_of, log_rows, rewards, write
 
 import rewardkit as rk
 from rewardkit.cli import main
@@ -34,6 +35,8 @@ def cluster():
     """A cluster of two nodes on this machine, with a processor each."""
     from ray.cluster_utils import Cluster
 
+    # Ray's processes give way to all others by default, such as those of other tests
+    os.environ["RAY_worker_niceness"] = "0"
     cluster = Cluster(True, head_node_args={**SMALL, "include_dashboard": False})
     cluster.add_node(**SMALL)
     yield cluster
@@ -80,7 +83,7 @@ def test_a_wrong_address_is_refused_in_seconds(tmp_path, monkeypatch):
     said = "rewardkit: no Ray cluster answers at '127.0.0.1:1' within 3 s; give the"
     assert result.exit_code == 2 and result.stderr.startswith(said)
     assert result.stderr.count("\n") == 1 and not Path("out").exists()
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60  # Ray itself waits for minutes
 
 
 def test_what_cannot_be_scored_on_ray_is_refused_before_ray_starts(
@@ -110,6 +113,13 @@ def test_what_cannot_be_scored_on_ray_is_refused_before_ray_starts(
     with pytest.raises(ModuleNotFoundError, match=r"'reward-workbench\[ray\]'"):
         rk.score(made(half), path, **options)
     assert not ray.is_initialized() and not (tmp_path / "out").exists()
+
+
+def test_a_node_without_rewardkit_is_told_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rewardkit.scoring.ray_engine", None)
+    seen = ray_engine._make_look()("mark", "log.jsonl", None)
+    with pytest.raises(rk.InputError, match=r"^node 7 has no rewardkit, or one that"):
+        ray_engine._check_versions("node 7", seen["versions"])
 
 
 # --- on the cluster
@@ -204,7 +214,7 @@ def ends(completion):
 @pytest.mark.parametrize(
     ("function", "completion", "timeout", "said"),
     [
-        (hangs, "hang", 1.0, "took longer than 1 s"),
+        (hangs, "hang", 4.0, "took longer than 4 s"),
         (ends, "end", None, "ended its process (signal SIGKILL)"),
     ],
 )
@@ -222,9 +232,10 @@ def test_a_call_that_does_not_come_back_costs_its_own_row(
         timeout=timeout,
         engine=connection,
     )
-    same(scores, rk.score(made(function), path, timeout=timeout, workers=2))
     errors = scores.table[f"error/{function.__name__}"]
     assert {row: error for row, error in errors.items() if error} == {130: said}
+    values = scores.table[f"score/{function.__name__}"]
+    assert (values.drop(130) == 0.5).all() and len(values) == len(rows)
 
 
 def test_the_code_of_a_reward_need_not_be_on_the_nodes(
@@ -267,26 +278,30 @@ def test_what_this_process_began_is_gone_on_with_on_the_nodes(connection, tmp_pa
 def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
     cluster, connection, tmp_path
 ):
+    node = cluster.add_node(**SMALL)
     calls = tmp_path / "calls"
     calls.mkdir()
+    own_calls = calls / str(node.all_processes["raylet"][0].process.pid)
+
+    def waits_for(size):
+        """Wait until that node has made so many calls, whatever else this machine does."""
+        deadline = time.monotonic() + 240
+        while not (own_calls.exists() and own_calls.stat().st_size >= size):
+            assert time.monotonic() < deadline, "the node that is killed gets no part"
+            time.sleep(0.01)
 
     def slow(completion):
-        """Note who calls: the process whose parent is a node's."""
+        """Note who calls: the process whose parent is a node's; that node begins."""
         with open(calls / str(os.getppid()), "a") as file:
             file.write("x")
+        waits_for(1)
         time.sleep(0.02)
         return len(completion) / 1000
 
     path = write(tmp_path / "log.jsonl", log_rows())
-    node = cluster.add_node(**SMALL)
-    own_calls = calls / str(node.all_processes["raylet"][0].process.pid)
 
     def kill():
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if own_calls.exists() and own_calls.stat().st_size >= 10:
-                break
-            time.sleep(0.01)
+        waits_for(10)
         cluster.remove_node(node, allow_graceful=False)
 
     killer = threading.Thread(target=kill)
@@ -309,22 +324,15 @@ def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
     )
 
 
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        ("reward_workbench-0.0.7.dist-info", "has reward-workbench 0.0.7, and this"),
-        ("sitecustomize.py", "has no rewardkit, or one that knows no Ray; install"),
-    ],
-)
 def test_a_node_with_another_rewardkit_is_refused_before_work_starts(
-    file, said, cluster, connection, tmp_path
+    cluster, connection, tmp_path
 ):
     path = write(tmp_path / "log.jsonl", log_rows())
     (tmp_path / "code").mkdir()
-    no_rewardkit = 'import sys\nsys.modules["rewardkit"] = None\n'
-    (tmp_path / "code" / file).write_text(no_rewardkit)
+    (tmp_path / "code" / "reward_workbench-0.0.7.dist-info").touch()
     places = [str(tmp_path / "code"), os.environ.get("PYTHONPATH", "")]
     node = cluster.add_node(**SMALL, env_vars={"PYTHONPATH": os.pathsep.join(places)})
+    said = "has reward-workbench 0.0.7, and this"
     try:
         with pytest.raises(rk.InputError, match=said):
             rk.score(
