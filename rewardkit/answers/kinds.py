@@ -39,6 +39,7 @@ MATHEMATICS = re.compile(
     r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞"
 )
 
+BOXED = boxed()
 WHOLLY_TAGGED = re.compile(r"(?s)<([A-Za-z_][\w.-]{0,30})>([^<>]*)</\1>")
 """A truth that stands in a tag, as a completion would write it."""
 
@@ -73,7 +74,7 @@ def read_truth(truth: Any) -> str | None:
         tagged = WHOLLY_TAGGED.fullmatch(text)
         if tagged:
             text = tagged[2].strip()
-        text = boxed()(text) or text
+        text = BOXED(text) or text
     return text or None
 
 
@@ -159,7 +160,7 @@ def kind_of(answer: str) -> str:
     if re.fullmatch(r"[-+−$€£]*\s?[\d.,]*\d\.?\s?%?", text):
         if read_number(text) is not None:
             return "number"
-    if text[:1] in "{[" and read_json(text) is not None:
+    if text.startswith(("{", "[")) and read_json(text) is not None:
         return "json"
     if PROGRAM_TEXT.search(text) or "```" in text:
         return "code"

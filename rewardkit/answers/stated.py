@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from rewardkit.answers.dates import find_day_first, read_date
-from rewardkit.answers.formats import CLEAR_MARKS, LOOSE_MARKS, find_likely_mark
 from rewardkit.answers.kinds import OPTION_LETTERS, kind_of, read_truth
+from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS, find_likely_place
 from rewardkit.primitives import verify
 from rewardkit.primitives.extract import answer_phrase
 from rewardkit.primitives.extract.letters import read_choice
@@ -91,10 +91,11 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     'is'
     """
     end = completion[-STATED_END:]
-    mark, answer = _find_answer(end, truth)
-    place = completion.rfind(answer)
     right = read_truth(truth) or ""
-    if mark not in ON_PURPOSE and kind_of(right) == "text":
+    kind = _kind_of_truth(right)
+    mark, answer = _find_answer(end, truth, kind)
+    place = completion.rfind(answer)
+    if mark not in ON_PURPOSE and right and kind == "text":
         announced = _find_announced(end, right)
         if announced is not None:
             before = end[: announced.start()].rstrip(" *_`\"'“‘")
@@ -106,18 +107,21 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     return Statement(mark, answer, place, len(completion) - place - len(answer))
 
 
-def _find_answer(completion: str, truth: Any) -> tuple[str, str]:
-    """Find the name of the mark and the answer in it."""
+_kind_of_truth = lru_cache(maxsize=256)(kind_of)  # siblings have one truth
+
+
+def _find_answer(completion: str, truth: Any, kind: str) -> tuple[str, str]:
+    """Find the name of the mark and the answer in it, of a truth of this kind."""
     text = truth.strip() if isinstance(truth, str) else ""
     if len(text) >= LEAST_VERBATIM and completion.rstrip().endswith(text):
         return "verbatim", text
-    marked = find_likely_mark(completion)
-    name, answer = marked.format.name.partition(" ")[0], marked.answer.strip()
+    name, start, stop = find_likely_place(completion)
+    name, answer = name.partition(" ")[0], completion[start:stop].strip()
     if name != "tag" and "####" in completion:
         return "####", (CLEAR_MARKS["####"](completion) or "").strip()
     if name == "tag":
         return name, CLEAR_MARKS["box"](answer) or answer
-    if name != "box" and kind_of(str(read_truth(truth))) == "number":
+    if name != "box" and kind == "number":
         numbers = NUMBER.findall(completion)
         return "number", numbers[-1] if numbers else ""
     return ("whole" if name == "bare" else name), answer
@@ -218,12 +222,15 @@ def read_only_truth(truth: Any) -> str | None:
     return None if is_several else read_truth(truth)
 
 
-def states_truth(completion: str, truth: Any) -> float:
+def states_truth(
+    completion: str, truth: Any, statement: Statement | None = None
+) -> float:
     r"""Return 1.0 where a completion states the truth as its answer, else 0.0.
 
     An empty completion states nothing. NaN where that is not certain: the truth cannot
     be read or has several answers; the answer differs from an expression, a list or
     code, to which it may be equal all the same; or words state it that nothing marks.
+    The `statement` is read, where it is not given.
 
     >>> states_truth("The answer is 12.", "12"), states_truth("It is Oslo.", "Oslo")
     (1.0, nan)
@@ -239,7 +246,7 @@ def states_truth(completion: str, truth: Any) -> float:
         return math.nan
     if not completion.strip():
         return 0.0
-    statement = read_statement(completion, truth)
+    statement = statement or read_statement(completion, truth)
     if statement.answer and answers_truth(statement.answer, right):
         return 1.0
     kind = kind_of(right)

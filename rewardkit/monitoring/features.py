@@ -6,23 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
 from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.answers.stated import Statement
+from rewardkit.monitoring.wordings import find_wordings
 from rewardkit.primitives.measure import repetition
 
-TOKEN = re.compile(r"(?P<number>\d[\d.,]*)|[^\W\d_]+|[^\w\s]")
-"""A word, a number or a sign of a completion."""
-ANY_NUMBER = "\u2039number\u203a"
-"""Stands for any number: which one depends on the prompt."""
 CHARACTERS_READ = 4_000
 """Characters of a completion whose words are read, half from either end. Our choice."""
-MOST_WORDINGS = 60
-"""Wordings that are watched, those whose share differs most. Our choice."""
 LEAST_FEATURE_SHARE = 0.02
 """Share of the rows of a watched form or wording. Our choice."""
 SHORTEST_COPIED = 12
@@ -98,10 +92,16 @@ class StepTexts:
 
 def read_features(texts: StepTexts) -> list[Feature]:
     """Return what the completions do, what a person can name best first."""
-    return [*_conduct(texts), *_lengths(texts), *_forms(texts), *_wordings(texts)]
+    ends = list(map(_both_ends, texts.completions))
+    return [
+        *_conduct(texts, ends),
+        *_lengths(texts),
+        *_forms(texts),
+        *_wordings(texts, ends),
+    ]
 
 
-def _conduct(texts: StepTexts) -> Iterable[Feature]:
+def _conduct(texts: StepTexts, ends: Sequence[str]) -> Iterable[Feature]:
     """Yield what is suspicious in itself: nothing written, no answer, several ..."""
     statements = texts.statements
     is_marked = np.array([statement.is_marked for statement in statements])
@@ -131,7 +131,6 @@ def _conduct(texts: StepTexts) -> Iterable[Feature]:
         _fixed_answers(texts, statements)
     )
     rows["are cut at the limit", "end by themselves"] = texts.is_cut
-    ends = list(map(_both_ends, texts.completions))
     for words, pattern in ATTACKS.items():
         rows[words] = [pattern.search(text) is not None for text in ends]
     for (does, does_not), values in rows.items():
@@ -207,32 +206,9 @@ def _forms(texts: StepTexts) -> Iterable[Feature]:
         yield Feature(f"have only {words}", f"have other marks than {words}", rows)
 
 
-def _wordings(texts: StepTexts) -> Iterable[Feature]:
+def _wordings(texts: StepTexts, ends: Sequence[str]) -> Iterable[Feature]:
     """Yield words, signs and pairs of them whose share differs most over the run."""
-    wordings = list(map(_wordings_of, texts.completions))
-    counts = Counter(wording for row in wordings for wording in row)
-    least = max(1.0, LEAST_FEATURE_SHARE * len(wordings))
+    least = max(1.0, LEAST_FEATURE_SHARE * len(ends))
     is_early = np.asarray(texts.is_early, dtype=bool)
-    shares: dict[str, tuple[float, Floats]] = {}
-    for wording in [wording for wording, count in counts.items() if count >= least]:
-        rows = np.array([wording in row for row in wordings], dtype=float)
-        early, late = rows[is_early], rows[~is_early]
-        if len(early) and len(late):
-            shares[wording] = abs(float(late.mean() - early.mean())), rows
-    ranked = sorted(shares, key=lambda wording: -shares[wording][0])
-    for wording in ranked[:MOST_WORDINGS]:
-        rows = shares[wording][1]
+    for wording, rows in find_wordings(ends, is_early, least).items():
         yield Feature(f"have {wording}", f"lack {wording}", rows, is_wording=True)
-
-
-def _wordings_of(text: str) -> set[str]:
-    """Return the words, signs and pairs of a completion, as a person reads them."""
-    tokens = []
-    for match in TOKEN.finditer(_both_ends(text)):
-        tokens.append(ANY_NUMBER if match["number"] else match[0].lower())
-    wordings = {f"`{token}`" for token in tokens if token != ANY_NUMBER}
-    wordings.update(f"`{first} {second}`" for first, second in pairwise(tokens))
-    if tokens:
-        wordings.add(f"`{tokens[0]}` at the start")
-        wordings.add(f"`{tokens[-1]}` at the end")
-    return wordings

@@ -133,14 +133,14 @@ class Timeline:
         table = self.view.context.table.iloc[self.rows_read]
         if "ground_truth" not in table:
             return None
-        completions = column_values(table["completion"])
         truths = column_values(table["ground_truth"])
-        values = np.array(list(map(states_truth, completions, truths)), dtype=float)
-        is_marked = np.array([item.is_marked for item in self.texts.statements])
+        texts, statements = self.texts.completions, self.texts.statements
+        values = np.array(list(map(states_truth, texts, truths, statements)))
+        is_marked = np.array([item.is_marked for item in statements])
         is_early = self.is_early(self.windows.of_rows[self.rows_read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
         for place in np.flatnonzero(~is_marked).tolist():
-            if marks_are_usual or not self.texts.statements[place].answer:
+            if marks_are_usual or not statements[place].answer:
                 values[place] = 0.0
         is_judged = ~np.isnan(values)
         if is_judged.mean() < LEAST_COMPARABLE or len(np.unique(values[is_judged])) < 2:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rewardkit.analysis.statistics import numbered, within
-from rewardkit.answers.formats import CLEAR_MARKS, LOOSE_MARKS, find_tags
+from rewardkit.answers.formats import find_tags
+from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS
 from rewardkit.primitives import extract
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 from rewardkit.strategies.strategy import Row

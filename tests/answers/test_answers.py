@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.answers.formats import REASONING, Format, find_marks
+from rewardkit.answers.formats import REASONING, Format
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -18,6 +18,7 @@ from rewardkit.answers.kinds import (
     read_truth,
 )
 from rewardkit.answers.logged import judge_log
+from rewardkit.answers.marks import find_marks
 from rewardkit.answers.misjudged import find_misjudged
 from rewardkit.answers.stated import states_truth
 from rewardkit.strategies.strategy import wrong_answers

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.answers.formats import find_likely_mark
+from rewardkit.answers.marks import find_likely_mark
 from rewardkit.findings import Finding, rule
 from rewardkit.probes.code.constants import patterns_in
 from rewardkit.probes.code.patterns import slow_texts

@@ -9,7 +9,8 @@ from itertools import chain, islice
 
 import numpy as np
 
-from rewardkit.answers.formats import Format, find_likely_mark
+from rewardkit.answers.formats import Format
+from rewardkit.answers.marks import find_likely_mark
 from rewardkit.answers.stated import states_truth
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.verify.numbers import as_decimal, read_number

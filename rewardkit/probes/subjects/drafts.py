@@ -21,14 +21,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from rewardkit.answers.formats import (
-    LOOSE_MARKS,
-    Format,
-    MarkedAnswer,
-    find_marks,
-    propose_formats,
-    skeleton,
-)
+from rewardkit.answers.formats import Format, propose_formats, skeleton
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -36,6 +29,7 @@ from rewardkit.answers.kinds import (
     read_truth,
     states_list,
 )
+from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
 from rewardkit.answers.stated import answers_truth, read_only_truth, read_statement
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
