@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import Columns, Floats, finite
 from rewardkit.errors import InputError, preview
-from rewardkit.rollouts.logs.log import numeric
+from rewardkit.rollouts.logs.log import numeric, numeric_column
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
@@ -68,7 +68,7 @@ class Context:
         """Return the lengths of the completions of some rows."""
         if self.length_unit == "tokens":
             return numbers(self.table[TOKENS].iloc[rows])
-        texts = self.table["completion"].iloc[rows]
+        texts = self.table["completion"].iloc[rows].tolist()
         return np.fromiter(map(len, texts), dtype=float, count=len(texts))
 
     @property
@@ -88,7 +88,7 @@ class Context:
     @cached_property
     def steps(self) -> Floats | None:
         """Return the step of each row; None where there are no numbers."""
-        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+        if "step" not in self.table or not numeric_column(self.table["step"]):
             return None
         return numbers(self.table["step"])
 
@@ -101,7 +101,7 @@ class Context:
         for name in self.table.columns:
             if name not in self.unasked or name in (self.label_name, *OTHER_NUMBERS):
                 continue
-            if numeric(column_values(self.table[name])):
+            if numeric_column(self.table[name]):
                 columns[str(name)] = numbers(self.table[name])
         return columns
 
@@ -128,7 +128,7 @@ def context_of(
     label = scores.rollouts.label_column(label)
     scores.rollouts.check_columns(names if label is None else [label, *names])
     for name in names:
-        if not numeric(column_values(scores.rollouts.table[name])):
+        if not numeric_column(scores.rollouts.table[name]):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
     needs = {*scores.reward.needs, *scores.rollouts.logged.components.values()}
     for component in scores.reward.components:

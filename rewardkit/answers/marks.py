@@ -92,9 +92,11 @@ def find_likely_place(completion: str) -> MarkedPlace:
         inside = inside or place
     if inside:
         return inside
-    for name in ("box", "colon"):
-        extractor = CLEAR_MARKS.get(name) or LOOSE_MARKS[name]
-        for place in _find(name, extractor, completion):
+    if "\\" in completion:
+        for place in _find("box", CLEAR_MARKS["box"], completion):
+            return place
+    if ":" in completion:
+        for place in _find("colon", LOOSE_MARKS["colon"], completion):
             return place
     return MarkedPlace("bare", 0, len(completion))
 
@@ -109,6 +111,8 @@ def _find_tagged(completion: str) -> Iterator[MarkedPlace]:
 
     Only the last few names are looked at, as a completion may have thousands.
     """
+    if "</" not in completion:
+        return
     opened = set(TAG.findall(completion))
     last_first = dict.fromkeys(reversed(CLOSING_TAG.findall(completion)))
     names = [name for name in last_first if name in opened]

@@ -77,19 +77,16 @@ def find_change(
     firsts, lasts = np.triu_indices(total)  # each stretch: from a window to behind one
     lasts = lasts + 1
     references = figure.stretches(firsts, lasts)
-    best, z = None, LEAST_Z
-    for start in range(1, total):
-        ending = figure.stretches(np.array([start]), np.array([total]))
-        scores = way * _differences(references, ending)
-        is_allowed = lasts <= start
-        is_allowed &= way * (ending.means - references.means) >= least
-        scores = np.where(is_allowed, scores, 0.0)
-        place = int(np.argmax(scores))
-        if scores[place] > z:
-            best, z = (place, start), float(scores[place])
-    if best is None:
+    starts = np.arange(1, total)[:, None]
+    endings = figure.stretches(starts, np.full_like(starts, total))
+    is_allowed = lasts <= starts  # (starts, stretches)
+    is_allowed &= way * (endings.means - references.means) >= least
+    scores = np.where(is_allowed, way * _differences(references, endings), 0.0)
+    z = float(scores.max(initial=0.0))
+    if z <= LEAST_Z:
         return None
-    place, start = best
+    start, place = map(int, np.unravel_index(np.argmax(scores), scores.shape))
+    start += 1
     reference_windows = int(firsts[place]), int(lasts[place])
     ending_windows = start, total
     since, interval = _find_onset(figure, windows, reference_windows[0])
@@ -106,6 +103,8 @@ def find_change(
 
 def _differences(first: Stretches, second: Stretches) -> Floats:
     """Return differences of means in standard errors, 0 of too few groups.
+
+    Each of the first ones is held against each of the second ones, if these are rows.
 
     The t value of few groups is brought to the normal scale (Wallace 1959).
     """

@@ -353,6 +353,8 @@ def judging_fails(
     reported = False
     for name in (*view.paid_names, None):
         missing = np.isnan(view.rewards) if name is None else view.missing(name)
+        if not missing.any():
+            continue
         figure = timeline.windows.figure(missing.astype(float))
         change = find_change(figure, timeline.windows, 1, least=unjudged)
         if change is None or (reported and name is None):

@@ -81,7 +81,7 @@ class Timeline:
         steps = view.context.steps
         assert steps is not None
         cut = Windows.of(steps, view.groups, windows)
-        return cls(view, cut, _spread_rows(cut, RUN_ROWS_READ))
+        return cls(view, cut, cut.spread_rows(RUN_ROWS_READ))
 
     # --- the task
 
@@ -363,7 +363,7 @@ class Timeline:
         shares = np.full(len(view), np.nan) if self.task is None else self.task.shares
         return GroupPayment(
             view.advantages[rows],
-            {name: values[rows] for name, values in self._advantage_parts.items()},
+            self._advantage_parts,
             {name: view.paid[name][rows] for name in self.amounts},
             shares[rows],
         )
@@ -403,14 +403,19 @@ class Timeline:
 
     @cached_property
     def _advantage_parts(self) -> dict[str, Floats]:
-        """Return the parts of the advantages by component, (rows,) each, of a sum."""
-        view = self.view
-        parts = {}
+        """Return the parts of the advantages by component, of a sum.
+
+        Of the rows that are read, (rows,) each: whole groups are.
+        """
+        view, rows = self.view, self.rows_read
         scale = np.ones(len(view.owner))
         if view.training.scales_groups:
             scale = np.nan_to_num(view.stats.std) + view.training.eps
+        scale = scale[view.groups[rows]]
+        parts = {}
         for name in self.amounts:
-            parts[name] = within(view.pieces[name], view.groups) / scale[view.groups]
+            pieces = view.pieces[name][rows]
+            parts[name] = within(pieces, self.windows_read.groups) / scale
         return parts
 
 
@@ -422,20 +427,3 @@ def _column(table: pd.DataFrame, name: str) -> list[Any]:
 def _texts_of(table: pd.DataFrame, name: str) -> list[str]:
     """Return a column as texts, "" where there are none."""
     return [text if isinstance(text, str) else "" for text in _column(table, name)]
-
-
-def _spread_rows(windows: Windows, most: int) -> Codes:
-    """Return rows of about so many, whole groups, as many of each window."""
-    rows = np.flatnonzero(windows.of_rows >= 0)
-    if len(rows) <= most:
-        return rows
-    per_window = most / max(len(windows), 1)
-    sizes = np.bincount(windows.of_rows[rows], minlength=len(windows))
-    is_read = np.zeros(len(windows.of_groups), dtype=bool)
-    for window in range(len(windows)):
-        groups = np.flatnonzero(windows.of_groups == window)
-        share = min(1.0, per_window / max(int(sizes[window]), 1))
-        count = max(1, round(share * len(groups)))
-        spread = np.linspace(0, len(groups) - 1, count).astype(int)
-        is_read[groups[spread]] = True
-    return np.flatnonzero(is_read[windows.groups] & (windows.of_rows >= 0))

@@ -61,6 +61,22 @@ class Windows:
         """Return which rows are in some windows, (rows,)."""
         return np.isin(self.of_rows, np.asarray(windows, dtype=np.intp))
 
+    def spread_rows(self, most: int) -> Codes:
+        """Return rows of about so many, whole groups, as many of each window."""
+        rows = np.flatnonzero(self.of_rows >= 0)
+        if len(rows) <= most:
+            return rows
+        per_window = most / max(len(self), 1)
+        sizes = np.bincount(self.of_rows[rows], minlength=len(self))
+        is_read = np.zeros(len(self.of_groups), dtype=bool)
+        for window in range(len(self)):
+            groups = np.flatnonzero(self.of_groups == window)
+            share = min(1.0, per_window / max(int(sizes[window]), 1))
+            count = max(1, round(share * len(groups)))
+            spread = np.linspace(0, len(groups) - 1, count).astype(int)
+            is_read[groups[spread]] = True
+        return np.flatnonzero(is_read[self.groups] & (self.of_rows >= 0))
+
     def figure(self, values: Floats) -> WindowFigure:
         """Return the means of values, (rows,); NaN is left out."""
         stats = group_stats(values, self.groups, len(self.of_groups))

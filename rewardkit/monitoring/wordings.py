@@ -55,9 +55,9 @@ def find_wordings(
         return {}
     codes, keys = pd.factorize(pairs.firsts * len(pairs.words) + pairs.seconds)
     is_frequent = (np.bincount(codes) >= least)[codes]
+    places = np.sort(codes[is_frequent] * count + pairs.rows[is_frequent])
     # a wording that is twice in a row counts once
-    places = np.unique(codes[is_frequent] * count + pairs.rows[is_frequent])
-    codes, rows = np.divmod(places, count)
+    codes, rows = np.divmod(places[np.diff(places, prepend=-1) > 0], count)
     counts = np.bincount(codes, minlength=len(keys))
     early = np.bincount(codes, is_early[rows], minlength=len(keys))
     late = counts - early

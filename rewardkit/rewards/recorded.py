@@ -20,7 +20,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Route
 from rewardkit.rewards.schedule import schedule
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.logs.log import identifier, numeric
+from rewardkit.rollouts.logs.log import identifier, numeric_column
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
@@ -133,7 +133,7 @@ def _number_columns(rollouts: Rollouts) -> list[str]:
     others |= set(rollouts.logged.components.values())
     columns = []
     for name, values in rollouts.table.items():
-        if name not in others and numeric(column_values(values)):
+        if name not in others and numeric_column(values):
             columns.append(str(name))
     return columns
 

@@ -19,7 +19,7 @@ from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.findings import counted
 from rewardkit.html.has_page import HasPage
 from rewardkit.rollouts.columns import LOGGED, Columns
-from rewardkit.rollouts.logs.log import Logged, numeric
+from rewardkit.rollouts.logs.log import Logged, numeric_column
 from rewardkit.rollouts.values import Place, as_column, column_values, present
 
 if TYPE_CHECKING:
@@ -239,22 +239,21 @@ class Rollouts(HasPage):
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a person should know before trusting figures on these rollouts."""
+        cautions = (*self.cautions, *self._describe_steps())
         return warn_of_rows(
-            len(self),
-            self.rejected,
-            (*self.cautions, *self._describe_steps()),
-            self.group_key,
-            self.group_sizes,
+            len(self), self.rejected, cautions, self.group_key, self.group_sizes
         )
 
     def describe_text_steps(self) -> str:
         """Say in how many rows the step is a text, "" for in none."""
-        steps = column_values(self.table["step"]) if "step" in self.table else ()
+        steps = self.table.get("step", pd.Series(dtype=float))
+        if pd.api.types.is_numeric_dtype(steps):
+            return ""
         texts = [step for step in steps if isinstance(step, str)]
         if not texts:
             return ""
         return (
-            f"In {len(texts)} of {counted(len(steps), 'row')} the step is no number, "
+            f"In {len(texts)} of {counted(len(self), 'row')} the step is no number, "
             f"such as {preview(texts[0])}, so that nothing is told over the steps of "
             "the run: mend or leave out those rows."
         )
@@ -267,7 +266,7 @@ class Rollouts(HasPage):
         texts = self.describe_text_steps()
         if texts:
             return [texts]
-        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+        if "step" not in self.table or not numeric_column(self.table["step"]):
             return []
         steps = self.table["step"].to_numpy(dtype=float)
         changes = np.flatnonzero(np.diff(steps))

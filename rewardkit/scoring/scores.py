@@ -26,7 +26,7 @@ from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
-from rewardkit.rollouts.logs.log import numeric
+from rewardkit.rollouts.logs.log import numeric_column
 from rewardkit.rollouts.paths import (
     PART_OF_SCORES,
     RECORDED_SCORES,
@@ -231,7 +231,7 @@ class Scores(HasPage):
 
         A step is a number.
         """
-        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+        if "step" not in self.table or not numeric_column(self.table["step"]):
             return False
         return self.table["step"].nunique() > 1
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.findings import counted
 from rewardkit.rollouts.columns import (
@@ -17,7 +18,7 @@ from rewardkit.rollouts.columns import (
     free_name,
     map_columns,
 )
-from rewardkit.rollouts.values import Place, SourceRows
+from rewardkit.rollouts.values import Place, SourceRows, column_values
 
 SCORE_NAME = re.compile(r"reward|score|acc", re.IGNORECASE)
 """Names of columns that are scores, whatever they hold."""
@@ -266,6 +267,13 @@ def numeric(values: Iterable[Any]) -> bool:
     """Return whether a column holds numbers, and nothing else but missing values."""
     kinds = set(map(type, values)) - {type(None)}
     return bool(kinds) and kinds <= {int, float, bool}
+
+
+def numeric_column(column: pd.Series[Any]) -> bool:
+    """Return whether a column of a table is `numeric`, which its type may say."""
+    if pd.api.types.is_numeric_dtype(column):
+        return bool(column.notna().any())
+    return numeric(column_values(column))
 
 
 def first(cells: Iterable[Any]) -> Any:
