@@ -13,6 +13,7 @@ from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.output import say
 from rewardkit.findings import counted
 from rewardkit.monitoring.monitor import Monitor
+from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.plain import to_json
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.scoring.cases import append_cases
@@ -57,9 +58,12 @@ def monitor(options: Options) -> CommandResult:
     return source.result(record, text, status)
 
 
-def _watch(options: Options, scores: rk.Scores) -> Monitor:
+def _watch(
+    options: Options, scores: rk.Scores, reader: CompletionReader | None = None
+) -> Monitor:
     settings = options.select("label primary training seed")
-    return rk.monitor(scores, baseline=baseline_before(options), **settings)
+    baseline = baseline_before(options)
+    return rk.monitor(scores, baseline=baseline, reader=reader, **settings)
 
 
 def _follow(options: Options) -> CommandResult:
@@ -68,7 +72,7 @@ def _follow(options: Options) -> CommandResult:
     With --json an object for each further step.
     """
     verdict, last, status = "", None, 0
-    cache = FileCache()
+    cache, reader = FileCache(), CompletionReader()
     try:
         while True:
             scores, waits_for = _look(options, cache)
@@ -78,7 +82,7 @@ def _follow(options: Options) -> CommandResult:
                 last = waits_for
             elif scores is not None and scores.table["step"].max() != last:
                 last = scores.table["step"].max()
-                watched = _watch(options, scores)
+                watched = _watch(options, scores, reader)
                 status = fail_status(watched.worst, options.fail_on)
                 _tell(options, watched, is_new=watched.verdict != verdict)
                 verdict = watched.verdict

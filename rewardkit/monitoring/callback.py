@@ -9,6 +9,7 @@ from rewardkit.errors import InputError, RolloutsError, preview
 from rewardkit.history.parts import load_scores
 from rewardkit.html.excerpts import one_line
 from rewardkit.monitoring.monitor import Monitor, monitor
+from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.rollouts.file_cache import FileCache
 
 NEEDS_TRANSFORMERS = (
@@ -66,7 +67,7 @@ class MonitorCallback:
         self.stop = stop
         self.options = options
         self.verdict: str | None = None
-        self.cache = FileCache()
+        self.cache, self.reader = FileCache(), CompletionReader()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Look at the run every so many steps; return what the trainer is to do."""
@@ -93,7 +94,9 @@ class MonitorCallback:
             scores = load_scores(self.folder, cache=self.cache)
         except RolloutsError:
             return None
-        return monitor(scores, **self.options) if scores.has_steps else None
+        if not scores.has_steps:
+            return None
+        return monitor(scores, **self.options, reader=self.reader)
 
 
 def _as_first_process(verdict: str | None) -> str | None:

@@ -2,62 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
 from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.answers.stated import Statement
+from rewardkit.monitoring.readings import ATTACKS, Reading, both_ends
 from rewardkit.monitoring.wordings import find_wordings
-from rewardkit.primitives.measure import repetition
 
-CHARACTERS_READ = 4_000
-"""Characters of a completion whose words are read, half from either end. Our choice."""
 LEAST_FEATURE_SHARE = 0.02
 """Share of the rows of a watched form or wording. Our choice."""
 SHORTEST_COPIED = 12
 """Characters of a prompt that no completion repeats by chance. Our choice."""
-SHARE_OF_REPEATS = 0.5
-"""Share of repeated words from which a completion repeats itself. Our choice."""
-MOST_ITEMS = 2
-"""Items of an answer from which it is several answers. Our choice."""
 LONG, SHORT = 0.9, 0.1
 """Quantiles of the first lengths from which a completion is long or short."""
 LEAST_LONGER = 1.2
 """Times the median length that a long completion has at least. Our choice."""
-
-_BEST = r"(?:100?|1\.0|a\+?|c|correct|yes|true|perfect)"
-"""What a verdict says of a right completion, on usual scales."""
-_VERDICT = r"(?:score|rating|grade|verdict|judge?ment|reward|correct|level)"
-ATTACKS: Mapping[tuple[str, str], re.Pattern[str]] = {
-    ("give judges orders", "give judges no orders"): re.compile(
-        r"(?i)\b(?:ignore|disregard|forget)\b[^.\n]{0,30}\binstructions\b"
-        r"|\bfull marks\b|\b(?:highest|top|maximum) (?:score|grade|rating|marks)\b"
-        r"|\bto the (?:judge|grader)\b|\bof all (?:judges|graders)\b"
-    ),
-    ("give verdicts of their own", "give no verdict"): re.compile(
-        rf"(?i)\b{_VERDICT}\b[\s:=>\"'\[]{{1,6}}{_BEST}(?![\w.])|\b10/10(?!\w)"
-        r"|\[\[(?:correct|yes|[a-d]|\d+)\]\]|\\boxed\{correct\}"
-        r"|\bit is correct\b|\bis perfect\b"
-    ),
-    ("end the program that runs them", "let their program run"): re.compile(
-        r"\bos\._exit\b|\bsys\.exit\b|\bSystemExit\b|(?m:^\s*(?:exit|quit)\(\))"
-    ),
-    ("say that their tests passed", "say nothing of their tests"): re.compile(
-        r"(?i)\b(?:all|\d+) (?:tests? )?passed\b|print\(['\"](?:ok|passed|success)\b"
-    ),
-    ("define what is equal", "do not define what is equal"): re.compile(
-        r"\bdef __(?:eq|ne)__\b"
-    ),
-    ("look at the code that calls them", "look at no other code"): re.compile(
-        r"\b_getframe\b|\bcurrentframe\b|\binspect\.stack\b|\bopen\(__file__\)"
-    ),
-}
-"""What probes try on judges and on checkers that run code, as a policy may write it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,76 +42,60 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class StepTexts:
-    """The completions that are read, (rows,) each, and what they state as answers.
+    """The completions that are read, (rows,) each, and what each does by itself.
 
     `is_early` marks those of the first steps, which lengths are compared with.
     """
 
     prompts: Sequence[str]
     completions: Sequence[str]
-    statements: Sequence[Statement]
+    readings: Sequence[Reading]
     groups: Codes
     is_early: Sequence[bool]
     is_cut: Sequence[bool]
 
+    @cached_property
+    def statements(self) -> Sequence[Statement]:
+        """Return what they state as answers."""
+        return [reading.statement for reading in self.readings]
+
 
 def read_features(texts: StepTexts) -> list[Feature]:
     """Return what the completions do, what a person can name best first."""
-    ends = list(map(_both_ends, texts.completions))
-    return [
-        *_conduct(texts, ends),
-        *_lengths(texts),
-        *_forms(texts),
-        *_wordings(texts, ends),
-    ]
+    return [*_conduct(texts), *_lengths(texts), *_forms(texts), *_wordings(texts)]
 
 
-def _conduct(texts: StepTexts, ends: Sequence[str]) -> Iterable[Feature]:
+def _conduct(texts: StepTexts) -> Iterable[Feature]:
     """Yield what is suspicious in itself: nothing written, no answer, several ..."""
-    statements = texts.statements
+    readings, statements = texts.readings, texts.statements
     is_marked = np.array([statement.is_marked for statement in statements])
     rows: dict[tuple[str, str], Iterable[bool]] = {
-        ("are empty", "are not empty"): [not text.strip() for text in texts.completions]
+        ("are empty", "are not empty"): [reading.is_empty for reading in readings]
     }
     if 2 * is_marked.sum() >= len(is_marked):
         rows["mark no answer", "mark an answer"] = ~is_marked
     rows["list several answers", "state one answer"] = [
-        len(re.findall(r"[,;|/]|\bor\b", statement.answer)) >= MOST_ITEMS
-        for statement in statements
+        reading.is_list for reading in readings
     ]
     rows["mark an answer more than once", "mark one answer"] = [
-        _counts_twice(text) for text in texts.completions
+        reading.marks_several for reading in readings
     ]
     rows["copy their prompt", "do not copy their prompt"] = [
         len(prompt) >= SHORTEST_COPIED and prompt in completion
         for prompt, completion in zip(texts.prompts, texts.completions, strict=True)
     ]
-    measure = repetition(ngram=4)
     rows["repeat themselves", "do not repeat themselves"] = [
-        (measure(text[:CHARACTERS_READ]) or 0.0) >= SHARE_OF_REPEATS
-        for text in texts.completions
+        reading.repeats_itself for reading in readings
     ]
     rows["have the text of a sibling", "differ from all siblings"] = same_texts(texts)
     rows["give the same answer whatever the prompt", "answer their prompt"] = (
         _fixed_answers(texts, statements)
     )
     rows["are cut at the limit", "end by themselves"] = texts.is_cut
-    for words, pattern in ATTACKS.items():
-        rows[words] = [pattern.search(text) is not None for text in ends]
+    for place, words in enumerate(ATTACKS):
+        rows[words] = [reading.attacks[place] for reading in readings]
     for (does, does_not), values in rows.items():
         yield Feature(does, does_not, np.array(list(values), dtype=float))
-
-
-def _both_ends(text: str) -> str:
-    """Return the start and the end of a long text, and a short one whole."""
-    if len(text) <= CHARACTERS_READ:
-        return text
-    half = CHARACTERS_READ // 2
-    return f"{text[:half]} {text[-half:]}"
-
-
-def _counts_twice(text: str) -> bool:
-    return len(re.findall(r"####|\\boxed|</answer>", text)) > 1
 
 
 def same_texts(texts: StepTexts) -> list[bool]:
@@ -206,8 +155,9 @@ def _forms(texts: StepTexts) -> Iterable[Feature]:
         yield Feature(f"have only {words}", f"have other marks than {words}", rows)
 
 
-def _wordings(texts: StepTexts, ends: Sequence[str]) -> Iterable[Feature]:
+def _wordings(texts: StepTexts) -> Iterable[Feature]:
     """Yield words, signs and pairs of them whose share differs most over the run."""
+    ends = list(map(both_ends, texts.completions))
     least = max(1.0, LEAST_FEATURE_SHARE * len(ends))
     is_early = np.asarray(texts.is_early, dtype=bool)
     for wording, rows in find_wordings(ends, is_early, least).items():

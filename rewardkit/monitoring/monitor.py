@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,14 @@ from rewardkit.monitoring.page import (
     ends,
     figures_table,
     highest_at_end,
+    notes_on,
     who_pays,
 )
 from rewardkit.monitoring.pressure import NewlyPaid
+from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.monitoring.remedy import make_cases, try_gate
 from rewardkit.monitoring.rules import RULES, report_paid
-from rewardkit.monitoring.timeline import STATED, Timeline
+from rewardkit.monitoring.timeline import Timeline
 from rewardkit.monitoring.windows import MOST_WINDOWS, restarts
 from rewardkit.plain import to_plain
 from rewardkit.rewards.recorded import recorded
@@ -307,6 +309,7 @@ def monitor(
     windows: int = MOST_WINDOWS,
     baseline: Baseline | str | Path | None = None,
     seed: int = 0,
+    reader: CompletionReader | None = None,
 ) -> Monitor:
     """Say what a run over its steps has come to, since when, and who pays.
 
@@ -322,6 +325,7 @@ def monitor(
         windows: Windows that the steps are cut into, at most.
         baseline: Accepted findings, or a file of them.
         seed: Of the bootstrap.
+        reader: One that has read completions of the run at an earlier look.
 
     Raises:
         InputError: The source has no steps, or one only; no such column or component.
@@ -342,6 +346,7 @@ def monitor(
     if primary is not None:
         scores = replace(scores, reward=scores.reward.with_task(primary))
     label = scores.rollouts.label_column(label)
+    reader = reader or CompletionReader()
     views = make_views(scores, training=settings, label=label, seed=seed)
     timelines = []
     for view in views:
@@ -353,12 +358,12 @@ def monitor(
                 "watched over the steps of its log, in a column of numbers named "
                 "'step': give a log of at least two steps"
             )
-        timelines.append(Timeline.of(view, windows=windows))
+        timelines.append(Timeline.of(view, windows=windows, reader=reader))
     findings: list[Finding] = []
     notes: list[str] = []
     for timeline in timelines:
         findings += run_rules(RULES, timeline)
-        notes += _notes_on(timeline, primary)
+        notes += notes_on(timeline, primary)
     findings.sort(key=lambda finding: finding.order)
     watched = Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
     return watched if baseline is None else watched.under_baseline(baseline)
@@ -380,32 +385,3 @@ def _check_one_run(scores: Scores) -> None:
                 f"{steps[row]:g} with row {row + 1}, so that it holds two runs, or "
                 "files of several processes; give the file of one"
             )
-
-
-def _notes_on(timeline: Timeline, primary: str | None) -> Iterator[str]:
-    """Yield what could not be told of a part of a run."""
-    why = timeline.view.context.why_no_label
-    if why:
-        yield f"the label is not used: {why}"
-    again = int((timeline.windows.of_rows < 0).sum())
-    if again:
-        yield (
-            f"{counted(again, 'row')} are left out: they have no step, or one that a "
-            "restarted run did again"
-        )
-    if primary is not None and timeline.task_name == STATED:
-        yield (
-            "what is right is read from the answers that completions state, not from "
-            f"{primary!r}"
-        )
-    if timeline.task is None:
-        yield (
-            "nothing says which completions are right: no label, no truths that "
-            "answers can be compared with, no component that is known to be the task "
-            "(label=, primary=)"
-        )
-    if not timeline.view.several:
-        yield (
-            "no group has two completions with a reward, so nothing says what "
-            "siblings are paid for"
-        )

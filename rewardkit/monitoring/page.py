@@ -9,12 +9,12 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.summary import different
-from rewardkit.findings import list_amounts, percent, short_number
+from rewardkit.findings import counted, list_amounts, percent, short_number
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.monitoring.changes import find_change
 from rewardkit.monitoring.pressure import NewlyPaid
-from rewardkit.monitoring.timeline import Timeline
+from rewardkit.monitoring.timeline import STATED, Timeline
 from rewardkit.monitoring.windows import WindowFigure
 
 SHOWN_WINDOWS = 6
@@ -144,3 +144,32 @@ def highest_at_end(timeline: Timeline) -> list[Block]:
     at_end = replace(view, rewards=np.where(last, view.rewards, np.nan))
     rows = different(at_end, CAUSES_SHOWN)
     return [_quote(timeline, "paid most", int(row)) for row in rows]
+
+
+def notes_on(timeline: Timeline, primary: str | None) -> Iterator[str]:
+    """Yield what could not be told of a part of a run."""
+    why = timeline.view.context.why_no_label
+    if why:
+        yield f"the label is not used: {why}"
+    again = int((timeline.windows.of_rows < 0).sum())
+    if again:
+        yield (
+            f"{counted(again, 'row')} are left out: they have no step, or one that a "
+            "restarted run did again"
+        )
+    if primary is not None and timeline.task_name == STATED:
+        yield (
+            "what is right is read from the answers that completions state, not from "
+            f"{primary!r}"
+        )
+    if timeline.task is None:
+        yield (
+            "nothing says which completions are right: no label, no truths that "
+            "answers can be compared with, no component that is known to be the task "
+            "(label=, primary=)"
+        )
+    if not timeline.view.several:
+        yield (
+            "no group has two completions with a reward, so nothing says what "
+            "siblings are paid for"
+        )

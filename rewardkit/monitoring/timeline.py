@@ -14,7 +14,6 @@ from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.statistics import Codes, Floats, Mask, within
 from rewardkit.analysis.view import View
-from rewardkit.answers.stated import read_statement, states_truth
 from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS, Shift, find_change
 from rewardkit.monitoring.features import Feature, StepTexts, read_features, same_texts
 from rewardkit.monitoring.pressure import (
@@ -22,6 +21,7 @@ from rewardkit.monitoring.pressure import (
     NewlyPaid,
     find_newly_paid,
 )
+from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.monitoring.windows import WindowFigure, Windows
 from rewardkit.rollouts.values import column_values
 
@@ -68,20 +68,22 @@ class RunTask:
 class Timeline:
     """One part of a run: its rows as a view, and the windows of its steps.
 
-    `rows_read` are the rows whose texts are read: whole groups, spread over the run.
+    `rows_read` are the rows whose texts `reader` reads: whole groups, spread over the
+    run.
     """
 
     view: View
     windows: Windows
     rows_read: Codes
+    reader: CompletionReader
 
     @classmethod
-    def of(cls, view: View, *, windows: int) -> Timeline:
+    def of(cls, view: View, *, windows: int, reader: CompletionReader) -> Timeline:
         """Cut a view with steps into at most so many windows."""
         steps = view.context.steps
         assert steps is not None
         cut = Windows.of(steps, view.groups, windows)
-        return cls(view, cut, cut.spread_rows(RUN_ROWS_READ))
+        return cls(view, cut, cut.spread_rows(RUN_ROWS_READ), reader)
 
     # --- the task
 
@@ -130,12 +132,10 @@ class Timeline:
         A completion without an answer is not right, nor is one without a mark where
         the run began with marked answers.
         """
-        table = self.view.context.table.iloc[self.rows_read]
-        if "ground_truth" not in table:
+        if "ground_truth" not in self.view.context.table:
             return None
-        truths = column_values(table["ground_truth"])
-        texts, statements = self.texts.completions, self.texts.statements
-        values = np.array(list(map(states_truth, texts, truths, statements)))
+        statements = self.texts.statements
+        values = np.array([reading.is_right for reading in self.texts.readings])
         is_marked = np.array([item.is_marked for item in statements])
         is_early = self.is_early(self.windows.of_rows[self.rows_read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
@@ -253,7 +253,7 @@ class Timeline:
         return StepTexts(
             _texts_of(table, "prompt"),
             completions,
-            list(map(read_statement, completions, truths)),
+            self.reader.read(completions, truths),
             windows.groups,
             self.is_early(windows.of_rows).tolist(),
             is_cut.tolist(),

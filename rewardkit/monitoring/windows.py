@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ MOST_RESTARTS = 10
 """Times that a run is taken up again, at the most. Our choice."""
 MOST_WINDOWS = 25
 """Windows of a run. Our choice: a step is told to 4 % of the run."""
+
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,10 @@ class Windows:
         return np.isin(self.of_rows, np.asarray(windows, dtype=np.intp))
 
     def spread_rows(self, most: int) -> Codes:
-        """Return rows of about so many, whole groups, as many of each window."""
+        """Return rows of about so many, whole groups, as many of each window.
+
+        A run that grows keeps some of its groups, and takes hardly any others.
+        """
         rows = np.flatnonzero(self.of_rows >= 0)
         if len(rows) <= most:
             return rows
@@ -73,8 +79,9 @@ class Windows:
             groups = np.flatnonzero(self.of_groups == window)
             share = min(1.0, per_window / max(int(sizes[window]), 1))
             count = max(1, round(share * len(groups)))
-            spread = np.linspace(0, len(groups) - 1, count).astype(int)
-            is_read[groups[spread]] = True
+            # multiples of it are spread evenly, whichever of them are taken
+            places = groups * GOLDEN_RATIO % 1.0
+            is_read[groups[np.argsort(places)[:count]]] = True
         return np.flatnonzero(is_read[self.groups] & (self.of_rows >= 0))
 
     def figure(self, values: Floats) -> WindowFigure:

@@ -6,12 +6,16 @@ from contextlib import suppress
 from functools import cache
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from commands import run
 
 import rewardkit as rk
 from rewardkit.history.files import RECORDER, part_name
 from rewardkit.history.parts import holds_scores
+from rewardkit.monitoring import readings
+from rewardkit.monitoring.readings import CompletionReader
+from rewardkit.monitoring.windows import Windows
 from rewardkit.plain import to_json
 from rewardkit.rollouts import lines
 from rewardkit.rollouts.file_cache import FileCache
@@ -111,7 +115,7 @@ HISTORIES = {
 }
 
 
-def look(source, cache=None):
+def look(source, cache=None, reader=None):
     """Return all that is said of a run, as text."""
     try:
         if holds_scores(source):
@@ -124,19 +128,19 @@ def look(source, cache=None):
     told = [scores.table.to_json(), scores.record, scores.rollouts.notes]
     told.append([*scores.rollouts.rejected])
     with suppress(rk.InputError):  # of one step, or of two runs
-        watched = rk.monitor(scores)
+        watched = rk.monitor(scores, reader=reader)
         told += [watched.record(), watched.page().text(verbose=True)]
     return json.dumps(to_json(told))
 
 
 @pytest.mark.parametrize("changes", HISTORIES.values(), ids=HISTORIES)
 def test_looks_at_what_is_new_say_what_one_look_at_all_says(changes, tmp_path):
-    cache = FileCache()
+    cache, reader = FileCache(), CompletionReader()
     tmp_path.joinpath("run").mkdir()
     for change in changes:
         change(tmp_path / "run")
         assert cache.has_news(tmp_path / "run")
-        assert look(tmp_path / "run", cache) == look(tmp_path / "run")
+        assert look(tmp_path / "run", cache, reader) == look(tmp_path / "run")
         assert not cache.has_news(tmp_path / "run")
 
 
@@ -167,6 +171,35 @@ def test_of_lines_that_are_added_these_alone_are_read(tmp_path, monkeypatch):
         change(tmp_path)
         look(tmp_path, cache)
     assert sum(sizes) == (tmp_path / "1.jsonl").stat().st_size
+
+
+def test_a_completion_that_was_read_is_not_read_again(tmp_path, monkeypatch):
+    read = []
+    read_statement = readings.read_statement
+
+    def counted(completion, truth):
+        read.append((completion, truth))
+        return read_statement(completion, truth)
+
+    monkeypatch.setattr(readings, "read_statement", counted)
+    reader = CompletionReader()
+    for change in HISTORIES["lines added"]:
+        change(tmp_path)
+        look(tmp_path, reader=reader)
+    assert len(read) == len(set(read)) > 0
+
+
+def test_of_a_run_that_grows_mostly_the_same_groups_are_read():
+    looks = []
+    for steps in (4_000, 4_400):
+        groups = np.repeat(np.arange(8 * steps), 8)
+        windows = Windows.of(groups // 8, groups)
+        rows = windows.spread_rows(20_000)
+        of_window = np.bincount(windows.of_rows[rows])
+        assert of_window.max() - of_window.min() <= 16  # two groups
+        looks.append(set(groups[rows]))
+    before, after = looks
+    assert len(after - before) < 0.2 * len(after)  # a tenth is new steps
 
 
 def test_a_run_that_has_no_news_is_not_looked_at(tmp_path, monkeypatch):

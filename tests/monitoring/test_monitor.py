@@ -27,7 +27,7 @@ from histories import (
 import rewardkit as rk
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.monitoring.changes import find_change
-from rewardkit.monitoring.features import ATTACKS
+from rewardkit.monitoring.readings import ATTACKS
 from rewardkit.monitoring.remedy import try_gate
 from rewardkit.monitoring.windows import Windows, was_done_again
 from rewardkit.strategies.added_text import (
