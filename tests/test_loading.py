@@ -4,6 +4,7 @@ import os
 import pickle
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,32 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
     with pytest.raises(rk.RewardError):
         rk.load_reward(str(file))
     assert pickle.loads(pickle.dumps(component.function)) is component.function
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (["helper", "reward"], "reward"),
+        (["helper", "compute_score"], "compute_score"),
+        (["_helper", "bearing_reward"], "bearing_reward"),
+        (["helper", "paid_reward"], "paid_reward"),
+        (["helper", "b_reward", "c_reward"], "name one, as many.py:b_reward"),
+        (["compute_score", "reward_fn"], "name one, as many.py:compute_score"),
+    ],
+)
+def test_a_file_without_a_name_is_the_function_that_can_only_be_meant(
+    names, taken, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    functions = [f"def {name}(completion):\n    return 0.5\n" for name in names]
+    Path("many.py").write_text("\n\n".join(functions))
+    if taken in names:
+        reward = rk.load_reward("many.py")
+        assert reward.names == (taken,)
+        assert reward.read_from.entry == f"many.py:{taken}"
+    else:
+        with pytest.raises(rk.RewardError, match=taken):
+            rk.load_reward("many.py")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import Columns, Floats, finite
+from rewardkit.answers.truth_column import name_truth
 from rewardkit.errors import InputError, preview
 from rewardkit.rollouts.logs.log import numeric, numeric_column
 from rewardkit.rollouts.values import column_values
@@ -209,3 +210,12 @@ def truths(values: list[Any]) -> list[Any]:
 def numbers(column: pd.Series) -> Floats:
     """Return a column as numbers, NaN where there is none or an infinite one."""
     return finite(np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float))
+
+
+def with_truth(scores: Scores) -> Scores:
+    """Return scores with a column `ground_truth`, where another one holds the truth."""
+    named = name_truth(scores.rollouts, list(map(str, scores.rollouts.table.columns)))
+    if named is scores.rollouts:
+        return scores
+    truth = scores.table[named.mapping["ground_truth"]]
+    return replace(scores, table=scores.table.assign(ground_truth=truth))

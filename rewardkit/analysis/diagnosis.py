@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis.context import with_truth
 from rewardkit.analysis.findings import (
     components,
     groups,
@@ -325,7 +326,7 @@ def diagnose(
         "seed": seed,
         "thresholds": limits,
     }
-    finite = weigh_as_trained(only_finite(scores), options["training"])
+    finite = weigh_as_trained(with_truth(only_finite(scores)), options["training"])
     views = make_views(finite, **options)
     names = choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]

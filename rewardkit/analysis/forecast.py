@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis.context import with_truth
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.rehearsal.curves import (
@@ -390,6 +391,6 @@ def forecast(
     check_seed(seed)
     label = scores.rollouts.label_column(label)
     settings = Training.of(training)
-    scores = weigh_as_trained(only_finite(scores), settings)
+    scores = weigh_as_trained(with_truth(only_finite(scores)), settings)
     views = make_views(scores, training=settings, label=label, seed=seed)
     return Forecast(scores, views, seed)

@@ -17,6 +17,7 @@ from rewardkit.primitives import verify
 from rewardkit.primitives.extract import answer_phrase
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
 from rewardkit.primitives.verify.numbers import (
     Number,
     as_decimal,
@@ -190,6 +191,8 @@ def answers_truth(
     False
     >>> answers_truth("the city of Oslo", "Oslo") is None
     True
+    >>> answers_truth("5 metres", "5 m"), answers_truth("5 cm", "5 m")
+    (True, False)
     """
     if answer.strip() == truth.strip():
         return True
@@ -208,10 +211,17 @@ def answers_truth(
     is_equal = normal_text(answer) == normal_text(truth)
     if kind == "text" and len(truth.split()) <= 2:  # a number and its unit
         number = _read_local(answer, locale)
-        is_equal |= number is not None and number == _read_local(truth)
+        if number is not None and number == _read_local(truth):
+            return not _have_other_units(answer, truth)
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
     return True if is_equal else None
+
+
+def _have_other_units(answer: str, truth: str) -> bool:
+    """Return whether both have a known unit, and not the same."""
+    units = [read_unit(NUMBER.sub("", text, count=1))[0] for text in (answer, truth)]
+    return all(unit[:1].isdigit() for unit in units) and conversion(*units) != UNCHANGED
 
 
 def read_only_truth(truth: Any) -> str | None:

@@ -16,6 +16,9 @@ from rewardkit.rollouts.values import extra_names
 IN_COMMON, IN_OTHERS = 0.95, 0.1
 """Share of the rows at fault that a common trait holds, and of the other rows that it
 may hold. Our choice."""
+IN_COMMON_NOTATION = 0.5
+"""The first share where answers are written otherwise than their truths: a cause by
+itself, while other rows may be lost by another one. Our choice."""
 LEAST_OTHERS = 3  # other rows without the trait, of which a share means something
 LEAST_ALIKE = 4  # rows at fault that have something in common by more than chance
 LEAST_TRAIT_PROMPTS = 3  # the same for their prompts
@@ -179,7 +182,8 @@ def _compare(
     n, count = len(at_fault), sum(at_fault)
     without = len(others) - sum(others)
     share = 1 - without / len(others)
-    if count < IN_COMMON * n or share > IN_OTHERS or without < LEAST_OTHERS:
+    least_share = IN_COMMON_NOTATION if kind == "notation" else IN_COMMON
+    if count < least_share * n or share > IN_OTHERS or without < LEAST_OTHERS:
         return None
     who = f"All {n}" if count == n else f"{count} of {n}"
     rest = without + n - count

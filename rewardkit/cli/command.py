@@ -88,7 +88,7 @@ CONTEXT: dict[str, Any] = {
 
 COMMAND_NOTES = {
     "REWARD": "REWARD is file.py:name, package.module:name or gallery:module[.name]; "
-    "the attribute `reward` where no name is given.",
+    "where no name is given `reward`, or the one function that can only be meant.",
     "SCORES": "SCORES is the folder that `rewardkit score -o` wrote, or its Parquet "
     "file; or the log of a trainer, whose own scores are taken then.",
     "READING": f"Options for reading a log: {', '.join(READING)}; rewardkit score "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis.context import with_truth
 from rewardkit.analysis.parts import make_views, only_finite
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.errors import InputError, check_label, check_seed, preview
@@ -337,7 +338,7 @@ def monitor(
     if baseline is not None:
         baseline = load_baseline(baseline)
     settings = Training.of(training)
-    scores = only_finite(read_scores(source, weights=weights))
+    scores = with_truth(only_finite(read_scores(source, weights=weights)))
     scores = weigh_as_trained(scores, settings)
     text_steps = scores.rollouts.describe_text_steps()
     if text_steps:

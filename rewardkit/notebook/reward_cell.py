@@ -92,9 +92,9 @@ class RewardMagics(Magics):
     )
     @argument(
         "--name",
-        default="reward",
+        default="",
         metavar="ATTRIBUTE",
-        help="What the reward is called in the cell.",
+        help="What the reward is called in the cell, where that is not plain.",
     )
     @argument(
         "--as",

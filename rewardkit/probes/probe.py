@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from rewardkit.answers.truth_column import name_truth
 from rewardkit.errors import InputError, RolloutsError, check_label, check_seed
 from rewardkit.findings import SEVERITIES, Finding, Rule, run_rules
 from rewardkit.history.baseline import Baseline, load_baseline
@@ -165,6 +166,7 @@ def probe(
         baseline = load_baseline(baseline)  # a broken file should not cost a minute
     if cases is not None:
         rollouts = with_cases(rollouts, cases_of(cases))
+    rollouts = name_truth(rollouts, {*reward.needs} - {label})
     probes, families = choose_probes(only)
     reward.check_columns(list(rollouts.as_logged()))
     label = rollouts.label_column(label)

@@ -28,6 +28,8 @@ from rewardkit.rewards.fingerprint import SOURCE_HASH, ReadFrom, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 
+USUAL_NAMES = ("compute_score", "reward_func", "reward_fn", "reward_function")
+"""Names that the guides of trainers give to a reward's function."""
 MODULE_FILES = "__rewardkit_files__"
 """The name under which the module that a file made holds what was run of files."""
 LIBRARIES = {"site-packages", "dist-packages"}
@@ -42,35 +44,53 @@ FILE_MODULE = "reward_file_"
 def find_reward(name: str) -> tuple[Any, str]:
     """Return what stands under `file.py:name` or `package.module:name`, and its name.
 
-    A file is run anew at each call. RewardError: no such file or name, or an error
-    while it runs (with file and line).
+    Without a name that is `reward`, else the only function of a name that trainers'
+    guides use, else the only one with "reward" in its name, else the only one. A file
+    is run anew at each call.
+
+    Raises:
+        RewardError: No such file or name, several functions and no name, or an error
+            while the file runs (with file and line).
     """
     place, attribute = _place(name)
     module = _module(place)
-    if not hasattr(module, attribute):
-        candidates = []
-        for name, value in vars(module).items():
-            if not name.startswith("_") and _may_be_reward(value, module.__name__):
-                candidates.append(name)
-        has = "no reward and no function"
-        if candidates:
-            has = f"{candidates}; name one, as {place}:{candidates[0]}"
-        raise RewardError(
-            f"{place} has no {attribute!r}; it has "
-            f"{has}{did_you_mean(attribute, candidates)}"
-        )
-    return getattr(module, attribute), attribute
+    if attribute and hasattr(module, attribute):
+        return getattr(module, attribute), attribute
+    values = vars(module)
+    candidates = [
+        name
+        for name in values
+        if not name.startswith("_") and _may_be_reward(values[name], module.__name__)
+    ]
+    usual = [name for name in candidates if name in USUAL_NAMES]
+    named = [name for name in candidates if "reward" in name]
+    if not attribute:
+        meant = ["reward"] if "reward" in values else usual or named or candidates
+        if len(meant) == 1:
+            return values[meant[0]], meant[0]
+    attribute = attribute or "reward"
+    has = "no reward and no function"
+    if candidates:
+        likely = [*usual, *named, *candidates][0]
+        has = f"{candidates}; name one, as {place}:{likely}"
+    raise RewardError(
+        f"{place} has no {attribute!r}; it has "
+        f"{has}{did_you_mean(attribute, candidates)}"
+    )
 
 
 def _place(name: str) -> tuple[str, str]:
-    """Return the file or module that the name of a reward is in, and its attribute."""
+    """Return the file or module that the name of a reward is in, and its attribute.
+
+    "" where none is named.
+    """
     # the colon of a drive, as in C:\\r.py, is followed by more than a name
     match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)
     place, attribute = match.groups("") if match else (str(name), "")
     if place == "gallery":
         module_name, _, attribute = attribute.partition(".")
         place = f"{GALLERY}.{module_name}"
-    return place, attribute or "reward"
+    return place, attribute
 
 
 def _may_be_reward(value: Any, module: str) -> bool:
@@ -209,9 +229,12 @@ def _files_below(folder: Path) -> dict[str, bytes]:
     return files
 
 
-def with_source(reward: Reward, name: str) -> Reward:
-    """Return a reward with the files that `find_reward` has just read for this name."""
-    place, attribute = _place(name)
+def with_source(reward: Reward, name: str, attribute: str) -> Reward:
+    """Return a reward with the files that `find_reward` has just read for this name.
+
+    `attribute` is what it found.
+    """
+    place, _ = _place(name)
     if place.endswith(".py"):
         path = Path(place).resolve()
         module = sys.modules[_name(path.stem, str(path).encode())]

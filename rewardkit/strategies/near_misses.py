@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -10,6 +11,7 @@ from operator import add, lt
 
 from rewardkit.answers.dates import read_date
 from rewardkit.answers.stated import NUMBER
+from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, near_miss
 
@@ -27,6 +29,7 @@ TELLING_SIGN = re.compile(
 """A sign without which an answer is another one, in one of its groups."""
 ARITHMETIC = re.compile(r"[\d\s()+*/×÷−-]{3,200}")
 """A sum of whole numbers, with brackets."""
+USUAL_UNITS = "mm cm m km mg g kg ml l s min h km/h mph kJ J kW W kB MB GB".split()
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -179,6 +182,23 @@ def too_little(subject: Subject) -> Iterator[str]:
         # "42 metres" without the end of its unit is no other answer
         if not has_number or NUMBER.findall(part) != NUMBER.findall(text):
             yield subject.write(part)
+
+
+@near_text("the number of the answer with another unit", "text")
+def other_unit(text: str) -> Iterator[str]:
+    """Write the nearest unit of the same kind: 5 g for 5 mg."""
+    amount = re.fullmatch(r"(-?\d[\d.,\s]*)([^\W\d_][\w/]*)", text)
+    if not amount or not re.search("[1-9]", amount[1]):
+        return
+    number, name = amount.groups()
+    unit, _ = read_unit(name)
+    nearest: dict[float, str] = {}
+    for other in USUAL_UNITS:
+        converted = conversion(read_unit(other)[0], unit)
+        if converted is not None and converted != UNCHANGED:
+            nearest.setdefault(abs(math.log(converted[0])), other)
+    if nearest:
+        yield f"{number}{nearest[min(nearest)]}"
 
 
 @near_text("the answer with something added", "mathematics")

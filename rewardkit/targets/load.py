@@ -72,7 +72,7 @@ def load_reward(
     if reward is None:
         rows = _first_rows(rollouts) if rollouts is not None else []
         reward = read(value, attribute, as_=as_, rows=rows, timeout=timeout)
-    return with_source(reward, name)
+    return with_source(reward, name, attribute)
 
 
 def reward_named(

@@ -21,6 +21,7 @@ from rewardkit.answers.logged import judge_log
 from rewardkit.answers.marks import find_marks
 from rewardkit.answers.misjudged import find_misjudged
 from rewardkit.answers.stated import states_truth
+from rewardkit.answers.truth_column import name_truth
 from rewardkit.strategies.strategy import wrong_answers
 from rewardkit.strategies.values import truth_like
 
@@ -102,6 +103,8 @@ RIGHT = [
     ("Answer: b, a", "a,b", math.nan, "the order of a list may not matter"),
     (r"\boxed{\text{a b}}", "a, b", math.nan, "nor may its separators"),
     ("Answer: b, c", "a,b", 0.0, "another item is another answer"),
+    ("Answer: 5 cm", "5 m", 0.0, "another unit is another amount"),
+    ("Answer: 5 metres", "5 m", 1.0, "the same unit in full"),
     ("I think so", "7", math.nan, "no mark and no number: not known"),
     ("<answer>perhaps</answer>", "7", 0.0, "what a mark holds is the answer"),
     ("<answer><b>36</b></answer>", "36", 1.0, "the inner tag holds the answer"),
@@ -120,6 +123,33 @@ RIGHT = [
     ("The answer is Parisian. Yes.", "Paris", math.nan, "it is a part of a word"),
     ("Answer: Paris. No. Answer: Rome. So.", "Paris", 0.0, "the last one counts"),
 ]
+
+
+TRUTH_COLUMNS = [
+    # columns of rows beside the completion "Answer: N", and which of them is the truth
+    ({"bearing": int}, "bearing", "a name of its own"),
+    ({"bearing": str, "topic": "t{}".format}, "bearing", "another column beside it"),
+    ({"answer": str, "bearing": int}, "answer", "a name that is known"),
+    ({"bearing": int, "degrees": int}, None, "two columns that say the same"),
+    ({"parsed": None}, None, "what each completion states is no truth"),
+    ({"year": lambda number: 7}, None, "one value for all"),
+    ({"logged/right": int}, None, "a score of the log"),
+]
+
+
+@pytest.mark.parametrize(("columns", "found", "why"), TRUTH_COLUMNS)
+def test_a_truth_is_found_under_a_name_of_its_own(columns, found, why):
+    rows = []
+    for number in range(6, 12):
+        for place in range(2):
+            stated = number + 100 * place
+            rows.append({"prompt": f"{number}?", "completion": f"Answer: {stated}"})
+            for name, write in columns.items():
+                rows[-1][name] = write(number) if write else stated
+    rollouts = name_truth(rk.load_rollouts(rows), list(columns))
+    assert rollouts.mapping.get("ground_truth") == found, why
+    if found is not None:
+        assert rollouts[2]["ground_truth"] == columns[found](7)
 
 
 MISJUDGED = [

@@ -362,8 +362,7 @@ def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
         "def compute_score(data_source, solution_str, ground_truth, extra_info=None):"
     )
     body = f"{head}\n    return float(ground_truth in solution_str)\n"
-    assert "['compute_score']; name one, as mine.py:compute_score" in refused(
-        run, "%%reward mine.py", body
-    )
+    two = f"{body}\n\ndef paid(completion):\n    return 1.0\n"
+    assert "verl" in repr(run("%%reward mine.py", two))
     written = repr(run("%%reward mine.py --name compute_score --as verl", body))
     assert "verl" in written and run.shell.user_ns["scores"].rewards.mean() == 0.25

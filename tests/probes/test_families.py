@@ -86,6 +86,11 @@ CARDS = {"cards": [2, 3, 7]}
 SPENT = ["7 - 2*3 + 7 - 7"]
 WRITTEN = [
     # strategy, right answer, what else is known, what is written
+    ("other_unit", "2.75 mg", {}, ["2.75 g"]),
+    ("other_unit", "1,200 metres", {}, ["1,200 cm"]),
+    ("other_unit", "90 km/h", {}, ["90 mph"]),
+    ("other_unit", "0 kg", {}, []),
+    ("other_unit", "5 apples", {}, []),
     ("sign_left_out", "F# minor", {}, ["F minor"]),
     ("sign_left_out", "A+", {}, ["A"]),
     ("sign_left_out", "Ca2+ ions", {}, ["Ca2 ions"]),

@@ -109,6 +109,22 @@ def on_its_line(completion, ground_truth):
     return said is not None and said[1].strip("*.") == ground_truth
 
 
+LARGE = [str(7919 * number) for number in range(3, 13)]
+
+
+def with_commas(truth, place):
+    """Two of four write commas, one no number where it is looked for."""
+    answer = f"{int(truth):,}" if place < 2 else truth
+    form = "It comes to {}" if place == 3 and int(truth) % 5 == 0 else "Answer: {}"
+    thought = FILLER * ((int(truth) + place) % 3)
+    return f"{thought}\n{form.format(answer)}", True
+
+
+def first_digits(completion, ground_truth):
+    said = re.search(r"Answer: (\d+)", completion)
+    return said is not None and said[1] == ground_truth
+
+
 DECIMALS = ["1234.5", "42", "9876.25", "17", "2500.75", "83", "61", "1050.5"]
 
 
@@ -315,6 +331,13 @@ CASES = {
         trait="line",
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
         "All 10 have a sentence before the answer on its line; of those that do not, 20 of 20 are paid.",
+    ),
+    "commas, and a few that are lost for another reason": Case(
+        first_digits,
+        rows_of(with_commas, LARGE),
+        trait="notation",
+        words="22 of 40 logged completions that state the right answer earned nothing, on 10 prompts. "
+        "20 of 22 write commas between thousands; of those that do not, 18 of 20 are paid.",
     ),
     "numbers of another language": Case(
         last_number,

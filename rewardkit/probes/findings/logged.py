@@ -19,12 +19,13 @@ from rewardkit.answers.formats import THINKING
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
 from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, find_misjudged
 from rewardkit.answers.stated import NUMBER, find_factor
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.findings import Example, Finding, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
-from rewardkit.probes.subjects.log import NO_TRUTH_COLUMNS, in_turn
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
 

@@ -12,6 +12,7 @@ import numpy as np
 from rewardkit.answers.formats import Format
 from rewardkit.answers.marks import find_likely_mark
 from rewardkit.answers.stated import states_truth
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.code.constants import constants
@@ -26,7 +27,6 @@ from rewardkit.probes.subjects.drafts import (
     with_format,
 )
 from rewardkit.probes.subjects.log import (
-    NO_TRUTH_COLUMNS,
     ScoredPart,
     read_labels,
 )

@@ -15,6 +15,7 @@ import pandas as pd
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.statistics import Floats
 from rewardkit.answers.formats import Format
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
 from rewardkit.primitives.messages import prompt_text
@@ -34,16 +35,6 @@ MOST_READ = 2000  # rollouts of a log that are scored to see which right ones lo
 MOST_SIBLINGS = 16  # scored rollouts of a prompt
 MOST_BESIDE = 8  # rows of a group, where the reward looks at it
 SHARE_OF_TRY = 0.3  # share of the remaining budget for one try of completions
-NO_TRUTH_COLUMNS = {
-    "prompt",
-    "completion",
-    "messages",
-    "data_source",
-    "prompt_id",
-    "rollout_id",
-    "step",
-}
-"""Columns that a reward may read and that hold no truth."""
 
 Item = TypeVar("Item")
 

@@ -32,6 +32,7 @@ cup = 473176473/2000000000000 m^3
 tbsp tablespoon = 473176473/32000000000000 m^3
 tsp teaspoon = 473176473/96000000000000 m^3
 ~g ~gram = 1/1000 kg^1
+mcg = 1/1000000000 kg^1
 ton tonne = 1000 kg^1
 lb pound = 45359237/100000000 kg^1
 oz ounce = 45359237/1600000000 kg^1
@@ -101,6 +102,9 @@ Parts = tuple[Fraction, Counter[str]]
 
 Conversion = tuple[Fraction, Fraction]
 """By what a value is multiplied, and what is then added."""
+
+UNCHANGED: Final[Conversion] = (Fraction(1), Fraction(0))
+"""That of a unit into itself."""
 
 
 def _read_table() -> dict[str, Parts]:
