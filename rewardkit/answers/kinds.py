@@ -40,6 +40,9 @@ MATHEMATICS = re.compile(
 )
 
 BOXED = boxed()
+NOTHING_WORDS = ("none", "null", "nothing", "n/a")
+"""Truths that say in a word that there is no answer."""
+
 WHOLLY_TAGGED = re.compile(r"(?s)<([A-Za-z_][\w.-]{0,30})>([^<>]*)</\1>")
 """A truth that stands in a tag, as a completion would write it."""
 
@@ -76,6 +79,29 @@ def read_truth(truth: Any) -> str | None:
             text = tagged[2].strip()
         text = BOXED(text) or text
     return text or None
+
+
+def is_nothing(truth: str) -> bool:
+    """Return whether a truth says that no answer is the right one.
+
+    >>> is_nothing("[]"), is_nothing('{"calls": []}'), is_nothing("None")
+    (True, True, True)
+    >>> is_nothing("0"), is_nothing('{"calls": ["go"]}')
+    (False, False)
+    """
+    value = read_json(truth)
+    if value is not None:
+        return _holds_nothing(value)
+    return not truth.strip() or normal_text(truth) in NOTHING_WORDS
+
+
+def _holds_nothing(value: Any) -> bool:
+    """Return whether there is no value, or none in an object or list."""
+    if isinstance(value, dict):
+        return all(map(_holds_nothing, value.values()))
+    if isinstance(value, list):
+        return all(map(_holds_nothing, value))
+    return value in (None, "")
 
 
 def read_items(truth: Any) -> list[str]:

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.dates import read_date
-from rewardkit.answers.kinds import kind_of
+from rewardkit.answers.kinds import is_nothing, kind_of
 from rewardkit.answers.stated import (
     Locale,
     Statement,
@@ -88,8 +88,11 @@ class LoggedAnswer:
 
     @property
     def states_nothing(self) -> bool:
-        """Whether it marks no answer, and does not mention the truth."""
-        if self.truth is None or self.is_marked:
+        """Whether it marks no answer, and does not mention the truth.
+
+        A truth that is empty, "[]", is stated by what marks none.
+        """
+        if self.truth is None or self.is_marked or is_nothing(self.truth):
             return False
         return normal_text(self.truth) not in normal_text(self.completion)
 

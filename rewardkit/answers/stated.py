@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from rewardkit.answers.dates import find_day_first, read_date
-from rewardkit.answers.kinds import OPTION_LETTERS, kind_of, read_truth
+from rewardkit.answers.kinds import OPTION_LETTERS, is_nothing, kind_of, read_truth
 from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS, find_likely_place
 from rewardkit.primitives import verify
 from rewardkit.primitives.extract import answer_phrase
@@ -238,9 +238,9 @@ def states_truth(
     r"""Return 1.0 where a completion states the truth as its answer, else 0.0.
 
     An empty completion states nothing. NaN where that is not certain: the truth cannot
-    be read or has several answers; the answer differs from an expression, a list or
-    code, to which it may be equal all the same; or words state it that nothing marks.
-    The `statement` is read, where it is not given.
+    be read, is empty, or has several answers; the answer differs from an expression, a
+    list or code, to which it may be equal all the same; or words state it that nothing
+    marks. The `statement` is read, where it is not given.
 
     >>> states_truth("The answer is 12.", "12"), states_truth("It is Oslo.", "Oslo")
     (1.0, nan)
@@ -255,7 +255,7 @@ def states_truth(
     if right is None:
         return math.nan
     if not completion.strip():
-        return 0.0
+        return math.nan if is_nothing(right) else 0.0
     statement = statement or read_statement(completion, truth)
     if statement.answer and answers_truth(statement.answer, right):
         return 1.0

@@ -105,6 +105,8 @@ RIGHT = [
     ("Answer: b, c", "a,b", 0.0, "another item is another answer"),
     ("Answer: 5 cm", "5 m", 0.0, "another unit is another amount"),
     ("Answer: 5 metres", "5 m", 1.0, "the same unit in full"),
+    ("", "7", 0.0, "nothing is no number"),
+    ("", "[]", math.nan, "an empty truth may be stated by nothing"),
     ("I think so", "7", math.nan, "no mark and no number: not known"),
     ("<answer>perhaps</answer>", "7", 0.0, "what a mark holds is the answer"),
     ("<answer><b>36</b></answer>", "36", 1.0, "the inner tag holds the answer"),

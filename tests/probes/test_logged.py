@@ -181,6 +181,19 @@ def silent(truth, place):
     return f"<answer>{truth if place < 3 else '5'}</answer>", place < 3
 
 
+def asking_back(truth, place):
+    """Ask a question where there is nothing to answer, and on another prompt, too."""
+    if place == 0 or (not truth.isdigit() and place < 3):
+        return "Which of them do you mean?", not truth.isdigit()
+    return f"<answer>{truth if place < 3 else '5'}</answer>", place < 3
+
+
+def asked_back(completion, ground_truth):
+    if ground_truth.isdigit():
+        return strict(completion, ground_truth)
+    return completion.endswith("?")
+
+
 DECIMALS_UNREAD = ["7.5", "9.5", "8.5"]
 FRACTIONS = [rf"\frac{{{number}}}{{7}}" for number in (2, 3, 5, 9, 11)]
 
@@ -458,6 +471,9 @@ CASES = {
         rows_of(in_percent, ["0.42", "0.17", "0.8", "0.35", "0.64", "0.9", "0.5"]),
         code="other_scale",
         words="21 of 28 logged answers are 100 times the value of 'ground_truth'",
+    ),
+    "nothing is right, and nothing marked": Case(
+        asked_back, rows_of(asking_back, [*NUMBERS[:3], "[]", "none"]), code=""
     ),
     "the thought that the prompt opened is closed": Case(
         strict, opened(NUMBERS), code=""
