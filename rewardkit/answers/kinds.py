@@ -262,6 +262,15 @@ def split_items(answer: str) -> tuple[list[str], str]:
     return [answer], ""
 
 
+def letters_of(answer: str) -> str:
+    """Return the letters and digits of an answer, all of it where it has none.
+
+    >>> letters_of("[3, 4]"), letters_of("+")
+    ('34', '+')
+    """
+    return re.sub(r"\W", "", answer).casefold() or answer
+
+
 def read_options(prompt: str) -> str:
     r"""Return the letters that a prompt offers, in order; ABCD where it lists none.
 

@@ -10,6 +10,7 @@ from functools import wraps
 from operator import add, lt
 
 from rewardkit.answers.dates import read_date
+from rewardkit.answers.marks import CLEAR_MARKS
 from rewardkit.answers.stated import NUMBER
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
@@ -30,6 +31,11 @@ TELLING_SIGN = re.compile(
 ARITHMETIC = re.compile(r"[\d\s()+*/×÷−-]{3,200}")
 """A sum of whole numbers, with brackets."""
 USUAL_UNITS = "mm cm m km mg g kg ml l s min h km/h mph kJ J kW W kB MB GB".split()
+CONSTANT = re.compile(
+    r"(?ms)#[^\n]*|^\s*//[^\n]*|--\s[^\n]*|/\*.*?\*/|\"{3}.*?\"{3}|'{3}.*?'{3}"
+    r"|((?<![\w.])\d+(?![\w.]*\d))"
+)
+"""A comment, or a whole number of code, in its group."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -216,13 +222,19 @@ def words_turned(text: str) -> Iterator[str]:
 
 @near_miss("code with any other number in it", kinds=("code",))
 def other_constant(subject: Subject) -> Iterator[Attempt]:
-    """Try several numbers together, as code may do the same with some of them."""
-    match = re.search(r"(?<![\w.])\d+(?![\w.]*\d)", subject.right)
-    if match:
-        number = int(match[0])
-        before, behind = subject.right[: match.start()], subject.right[match.end() :]
-        others = (number + 7, number + 1_000_003, 0 if number else 1)
-        yield subject.attempt(f"{before}{other}{behind}" for other in others)
+    """Try several numbers together, as code may do the same with some of them.
+
+    A number in a comment, or in the prose around a fence, is no part of the code.
+    """
+    right = subject.right
+    spans = CLEAR_MARKS["fence"].spans(right) or [(0, len(right))]
+    for match in CONSTANT.finditer(right, *spans[0]):
+        if match[1]:
+            number = int(match[1])
+            others = (number + 7, number + 1_000_003, 0 if number else 1)
+            before, behind = right[: match.start()], right[match.end() :]
+            yield subject.attempt(f"{before}{other}{behind}" for other in others)
+            return
 
 
 @near_text("a query for the whole table", "code")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rewardkit.answers.kinds import split_items
+from rewardkit.answers.kinds import letters_of, split_items
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import NUMERIC_KINDS
@@ -136,10 +136,28 @@ def swapped_values(subject: Subject) -> Iterator[str]:
 # --- lists
 
 
+FENCED = re.compile(r"(?s)(\s*```\w*[ \t]*\r?\n)(.*?)(\s*```\s*)")
+"""A list in a fence."""
+RULED = re.compile(r"[-+=|`\s]{3,}")
+"""A line that is drawn, which is no item."""
+
+
+def _split_fence(answer: str) -> tuple[str, str, str]:
+    """Split an answer into what opens a fence, its content, and what closes it."""
+    fenced = FENCED.fullmatch(answer)
+    return (fenced[1], fenced[2], fenced[3]) if fenced else ("", answer, "")
+
+
+def _read_items(answer: str) -> list[str]:
+    """Return the items of a list that is no JSON."""
+    items, _ = split_items(_split_fence(answer)[1])
+    return [item for item in items if not RULED.fullmatch(item)]
+
+
 def _list_items(subject: Subject) -> list[Any]:
     """Return the items of the right answer, none where it is an object."""
     if subject.kind != "json":
-        return list(split_items(subject.right)[0])
+        return list(_read_items(subject.right))
     right = read_json(subject.right)
     return right if isinstance(right, list) else []
 
@@ -148,8 +166,9 @@ def _write_items(subject: Subject, items: list[Any]) -> str:
     """Write a completion with these items in place of the right ones."""
     if subject.kind == "json":
         return _write(subject, items)
-    _, joint = split_items(subject.right)
-    return subject.write(joint.join(items))
+    opening, content, closing = _split_fence(subject.right)
+    _, joint = split_items(content)
+    return subject.write(f"{opening}{joint.join(items)}{closing}")
 
 
 @strategy("shotgun", "one of the right items over and over", knows="near", kinds=LISTS)
@@ -171,9 +190,10 @@ def other_order(subject: Subject) -> Iterator[str]:
 @near_miss("a list with a wrong item, exchanged or added", kinds=("list",))
 def other_item(subject: Subject) -> Iterator[str]:
     items = _list_items(subject)
+    letters = {letters_of(item) for item in items}
     for answer in subject.wrong:
-        for wrong_item in split_items(answer)[0]:
-            if wrong_item not in items:
+        for wrong_item in _read_items(answer):
+            if letters_of(wrong_item) not in letters:
                 yield _write_items(subject, [*items[:-1], wrong_item])
                 if answer != STAND_IN:  # which may pass for words behind the list
                     yield _write_items(subject, [*items, wrong_item])

@@ -62,7 +62,9 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     assert holes == {item.probe for item in PLANTED} | elsewhere
 
 
-def written(strategy, answer, kind="text", columns=(), prompt="", **options):
+def written(
+    strategy, answer, kind="text", columns=(), prompt="", wrong=("x",), **options
+):
     """The answers that a strategy writes for a subject without a form."""
     subject = Subject(
         0,
@@ -70,7 +72,7 @@ def written(strategy, answer, kind="text", columns=(), prompt="", **options):
         prompt,
         answer,
         kind,
-        ("x",),
+        wrong,
         Format("bare"),
         answer,
         "x",
@@ -83,6 +85,15 @@ CELLS = {"cells": {"B2": 3, "B3": 4, "C2": -5}}
 TABLE = {"table": [["east", 3], ["west", 4]]}
 SUM = "=SUM(B2:B3)"
 CARDS = {"cards": [2, 3, 7]}
+FENCED = {"kind": "list", "wrong": ("```\n3 4\n5 6\n```",)}
+CONSTANTS = (
+    "x % {}",
+    "# in 2 steps\nx % {}",
+    '"""In 2 steps."""\nx % {}',
+    "-- 2 steps\nx % {}",
+    "/* 2 steps */ x % {}",
+    "It takes 2 steps.\n```python\nx % {}\n```\n",
+)
 SPENT = ["7 - 2*3 + 7 - 7"]
 WRITTEN = [
     # strategy, right answer, what else is known, what is written
@@ -147,6 +158,24 @@ WRITTEN = [
         {},
         ["0-0-0", "2029-07-28", "2025-11-28", "2025-07-32"],
     ),
+    *(
+        (
+            "other_constant",
+            code.format(5),
+            {"kind": "code"},
+            [code.format(number) for number in (12, 1_000_008, 0)],
+        )
+        for code in CONSTANTS
+    ),
+    ("other_constant", "# in 2 steps\nx", {"kind": "code"}, []),
+    ("other_item", "1 2\n3 4", FENCED, ["1 2\n5 6", "1 2\n3 4\n5 6"]),
+    (
+        "other_item",
+        "```\n[1, 2]\n[3, 4]\n```",
+        FENCED,
+        ["```\n[1, 2]\n5 6\n```", "```\n[1, 2]\n[3, 4]\n5 6\n```"],
+    ),
+    ("one_item", "```\n1 2\n----\n3 4\n```", FENCED, ["```\n1 2\n```"]),
     ("only_ends", "dup", {"prompt": "It knows dup and HALT."}, ["HALT"]),
     ("only_ends", "stop", {"prompt": "Is the signal stop or go?"}, []),
     ("only_ends", "dup", {"prompt": "The nonstop returns."}, []),
