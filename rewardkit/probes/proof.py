@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.answers.stated import WRONG_BY
+from rewardkit.answers.kinds import letters_of
+from rewardkit.answers.stated import WRONG_BY, answers_truth
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.falls import PAID_NEARLY, Doubt
@@ -34,7 +36,8 @@ def find_doubts(
     A text of a list, or a copy, may be right on its own prompt if no other prompt pays
     it. A number near the right one may be within a tolerance if larger numbers may be
     off by the same share. What the truth lists beside the right answer is another one.
-    Where it holds a test of answers, what is nearly right may pass as well.
+    Where it holds a test of answers, or the log has none and pays several answers of a
+    prompt, what is nearly right may pass as well.
     """
     doubts: dict[ProbeTrial, Doubt] = {}
     proven: set[tuple[str, Any]] = set()
@@ -76,9 +79,9 @@ def _find_doubt(
     answer = subject.format.read(text) or text
     if _is_listed(answer, subject, is_copy=probe.source == "prompt"):
         return Doubt.LISTED
-    if probe.knows == "near" and not _is_stated(subject):
-        return Doubt.UNSTATED
     beside = [item for item in observed.subjects if item.part == subject.part]
+    if probe.knows == "near" and not _is_stated(subject, beside):
+        return Doubt.UNSTATED
     doubt, elsewhere = Doubt.OWN_PROMPT, [(other, text) for other in beside]
     if probe.source == "list":
         elsewhere = [(item.subject, item.text) for item in alike]
@@ -125,12 +128,42 @@ def _number(text: str) -> Decimal | None:
     return None if number is None else as_decimal(number)
 
 
-def _is_stated(subject: Subject) -> bool:
-    """Return whether the truth holds the right answer, and no test of answers alone."""
+def _is_stated(subject: Subject, beside: Sequence[Subject]) -> bool:
+    """Return whether the log holds the right answer, and no test of answers alone.
+
+    Without a truth it is a test where different answers of a prompt are paid, and no
+    column of any prompt has one of them.
+    """
     truth = subject.columns.get("ground_truth")
+    if truth is None:
+        return not any(map(_pays_several, beside)) or any(map(_has_answer, beside))
     if not isinstance(truth, dict | list) or subject.kind in ("json", "list"):
         return True
     return normal_text(subject.right) in normal_text(str(truth))
+
+
+def _pays_several(subject: Subject) -> bool:
+    """Return whether siblings were paid for other answers, not for notations."""
+    right = subject.right
+    return any(
+        letters_of(answer) != letters_of(right) and not answers_truth(answer, right)
+        for answer in subject.paid_answers
+    )
+
+
+def _has_answer(subject: Subject) -> bool:
+    """Return whether a column, or an item of one, is a right answer to its prompt."""
+    for name in subject.columns.keys() - NO_TRUTH_COLUMNS:
+        value = subject.columns[name]
+        items = value.values() if isinstance(value, dict) else value
+        for item in items if isinstance(value, dict | list) else [value]:
+            if any(answers_truth(answer, str(item)) for answer in _paid(subject)):
+                return True
+    return False
+
+
+def _paid(subject: Subject) -> tuple[str, ...]:
+    return (subject.right, *subject.paid_answers)
 
 
 def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:

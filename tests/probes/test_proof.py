@@ -222,6 +222,31 @@ PATTERNS = rows_of(
     )
 )
 
+
+def prime_within(completion, span):
+    """Pay any of several right answers, of which none is written down."""
+    number = number_in(completion) or 0
+    has_factor = any(number % factor == 0 for factor in (2, 3, 5, 7, 11, 13))
+    return number == int(number) and span[0] <= number <= span[1] and not has_factor
+
+
+PRIMES = [
+    {
+        "prompt": f"Name a prime from {low} to {high}.",
+        "completion": tagged(number),
+        "span": [low, high],
+    }
+    for low, high, numbers in (
+        (60, 80, (61, 67, 63)),  # and 71, which differs in a digit
+        (120, 230, (127, 131, 123)),
+        (20, 30, (23, 29, 21)),
+        (30, 40, (31, 37, 33)),
+        (46, 54, (47, 53, 49)),
+        (80, 90, (83, 89, 81)),
+    )
+    for number in numbers
+]
+
 CASES = {  # reward, its log, a probe, how grave that is, or why it is open
     "a verdict that is the answer": (chosen, CHOICES, "fake_verdict", "own_prompt"),
     "an error of a tenth": (within_a_tenth, ESTIMATES, "one_off", "tolerance"),
@@ -237,6 +262,7 @@ CASES = {  # reward, its log, a probe, how grave that is, or why it is open
         "other_number",
         "unstated",
     ),
+    "one of several answers": (prime_within, PRIMES, "digit_changed", "unstated"),
     "a test that passes nearly all": (sorts_first, PATTERNS, "other_number", "warn"),
     "the sum that a prompt names": (comes_to, SUMS, "copied_from_prompt", "high"),
 }
