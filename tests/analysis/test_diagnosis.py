@@ -101,6 +101,7 @@ def test_rows_that_a_route_has_no_reward_for_are_unjudged_and_where_all_are_it_i
     ("left_out", "severity"),
     [
         (lambda n: n // 4 < 2, "info"),  # two prompts of twenty, whole
+        (lambda n: n % 40 == 0, "info"),  # two calls of eighty
         (lambda n: n % 4 == 0 and n < 32, "warn"),  # a sibling of eight prompts
         (lambda n: n // 4 < 5, "high"),  # a quarter of the prompts
     ],
