@@ -92,8 +92,9 @@ def _conduct(texts: StepTexts) -> Iterable[Feature]:
         _fixed_answers(texts, statements)
     )
     rows["are cut at the limit", "end by themselves"] = texts.is_cut
-    for place, words in enumerate(ATTACKS):
-        rows[words] = [reading.attacks[place] for reading in readings]
+    for place, attack in enumerate(ATTACKS):
+        has_attack = [reading.attacks[place] for reading in readings]
+        rows[attack.does, attack.does_not] = has_attack
     for (does, does_not), values in rows.items():
         yield Feature(does, does_not, np.array(list(values), dtype=float))
 

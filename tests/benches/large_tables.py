@@ -7,6 +7,7 @@ newly paid.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +18,18 @@ from benches.inputs import SIBLINGS
 from benches.table import Row, in_turn
 
 import rewardkit as rk
+from rewardkit.history.files import RECORDER, part_name
+from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.rewards.route import add_up
+from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.part_job import peak_memory
 from rewardkit.scoring.scores import status_column
+from rewardkit.scoring.stored import write_table
 
 ROWS, MOST_ROWS, STEPS = 1_000_000, 10_000_000, 500
-AIM_DIAGNOSIS, AIM_MEMORY, AIM_MONITOR = 2.0, 2.0, 3.0
+RECORDED_ROWS = 64_000
+AIM_DIAGNOSIS, AIM_MEMORY, AIM_MONITOR, AIM_LOOK = 2.0, 2.0, 3.0, 0.3
 WEIGHTS = {
     "correct": 1.0,
     "format": 0.2,
@@ -126,15 +132,20 @@ def largest(runs):
     yield from diagnosis(runs, MOST_ROWS)
 
 
-def monitor(runs):
-    """Compare a monitor and its page, by step; whole groups are in each step."""
-    scores = scored(ROWS)
-    groups = ROWS // SIBLINGS
+def scored_run(rows):
+    """Return five components of a run; whole groups are in each step."""
+    scores = scored(rows)
+    groups = rows // SIBLINGS
     steps = np.repeat(np.arange(groups) * STEPS // groups, SIBLINGS)
     own = scores.rollouts.table.assign(step=steps)
     rollouts = Rollouts(own, {}, ("prompt_id", "step"))
-    table = scores.table.assign(step=steps)
-    scores = replace(scores, table=table, rollouts=rollouts)
+    return replace(scores, table=scores.table.assign(step=steps), rollouts=rollouts)
+
+
+def monitor(runs):
+    """Compare a monitor and its page, by step."""
+    scores = scored_run(ROWS)
+    table = scores.table
     assert int(scores.groups.max()) > 0  # once for all that is done with the rollouts
     megabytes = memory_of(lambda: rk.monitor(scores).page())
     ours, theirs = in_turn(
@@ -144,3 +155,31 @@ def monitor(runs):
     yield Row(f"{what}, {STEPS} steps", ours, against, theirs, aim=AIM_MONITOR)
     if megabytes is not None:
         yield Row(f"{what}: memory beside the table", [megabytes], unit="MB")
+    yield from further_looks(runs)
+
+
+def further_looks(runs):
+    """Compare a further look at a recorded run, of which the last part is new, with one at all of it."""
+    scores = scored_run(RECORDED_ROWS)
+    about = {"session": "bench", "run": "bench", "before": {}, "steps": "trainer"}
+    about |= {"redacted": False, "sample": 1.0, "rows_left_out": 0}
+    record = scores.record_with("")
+    cache, reader = FileCache(), CompletionReader()
+    with tempfile.TemporaryDirectory() as folder:
+        for step, rows in scores.table.groupby("step"):
+            path = Path(folder, part_name("bench", step + 1))
+            recorder = {RECORDER: {**about, "part": step + 1}}
+            write_table(path, rows, {**record, **recorder})
+
+        def further():
+            path.touch()
+            recorded = rk.load_scores(folder, cache=cache)
+            return rk.monitor(recorded, reader=reader)
+
+        def all_of_it():
+            return rk.monitor(rk.load_scores(folder))
+
+        assert further().record() == all_of_it().record()
+        ours, theirs = in_turn(further, all_of_it, runs=runs)
+    what = f"a further look at {RECORDED_ROWS:,} rows in {STEPS} parts"
+    yield Row(what, ours, "a look at all of it", theirs, aim=AIM_LOOK)
