@@ -24,7 +24,7 @@ MOST_CASES = 3
 MOST_CAUSES = 2
 """Features of which cases are made: those that follow are often shadows. Our choice."""
 COLUMNS_OF_CASE = ("prompt", "messages", "ground_truth", "data_source", "completion")
-"""Columns of a log that a case takes over."""
+"""Columns of a log that a case takes over, beside those that the reward asks for."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
         _, firsts = np.unique(view.bootstrap.prompts[rows], return_index=True)
         for row in rows[np.sort(firsts)][:MOST_CASES].tolist():
             table = view.context.table.iloc[row]
-            columns = {name: table[name] for name in COLUMNS_OF_CASE if name in table}
+            names = [*COLUMNS_OF_CASE, *view.reward.needs]
+            columns = {name: table[name] for name in names if name in table}
             taken.add(row)
             most = round(max(ordinary, float(view.rewards[row] - amounts[row])), 6)
             yield {

@@ -9,6 +9,8 @@ import pytest
 from planted_probes import inside, probed, strict, tags
 from probed import finding
 
+import rewardkit as rk
+
 FILLER = "Now the next step follows from what was said before. "
 
 
@@ -621,3 +623,24 @@ ASKED_FOR = {
 @pytest.mark.parametrize(("score", "rows"), ASKED_FOR.values(), ids=ASKED_FOR)
 def test_what_is_no_other_answer_and_what_a_prompt_asks_for_is_no_alarm(score, rows):
     assert not probed(score, rows, search=0).alarms
+
+
+def test_what_is_found_by_a_truth_of_its_own_name_is_told_under_that_name(tmp_path):
+    rows = rows_of(
+        lambda truth, place: (f"{truth if place < 2 else 5} km", True), NUMBERS
+    )
+    for row in rows:
+        row["distance"] = row.pop("ground_truth")
+    path = tmp_path / "reward.py"
+    path.write_text(
+        "def distance_reward(completions, distance, **kwargs):\n"
+        "    return [float(d in c) for c, d in zip(completions, distance)]\n"
+    )
+    log = rk.load_rollouts(rows)
+    reward = rk.load_reward(str(path), rollouts=log)
+    result = rk.probe(reward, log)
+    assert [item.code for item in result.alarms] == ["mentioned"]
+    cases = result.cases
+    assert all("distance" in case and "ground_truth" not in case for case in cases)
+    checked = rk.check(reward, cases)
+    assert len(cases) > 0 and len(checked.misses) == len(cases)

@@ -30,6 +30,7 @@ from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import Reason
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import NOT_LOGGED
 from rewardkit.strategies.strategy import Attempt, Row, Subject
@@ -335,15 +336,19 @@ class Observed:
         )
 
     def shown_columns(self, row: Row) -> dict[str, Any]:
-        """Return the columns that the reward asks for, or the usual ones."""
+        """Return the columns that the reward asks for, or the usual ones.
+
+        A column of two names has the one that logs are read by, else the reward's own.
+        """
         names = set(self.reward.needs)
         if not names <= set(row):  # it asks for whole rows
             names |= {*USUAL_COLUMNS}
             for function in self.reward.functions:
                 names |= {*getattr(function, "needs", ())}
             for name, logged_name in self.tries.logged_names.items():
-                if logged_name != name:
-                    names.discard(logged_name)
+                if logged_name != name and logged_name in names:
+                    is_known = logged_name in ALIASES[name]
+                    names.discard(logged_name if is_known else name)
         return {name: row[name] for name in row if name in names}
 
     def components_of(self, falls: Sequence[Fall]) -> list[str]:
