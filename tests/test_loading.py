@@ -84,9 +84,21 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
     assert pickle.loads(pickle.dumps(component.function)) is component.function
 
 
+ORM = """
+class ORM:
+    pass
+
+class PaidF1(ORM):
+    def __call__(self, completions, **kwargs):
+        return [0.5] * len(completions)
+"""
+"""A class as ms-swift takes it, and what stands in for ms-swift."""
+
+
 @pytest.mark.parametrize(
     ("names", "taken"),
     [
+        (["parse", "f1"], "PaidF1"),
         (["helper", "reward"], "reward"),
         (["helper", "compute_score"], "compute_score"),
         (["_helper", "bearing_reward"], "bearing_reward"),
@@ -100,8 +112,10 @@ def test_a_file_without_a_name_is_the_function_that_can_only_be_meant(
 ):
     monkeypatch.chdir(tmp_path)
     functions = [f"def {name}(completion):\n    return 0.5\n" for name in names]
+    if taken == "PaidF1":
+        functions.append(ORM)
     Path("many.py").write_text("\n\n".join(functions))
-    if taken in names:
+    if "," not in taken:
         reward = rk.load_reward("many.py")
         assert reward.names == (taken,)
         assert reward.read_from.entry == f"many.py:{taken}"
@@ -209,7 +223,9 @@ def test_its_folder_is_importable_only_while_the_file_runs_and_no_half_module_is
         else pytest.raises((rk.RewardError, KeyboardInterrupt))
     ):
         rk.load_reward(str(file))
-    assert sys.path == path and (text == SOURCE or set(sys.modules) == modules)
+    added = [sys.modules[name] for name in sys.modules.keys() - modules]
+    of_file = [item for item in added if getattr(item, "__file__", "") == str(file)]
+    assert sys.path == path and (text == SOURCE or not of_file)
 
 
 def test_two_files_of_one_name_do_not_meet(tmp_path):

@@ -193,6 +193,8 @@ def answers_truth(
     True
     >>> answers_truth("5 metres", "5 m"), answers_truth("5 cm", "5 m")
     (True, False)
+    >>> answers_truth("7 T17 D4", "66") is None
+    True
     """
     if answer.strip() == truth.strip():
         return True
@@ -299,11 +301,15 @@ def find_factor(answer: str, truth: str) -> str | None:
     return f"{float(as_decimal(number)) / float(as_decimal(right)):.6g}"
 
 
+_NAMED_BY_NUMBER = re.compile(r"(?<![A-Za-z])(?![a-z]?m[23](?!\w))[A-Za-z]{1,3}\d")
+"""The start of a name with a number in it, T20, which is no square metre."""
+
+
 def _read_local(answer: str, locale: Locale = Locale()) -> Number | None:
     """Read the number of an answer, or the only number in it."""
     number = None if locale.decimal_comma else read_number(answer)
     numbers = NUMBER.findall(answer)
-    if number is not None or len(numbers) != 1:
+    if number is not None or len(numbers) != 1 or _NAMED_BY_NUMBER.search(answer):
         return number
     text = THIN_SPACE.sub("", numbers[0])
     if locale.decimal_comma:

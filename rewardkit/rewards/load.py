@@ -63,6 +63,7 @@ def find_reward(name: str) -> tuple[Any, str]:
         if not name.startswith("_") and _may_be_reward(values[name], module.__name__)
     ]
     usual = [name for name in candidates if name in USUAL_NAMES]
+    usual += [name for name in candidates if _is_orm(values[name])]
     named = [name for name in candidates if "reward" in name]
     if not attribute:
         meant = ["reward"] if "reward" in values else usual or named or candidates
@@ -77,6 +78,12 @@ def find_reward(name: str) -> tuple[Any, str]:
         f"{place} has no {attribute!r}; it has "
         f"{has}{did_you_mean(attribute, candidates)}"
     )
+
+
+def _is_orm(value: Any) -> bool:
+    """Return whether a class is made from ms-swift's ORM, or from a stand-in."""
+    bases = value.__mro__[1:] if isinstance(value, type) else ()
+    return any(base.__name__ == "ORM" for base in bases)
 
 
 def _place(name: str) -> tuple[str, str]:

@@ -103,6 +103,7 @@ RIGHT = [
     ("Answer: b, a", "a,b", math.nan, "the order of a list may not matter"),
     (r"\boxed{\text{a b}}", "a, b", math.nan, "nor may its separators"),
     ("Answer: b, c", "a,b", 0.0, "another item is another answer"),
+    ("Answer: 66 m2", "66", 1.0, "a square metre is a unit"),
     ("Answer: 5 cm", "5 m", 0.0, "another unit is another amount"),
     ("Answer: 5 metres", "5 m", 1.0, "the same unit in full"),
     ("", "7", 0.0, "nothing is no number"),
