@@ -13,6 +13,8 @@ from rewardkit.analysis.comparison.compare import compare
 from rewardkit.analysis.comparison.definition_changes import definition_changes
 from rewardkit.plain import to_json
 
+pytestmark = pytest.mark.integration
+
 NAN = float("nan")
 
 

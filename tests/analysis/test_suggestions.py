@@ -10,6 +10,8 @@ from untrained import untrained
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 
 def bundled(name):
     diagnosis = rk.diagnose(

@@ -8,6 +8,8 @@ import rewardkit as rk
 from rewardkit.analysis.statistics.curves import LengthCurve, fit_curve, kind_of_curve
 from rewardkit.findings import percent
 
+pytestmark = pytest.mark.integration
+
 DRAW = np.random.default_rng(5)
 HARD = outcomes(DRAW, PROMPTS, 8, 0.3, 0.4)[0]
 NOISE = DRAW.random(ROWS)

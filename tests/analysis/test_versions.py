@@ -13,6 +13,8 @@ from planted.versions import KINDS, compared, judge_mended, noise_mended, paid
 import rewardkit as rk
 from rewardkit.plain import to_json
 
+pytestmark = pytest.mark.integration
+
 # --- the verdict
 
 

@@ -38,6 +38,8 @@ from rewardkit.strategies.added_text import (
 )
 from rewardkit.strategies.programs import EXITS, KILLS, READS_TESTS, SAME_AS_ALL
 
+pytestmark = pytest.mark.integration
+
 NEAR = 0.15 * STEPS
 """Steps between the planted begin of a fault and the one that is told."""
 

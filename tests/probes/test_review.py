@@ -94,7 +94,7 @@ def test_the_label_of_the_run_before_holds_where_the_log_has_it(tmp_path):
     rows = [
         {"prompt": f"{n}?", "completion": text, "truth": str(n), "good": text == str(n)}
         for n in range(12)
-        for text in (str(n), "none", f"about {n}", "")
+        for text in (str(n), "none", f"{n} or 99", "")
     ]
     exact = rk.Component("paid", lambda completion, truth: float(completion == truth))
     loose = rk.Component("paid", lambda completion, truth: float(truth in completion))
