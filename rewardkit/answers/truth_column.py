@@ -27,7 +27,7 @@ NO_TRUTH_COLUMNS = {
 MOST_LOOKED_AT = 400
 """Rows in which a truth is looked for. Our choice."""
 
-STATED_SHARE = 0.1
+TRUTH_SHARE = 0.1
 """Share of the rows that state their truth at least. Our choice."""
 
 BY_CHANCE = 0.3
@@ -96,6 +96,6 @@ def _is_truth(
         by_chance += other is not None and bool(answers_truth(answer, other))
     return (
         len(set(stated)) >= LEAST_VALUES
-        and len(stated) >= STATED_SHARE * len(truths)
+        and len(stated) >= TRUTH_SHARE * len(truths)
         and by_chance <= BY_CHANCE * len(stated)
     )

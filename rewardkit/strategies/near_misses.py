@@ -31,7 +31,8 @@ TELLING_SIGN = re.compile(
 ARITHMETIC = re.compile(r"[\d\s()+*/×÷−-]{3,200}")
 """A sum of whole numbers, with brackets."""
 USUAL_UNITS = "mm cm m km mg g kg ml l s min h km/h mph kJ J kW W kB MB GB".split()
-CONSTANT = re.compile(
+"""Units of which the nearest one of the same kind is tried."""
+NUMBER_OF_CODE = re.compile(
     r"(?ms)#[^\n]*|^\s*//[^\n]*|--\s[^\n]*|/\*.*?\*/|\"{3}.*?\"{3}|'{3}.*?'{3}"
     r"|((?<![\w.])\d+(?![\w.]*\d))"
 )
@@ -228,7 +229,7 @@ def other_constant(subject: Subject) -> Iterator[Attempt]:
     """
     right = subject.right
     spans = CLEAR_MARKS["fence"].spans(right) or [(0, len(right))]
-    for match in CONSTANT.finditer(right, *spans[0]):
+    for match in NUMBER_OF_CODE.finditer(right, *spans[0]):
         if match[1]:
             number = int(match[1])
             others = (number + 7, number + 1_000_003, 0 if number else 1)
