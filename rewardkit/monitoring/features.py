@@ -12,7 +12,7 @@ import numpy as np
 from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
 from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.answers.stated import Statement
-from rewardkit.monitoring.readings import ATTACKS, Reading, both_ends
+from rewardkit.monitoring.readings import ATTACKS, CompletionReading, both_ends
 from rewardkit.monitoring.wordings import find_wordings
 
 LEAST_FEATURE_SHARE = 0.02
@@ -49,7 +49,7 @@ class StepTexts:
 
     prompts: Sequence[str]
     completions: Sequence[str]
-    readings: Sequence[Reading]
+    readings: Sequence[CompletionReading]
     groups: Codes
     is_early: Sequence[bool]
     is_cut: Sequence[bool]

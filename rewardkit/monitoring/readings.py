@@ -94,7 +94,7 @@ _REPETITION = repetition(ngram=4)
 
 
 @dataclass(frozen=True)
-class Reading:
+class CompletionReading:
     """What a completion states, and what it does whatever its siblings do.
 
     `is_right` is 1.0 or 0.0 where it states its truth or another, else NaN; `attacks`
@@ -110,7 +110,7 @@ class Reading:
     attacks: Sequence[bool]
 
     @classmethod
-    def of(cls, completion: str, truth: Any) -> Reading:
+    def of(cls, completion: str, truth: Any) -> CompletionReading:
         """Read a completion, and whether it states this truth."""
         statement = read_statement(completion, truth)
         items = re.findall(r"[,;|/]|\bor\b", statement.answer)
@@ -133,15 +133,19 @@ class CompletionReader:
     """Reads completions; those of the last look are not read again."""
 
     def __init__(self) -> None:
-        self._readings: dict[tuple[str, Any], Reading] = {}
+        self._readings: dict[tuple[str, Any], CompletionReading] = {}
 
-    def read(self, completions: Sequence[str], truths: Sequence[Any]) -> list[Reading]:
+    def read(
+        self, completions: Sequence[str], truths: Sequence[Any]
+    ) -> list[CompletionReading]:
         """Return what each completion does, and whether it states its truth."""
         readings = []
         for completion, truth in zip(completions, truths, strict=True):
             # what JSON has besides texts may not be hashable, and 1 is True
             key = completion, truth if isinstance(truth, str) else repr(truth)
-            reading = self._readings.pop(key, None) or Reading.of(completion, truth)
+            reading = self._readings.pop(key, None) or CompletionReading.of(
+                completion, truth
+            )
             self._readings[key] = reading  # behind the others, as the last one used
             readings.append(reading)
         for key in list(self._readings)[:-READINGS_REMEMBERED]:

@@ -157,7 +157,7 @@ def _read_items(answer: str) -> list[str]:
 def _list_items(subject: Subject) -> list[Any]:
     """Return the items of the right answer, none where it is an object."""
     if subject.kind != "json":
-        return list(_read_items(subject.right))
+        return _read_items(subject.right)
     right = read_json(subject.right)
     return right if isinstance(right, list) else []
 
