@@ -180,10 +180,10 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
     columns = _read_columns(raw, where)
     reward = None
     if "reward" in raw:
-        reward = Expected.read(raw["reward"], tolerance, where)
+        reward = Expected.parse(raw["reward"], tolerance, where)
     by_component = {}
     for component, value in scores.items():
-        expected = Expected.read(value, tolerance, f"{where}: {component}")
+        expected = Expected.parse(value, tolerance, f"{where}: {component}")
         by_component[str(component)] = expected
     case = Case(name, columns, reward, by_component, why)
     if not case.parts and not case.is_undecided:
@@ -211,11 +211,11 @@ def _read_order(raw: Mapping[str, Any], where: str, name: str, why: str) -> Case
                 f"{where}: {key}={preview(side)} is no object with a completion; an "
                 "order has one 'above' and one 'below'"
             )
-        own = sorted({*SHARED_KEYS} & side.keys())
-        if own:
+        misplaced_keys = sorted({*SHARED_KEYS} & side.keys())
+        if misplaced_keys:
             raise CasesError(
-                f"{where}: {key!r} has a {own[0]!r} of its own; an order is of two "
-                "completions of the same prompt, so write it beside 'above'"
+                f"{where}: {key!r} has a {misplaced_keys[0]!r} of its own; an order is "
+                "of two completions of the same prompt, so write it beside 'above'"
             )
         sides.append(_read_columns({**shared, **side}, f"{where}: {key!r}"))
     component = raw.get("component", WHOLE)

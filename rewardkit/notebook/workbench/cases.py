@@ -163,7 +163,7 @@ class Cases(Panel):
             if update.case == case.name:
                 updates.append(update)
         if updates:
-            expected = ", ".join(f"{item.what} {item.expected}" for item in updates)
+            expected = ", ".join(f"{item.part} {item.expected}" for item in updates)
             decisions.append((f"Accept this: {expected}", updates))
         return decisions
 
