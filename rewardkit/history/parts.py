@@ -178,7 +178,7 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             if PART_OF_SCORES.fullmatch(file.name):
                 parts.append(_read_share(file, share))
             else:
-                parts.append(cache.read(file, _read_part))
+                parts.append(cache.load(file, _read_part))
         except RolloutsError as error:
             if len(paths) == 1:
                 raise

@@ -387,9 +387,9 @@ def join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 if sentence not in joined[name]:
                     joined[name].append(sentence)
     for name in ("notes", "cautions"):
-        more = len(joined[name]) - MOST_SENTENCES
-        if more > 0:
-            joined[name][MOST_SENTENCES:] = [f"and {more} more of other parts"]
+        hidden_count = len(joined[name]) - MOST_SENTENCES
+        if hidden_count > 0:
+            joined[name][MOST_SENTENCES:] = [f"and {hidden_count} more of other parts"]
     joined["group_sizes"] = {str(size): sizes[size] for size in sorted(sizes)}
     rejected = [Place(**place) for place in joined["rejected"]]
     joined["warnings"] = list(
