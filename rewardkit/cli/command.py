@@ -276,7 +276,7 @@ class Options(SimpleNamespace):
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody watches a terminal on which progress is shown."""
+        """Return whether somebody watches a terminal on which progress is shown."""
         return not self.json and sys.stderr.isatty()
 
     @contextmanager

@@ -94,7 +94,7 @@ class LogPiece(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The end of the file's name."""
+        """Return the end of the file's name."""
         return self.path.suffix.lower()
 
 

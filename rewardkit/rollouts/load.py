@@ -344,7 +344,7 @@ def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
 
 
 def _are_by_file(rows: SourceRows, logged: Sequence[Any]) -> bool:
-    """Whether a logged id comes in several files."""
+    """Return whether a logged id comes in several files."""
     placed = set()
     for place, rollout_id in zip(rows.places, logged, strict=True):
         if isinstance(rollout_id, int | str):

@@ -81,12 +81,12 @@ class LargeLog:
 
     @property
     def size(self) -> float:
-        """The bytes of the log."""
+        """Return the bytes of the log."""
         return sum(file.bytes_from(0) for file in self.files)
 
     @property
     def looks_back(self) -> bool:
-        """Whether parts end where steps do, each held to the step before."""
+        """Return whether parts end where steps do, each held to the step before."""
         layout = self.reading.layout
         return layout is not None and layout.form.looks_back
 

@@ -72,17 +72,17 @@ class Case:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether nobody has decided on it: it neither passes nor fails."""
+        """Return whether nobody has decided on it: it neither passes nor fails."""
         return self.why.lstrip().startswith(TODO)
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """The columns of each of its completions: of one, or of two."""
+        """Return the columns of each of its completions: of one, or of two."""
         return (self.columns,) if self.below is None else (self.columns, self.below)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What it expects something of: components, and "" for the reward."""
+        """Return what it expects something of: components, and "" for the reward."""
         names = [] if self.reward is None else [WHOLE]
         if self.below is not None:
             names.append(self.component)

@@ -70,7 +70,7 @@ class Settings:
 
     @property
     def of_evaluation(self) -> dict[str, Any]:
-        """The options of `evaluate`."""
+        """Return the options of `evaluate`."""
         return {"ignore_gates": self.ignore_gates, "notes": self.notes}
 
     def check(self) -> None:
