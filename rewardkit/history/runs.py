@@ -493,11 +493,9 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
             log.warning("%s is left out, as its version %s is gone", path, source)
         if version is not None and not version.is_deleted:
             items.append(Run(path, version, about))
-    version_names = [
-        version.name for version in by_name.values() if not version.is_deleted
-    ]
+    names = [version.name for version in by_name.values() if not version.is_deleted]
     scored = {run.version.name for run in items}
-    unscored = [name for name in version_names if name not in scored]
+    unscored = [name for name in names if name not in scored]
     return Runs(place, tuple(items), tuple(unscored))
 
 

@@ -15,7 +15,7 @@ from rewardkit.scoring.outcomes import Outcomes
 
 
 @dataclass(frozen=True)
-class RowOutcome:
+class PartOutcome:
     """The score of a row by the reward or a component, or why there is none.
 
     `is_error`: it has none because a component failed.
@@ -27,7 +27,7 @@ class RowOutcome:
     is_error: bool = False
 
     @classmethod
-    def of(cls, outcomes: Outcomes, part: str, row: int) -> RowOutcome:
+    def of(cls, outcomes: Outcomes, part: str, row: int) -> PartOutcome:
         """Return what a component ("" for the reward) gives for a row."""
         if part != WHOLE:
             score = float(outcomes.components[part].scores[row])
@@ -85,12 +85,12 @@ class Expectation:
 
     def is_met(self, outcomes: Outcomes) -> bool:
         """Return whether outcomes meet it; an order needs two scores that differ."""
-        outcome = RowOutcome.of(outcomes, self.part, self.row)
+        outcome = PartOutcome.of(outcomes, self.part, self.row)
         if self.expected is not None:
             return self.expected.met_by(outcome.score, outcome.status)
         if self.below is None:
             return False
-        other = RowOutcome.of(outcomes, self.part, self.below)
+        other = PartOutcome.of(outcomes, self.part, self.below)
         return outcome.score - other.score > ROUNDING
 
 
