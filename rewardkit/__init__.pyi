@@ -21,7 +21,8 @@ from rewardkit.history.card import Card, card
 from rewardkit.history.keep import keep
 from rewardkit.history.parts import load_scores
 from rewardkit.history.recorder import Recorder
-from rewardkit.history.runs import Run, Runs, runs
+from rewardkit.history.run import Run
+from rewardkit.history.runs import Runs, runs
 from rewardkit.history.track import track
 from rewardkit.history.versions import Version
 from rewardkit.judges.records import JudgeReport, JudgeReports

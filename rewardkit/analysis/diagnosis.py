@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import with_truth
 from rewardkit.analysis.findings import (
     components,
     groups,
@@ -31,8 +30,8 @@ from rewardkit.analysis.parts import (
     find_news,
     make_view,
     make_views,
-    only_finite,
     parts_of,
+    prepare_scores,
     rows_by,
     usable_columns,
 )
@@ -44,7 +43,6 @@ from rewardkit.analysis.summary import (
     over_steps,
     signal_of,
 )
-from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.errors import (
@@ -326,7 +324,7 @@ def diagnose(
         "seed": seed,
         "thresholds": limits,
     }
-    finite = weigh_as_trained(with_truth(only_finite(scores)), options["training"])
+    finite = prepare_scores(scores, options["training"])
     views = make_views(finite, **options)
     names = choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import with_truth
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.parts import make_views, only_finite
+from rewardkit.analysis.parts import make_views, prepare_scores
 from rewardkit.analysis.rehearsal.curves import (
     SHARE_OF,
     Curve,
@@ -24,7 +23,6 @@ from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_vi
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics import Interval
 from rewardkit.analysis.statistics.pairs import first_siblings
-from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import short_number
@@ -391,6 +389,6 @@ def forecast(
     check_seed(seed)
     label = scores.rollouts.label_column(label)
     settings = Training.of(training)
-    scores = weigh_as_trained(with_truth(only_finite(scores)), settings)
+    scores = prepare_scores(scores, settings)
     views = make_views(scores, training=settings, label=label, seed=seed)
     return Forecast(scores, views, seed)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import context_of
+from rewardkit.analysis.context import context_of, with_truth
 from rewardkit.analysis.findings import FEWEST_GROUPS
 from rewardkit.analysis.statistics import Bootstrap, Codes, finite, number_of, numbered
+from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean, names_of
 from rewardkit.findings import Finding, counted, most
@@ -51,6 +52,15 @@ MOST_NAMED_VALUES = 500
 
 Our choice.
 """
+
+
+def prepare_scores(scores: Scores, training: Training) -> Scores:
+    """Return scores as views are made of: finite, with the truth, weighed as trained.
+
+    Raises:
+        InputError: the settings have weights for another number of functions.
+    """
+    return weigh_as_trained(with_truth(only_finite(scores)), training)
 
 
 def only_finite(scores: Scores) -> Scores:

@@ -29,7 +29,7 @@ from rewardkit.history.kept import (
     written_in,
 )
 from rewardkit.history.parts import DATA_HASH
-from rewardkit.history.runs import Run, check_tag
+from rewardkit.history.run import Run, check_tag
 from rewardkit.history.versions import keep_version
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rollouts.paths import SAVED_SCORES, write_whole

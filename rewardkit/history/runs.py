@@ -1,23 +1,21 @@
-"""runs(): scorings that were kept, in one folder, and what each gave.
+"""Runs: the scorings that were kept in a folder, and their table.
 
 How they lie in it is said in `history/kept.py`.
 """
 
 from __future__ import annotations
 
-import difflib
 import logging
-import math
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.findings import counted, percent, short_number
+from rewardkit.findings import percent
 from rewardkit.history.kept import (
     ABOUT,
     KEPT_RUNS,
@@ -25,192 +23,21 @@ from rewardkit.history.kept import (
     VERSIONS,
     data_path,
     find_scored,
-    is_version_name,
     read_abouts,
     read_json,
-    write_json,
     written_in,
 )
-from rewardkit.history.parts import is_scored, load_named, load_unfinished
+from rewardkit.history.parts import load_unfinished
+from rewardkit.history.run import Run, date_of, number_text
 from rewardkit.history.versions import Version, read_versions
-from rewardkit.html.blocks import Block, Code, Facts, Table
-from rewardkit.html.excerpts import UserText
+from rewardkit.html.blocks import Block, Table
 from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
-from rewardkit.plain import to_plain
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import UNFINISHED, Scores
 
 log = logging.getLogger(__name__)
-
-DataState = Literal["there", "gone", "broken"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Run(HasPage):
-    """A scoring that was kept: a version of a reward on some rollouts.
-
-    Attributes:
-        folder: ``runs/scored/ID``.
-        version: The definition.
-        about: What ``about.json`` says: format, version, data (the hash of the
-            rollouts), source (where they were read from), rows, date, note, tags,
-            figures.
-    """
-
-    folder: Path
-    version: Version
-    about: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def scores(self) -> Scores:
-        """Return the scores, of a reward that can be weighed and diagnosed, not run.
-
-        Raises:
-            RolloutsError: The rollouts are gone, or a file is broken.
-        """
-        return load_named(self.folder, self.version.name)
-
-    @property
-    def data_state(self) -> DataState:
-        """Return whether its rollouts and results are there, as far as files tell."""
-        data = data_path(self.folder.parents[1], self.about["data"])
-        for path in (data, self.folder / SAVED_SCORES):
-            if not path.is_file():
-                return "gone"
-            if not is_scored(path):
-                return "broken"
-        return "there"
-
-    @property
-    def note(self) -> str:
-        """Return what the person noted."""
-        return str(self.about["note"])
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Return its tags."""
-        return tuple(self.about["tags"])
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """Return its figures, with those of check and probe on its version."""
-        return {**self.about["figures"], **self.version.about["figures"]}
-
-    @property
-    def shares(self) -> str:
-        """Return its effective weights in percent, "" where they are not known."""
-        return _shares(self.figures.get("effective_weights", {}))
-
-    def record(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        about = {key: value for key, value in self.about.items() if key != "format"}
-        plain: dict[str, Any] = to_plain(
-            {
-                **about,
-                "reward": self.version.about["reward"],
-                "parent": self.version.parent,
-                "data_state": self.data_state,
-                "unfinished": self.is_unfinished,
-                "figures": self.figures,
-                "folder": str(self.folder),
-            }
-        )
-        return plain
-
-    def page(self) -> Page:
-        """Return what it is, what it gave, and what changed in its source."""
-        version, about = self.version, self.about
-        facts = {
-            "reward": version.about["reward"],
-            "note": self.note,
-            "tags": ", ".join(self.tags),
-            "date": _date(about),
-            "rollouts": f"{self.data_source}, {counted(about['rows'], 'row')}",
-            "source": version.about["entry"] or f"none: {version.about['why']}",
-            "parent": version.parent,
-        }
-        if version.changed_files:
-            facts["source"] += f" (changed since: {', '.join(version.changed_files)})"
-        for name, value in self.figures.items():
-            facts[name.replace("_", " ")] = _figure(value)
-        blocks: list[Block] = [Facts([*facts.items()])]
-        parent = version.parent_version
-        if parent is not None and parent.source:
-            lines = source_diff(parent.source, version.source)
-            if lines:
-                blocks.append(f"What changed in the source since {parent.name}:")
-                blocks += [Code(UserText(line, "a line of source")) for line in lines]
-            else:
-                blocks.append(f"The source is that of {parent.name}.")
-        return Page(version.name, blocks)
-
-    @property
-    def data_source(self) -> str:
-        """Return where its rollouts were read from, with a word if they lack."""
-        state: str = self.data_state
-        source = str(self.about["source"])
-        if state == "there" and self.is_unfinished:
-            state = "unfinished"
-        return source if state == "there" else f"{source} ({state})"
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Return whether scoring was interrupted; `score --keep` goes on with it."""
-        return bool(self.about.get(UNFINISHED))
-
-    def tag(self, *tags: str) -> Run:
-        """Return the run with these tags added, which it keeps.
-
-        Raises:
-            InputError: A tag that is called like a version.
-        """
-        for tag in tags:
-            check_tag(tag)
-        return self.changed(tags=list(dict.fromkeys([*self.tags, *tags])))
-
-    def changed(self, **about: Any) -> Run:
-        """Return the run with something else known of it, which it keeps."""
-        changed = {**self.about, **about}
-        with written_in(self.folder.parents[1]):
-            write_json(self.folder / ABOUT, changed)
-        return replace(self, about=changed)
-
-
-def _figure(value: Any) -> str:
-    """Return a figure as a person reads it."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_figure(item)}" for name, item in value.items())
-    if isinstance(value, float):
-        return _number(value)
-    return " of ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def source_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
-    """Return what changed between two sources, as lines of a unified diff.
-
-    Where each has one file these are compared, whatever they are called.
-    """
-    if len(before) == len(after) == 1:
-        (name,) = after
-        before = {name: next(iter(before.values()))}
-    lines: list[str] = []
-    for name in sorted({*before, *after}):
-        old, new = _lines_of(before, name), _lines_of(after, name)
-        lines += difflib.unified_diff(old, new, name, name, n=1, lineterm="")
-    return lines
-
-
-def _lines_of(files: Mapping[str, bytes], name: str) -> list[str]:
-    return files.get(name, b"").decode("utf-8", "replace").splitlines()
-
-
-def check_tag(tag: str) -> None:
-    """Raise an InputError where a tag is empty, or called like a version."""
-    if not tag or is_version_name(tag):
-        raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -387,11 +214,11 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
     cells |= {
         "version": run.version.name,
         "reward": str(run.version.about["reward"]),
-        "date": _date(about),
+        "date": date_of(about),
         "data": _short_source(run.data_source),
         "rows": f"{about['rows']:,}",
-        "mean": _number(figures.get("mean")),
-        "label AUC": _number(figures.get("label_auc")),
+        "mean": number_text(figures.get("mean")),
+        "label AUC": number_text(figures.get("label_auc")),
         AGAINST_PARENT: against_parent(run, runs),
         "tags": ", ".join(run.tags),
         "note": run.note,
@@ -406,29 +233,9 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
     return cells
 
 
-def _date(about: Mapping[str, Any]) -> str:
-    """Return when a run was kept, to a minute, in UTC."""
-    return str(about["date"])[:16].replace("T", " ")
-
-
-def _shares(weights: Mapping[str, Any]) -> str:
-    """Return effective weights in percent; those of a route's parts by their label."""
-    parts = []
-    for name, share in weights.items():
-        if isinstance(share, Mapping):
-            parts.append(f"{name} ({_shares(share)})")
-        else:
-            parts.append(f"{name} {percent(share).removesuffix(' %')}")
-    return ", ".join(parts)
-
-
 def _short_source(source: str) -> str:
     """Return where rollouts were read from, without the folders above."""
     return source if ":" in source else Path(source).name
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None or math.isnan(value) else short_number(round(value, 3))
 
 
 def against_parent(run: Run, runs: Sequence[Run]) -> str:
@@ -456,7 +263,7 @@ def against_parent(run: Run, runs: Sequence[Run]) -> str:
     for name in ("signal", "label_auc"):
         pair = before.get(name), after.get(name)
         if None not in pair and pair[0] != pair[1]:
-            first, last = map(_number, pair)
+            first, last = map(number_text, pair)
             moved.append(f"{name.replace('_', ' ')} {first} -> {last}")
     if moved:
         return ", ".join(moved)

@@ -17,7 +17,7 @@ from typing import Any
 
 from rewardkit.errors import InputError, did_you_mean, error_text, preview
 from rewardkit.history.kept import LABEL
-from rewardkit.history.runs import Run
+from rewardkit.history.run import Run
 from rewardkit.history.versions import write_files
 from rewardkit.plain import PlainRecord
 

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import with_truth
-from rewardkit.analysis.parts import make_views, only_finite
-from rewardkit.analysis.totals import weigh_as_trained
+from rewardkit.analysis.parts import make_views, prepare_scores
 from rewardkit.errors import InputError, check_label, check_seed, preview
 from rewardkit.findings import (
     NOT_DECIDED,
@@ -338,8 +336,7 @@ def monitor(
     if baseline is not None:
         baseline = load_baseline(baseline)
     settings = Training.of(training)
-    scores = with_truth(only_finite(read_scores(source, weights=weights)))
-    scores = weigh_as_trained(scores, settings)
+    scores = prepare_scores(read_scores(source, weights=weights), settings)
     text_steps = scores.rollouts.describe_text_steps()
     if text_steps:
         raise InputError(text_steps)

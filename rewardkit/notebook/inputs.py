@@ -18,7 +18,8 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.history.baseline import load_baseline
 from rewardkit.history.parts import holds_scores, load_scores
-from rewardkit.history.runs import Run, find_run, runs
+from rewardkit.history.run import Run
+from rewardkit.history.runs import find_run, runs
 from rewardkit.html.excerpts import hide_user_texts
 from rewardkit.probes.subjects.log import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD

@@ -13,7 +13,8 @@ from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.history.baseline import Baseline
 from rewardkit.history.kept import KEPT_RUNS, LABEL
-from rewardkit.history.runs import Run, find_run, runs
+from rewardkit.history.run import Run
+from rewardkit.history.runs import find_run, runs
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.has_page import HasPage

@@ -15,10 +15,9 @@ from rewardkit.analysis.parts import (
     MOST_NAMED_VALUES,
     MOST_SLICES,
     make_views,
-    only_finite,
+    prepare_scores,
 )
 from rewardkit.analysis.statistics import Bootstrap, Floats, Mask, within
-from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
 from rewardkit.rewards.reward import Reward
@@ -125,7 +124,7 @@ def suspect(
     check_label(label)
     check_seed(seed)
     settings = Training.of(training)
-    scores = weigh_as_trained(only_finite(scores), settings)
+    scores = prepare_scores(scores, settings)
     label = scores.rollouts.label_column(label)
     columns = _choose_columns(scores, by, label)
     views = make_views(scores, training=settings, label=label, seed=seed)

@@ -18,7 +18,7 @@ import pytest
 from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.history.runs import source_diff
+from rewardkit.history.run import source_diff
 from rewardkit.html.excerpts import LINE
 
 FILE = '''"""A reward of two components."""

@@ -43,7 +43,7 @@ from rewardkit.analysis.comparison.task_order import (
 )
 from rewardkit.analysis.statistics import group_stats
 from rewardkit.findings import SEVERITIES, counted, percent, short_number
-from rewardkit.history.runs import source_diff
+from rewardkit.history.run import source_diff
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.plain import to_plain

@@ -22,7 +22,7 @@ from rewardkit.analysis.whatif import with_gates
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent
 from rewardkit.history.keep import keep
-from rewardkit.history.runs import Run
+from rewardkit.history.run import Run
 from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training

@@ -1,0 +1,217 @@
+"""Run: a scoring that was kept, its note, tags and figures, and what it shows."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from rewardkit.errors import InputError
+from rewardkit.findings import counted, percent, short_number
+from rewardkit.history.kept import (
+    ABOUT,
+    data_path,
+    is_version_name,
+    write_json,
+    written_in,
+)
+from rewardkit.history.parts import is_scored, load_named
+from rewardkit.history.versions import Version
+from rewardkit.html.blocks import Block, Code, Facts
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.has_page import HasPage
+from rewardkit.html.pages import Page
+from rewardkit.plain import to_plain
+from rewardkit.rollouts.paths import SAVED_SCORES
+from rewardkit.scoring.scores import UNFINISHED, Scores
+
+DataState = Literal["there", "gone", "broken"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(HasPage):
+    """A scoring that was kept: a version of a reward on some rollouts.
+
+    Attributes:
+        folder: ``runs/scored/ID``.
+        version: The definition.
+        about: What ``about.json`` says: format, version, data (the hash of the
+            rollouts), source (where they were read from), rows, date, note, tags,
+            figures.
+    """
+
+    folder: Path
+    version: Version
+    about: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def scores(self) -> Scores:
+        """Return the scores, of a reward that can be weighed and diagnosed, not run.
+
+        Raises:
+            RolloutsError: The rollouts are gone, or a file is broken.
+        """
+        return load_named(self.folder, self.version.name)
+
+    @property
+    def data_state(self) -> DataState:
+        """Return whether its rollouts and results are there, as far as files tell."""
+        data = data_path(self.folder.parents[1], self.about["data"])
+        for path in (data, self.folder / SAVED_SCORES):
+            if not path.is_file():
+                return "gone"
+            if not is_scored(path):
+                return "broken"
+        return "there"
+
+    @property
+    def note(self) -> str:
+        """Return what the person noted."""
+        return str(self.about["note"])
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Return its tags."""
+        return tuple(self.about["tags"])
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Return its figures, with those of check and probe on its version."""
+        return {**self.about["figures"], **self.version.about["figures"]}
+
+    @property
+    def shares(self) -> str:
+        """Return its effective weights in percent, "" where they are not known."""
+        return effective_shares(self.figures.get("effective_weights", {}))
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        about = {key: value for key, value in self.about.items() if key != "format"}
+        plain: dict[str, Any] = to_plain(
+            {
+                **about,
+                "reward": self.version.about["reward"],
+                "parent": self.version.parent,
+                "data_state": self.data_state,
+                "unfinished": self.is_unfinished,
+                "figures": self.figures,
+                "folder": str(self.folder),
+            }
+        )
+        return plain
+
+    def page(self) -> Page:
+        """Return what it is, what it gave, and what changed in its source."""
+        version, about = self.version, self.about
+        facts = {
+            "reward": version.about["reward"],
+            "note": self.note,
+            "tags": ", ".join(self.tags),
+            "date": date_of(about),
+            "rollouts": f"{self.data_source}, {counted(about['rows'], 'row')}",
+            "source": version.about["entry"] or f"none: {version.about['why']}",
+            "parent": version.parent,
+        }
+        if version.changed_files:
+            facts["source"] += f" (changed since: {', '.join(version.changed_files)})"
+        for name, value in self.figures.items():
+            facts[name.replace("_", " ")] = _figure(value)
+        blocks: list[Block] = [Facts([*facts.items()])]
+        parent = version.parent_version
+        if parent is not None and parent.source:
+            lines = source_diff(parent.source, version.source)
+            if lines:
+                blocks.append(f"What changed in the source since {parent.name}:")
+                blocks += [Code(UserText(line, "a line of source")) for line in lines]
+            else:
+                blocks.append(f"The source is that of {parent.name}.")
+        return Page(version.name, blocks)
+
+    @property
+    def data_source(self) -> str:
+        """Return where its rollouts were read from, with a word if they lack."""
+        state: str = self.data_state
+        source = str(self.about["source"])
+        if state == "there" and self.is_unfinished:
+            state = "unfinished"
+        return source if state == "there" else f"{source} ({state})"
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Return whether scoring was interrupted; `score --keep` goes on with it."""
+        return bool(self.about.get(UNFINISHED))
+
+    def tag(self, *tags: str) -> Run:
+        """Return the run with these tags added, which it keeps.
+
+        Raises:
+            InputError: A tag that is called like a version.
+        """
+        for tag in tags:
+            check_tag(tag)
+        return self.changed(tags=list(dict.fromkeys([*self.tags, *tags])))
+
+    def changed(self, **about: Any) -> Run:
+        """Return the run with something else known of it, which it keeps."""
+        changed = {**self.about, **about}
+        with written_in(self.folder.parents[1]):
+            write_json(self.folder / ABOUT, changed)
+        return replace(self, about=changed)
+
+
+def _figure(value: Any) -> str:
+    """Return a figure as a person reads it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_figure(item)}" for name, item in value.items())
+    if isinstance(value, float):
+        return number_text(value)
+    return " of ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def source_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
+    """Return what changed between two sources, as lines of a unified diff.
+
+    Where each has one file these are compared, whatever they are called.
+    """
+    if len(before) == len(after) == 1:
+        (name,) = after
+        before = {name: next(iter(before.values()))}
+    lines: list[str] = []
+    for name in sorted({*before, *after}):
+        old, new = _lines_of(before, name), _lines_of(after, name)
+        lines += difflib.unified_diff(old, new, name, name, n=1, lineterm="")
+    return lines
+
+
+def _lines_of(files: Mapping[str, bytes], name: str) -> list[str]:
+    return files.get(name, b"").decode("utf-8", "replace").splitlines()
+
+
+def check_tag(tag: str) -> None:
+    """Raise an InputError where a tag is empty, or called like a version."""
+    if not tag or is_version_name(tag):
+        raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
+
+
+def date_of(about: Mapping[str, Any]) -> str:
+    """Return when a run was kept, to a minute, in UTC."""
+    return str(about["date"])[:16].replace("T", " ")
+
+
+def effective_shares(weights: Mapping[str, Any]) -> str:
+    """Return effective weights in percent; those of a route's parts by their label."""
+    parts = []
+    for name, share in weights.items():
+        if isinstance(share, Mapping):
+            parts.append(f"{name} ({effective_shares(share)})")
+        else:
+            parts.append(f"{name} {percent(share).removesuffix(' %')}")
+    return ", ".join(parts)
+
+
+def number_text(value: float | None) -> str:
+    """Return a figure rounded to three places, "" where there is none."""
+    return "" if value is None or math.isnan(value) else short_number(round(value, 3))
