@@ -82,7 +82,7 @@ def find_likely_place(completion: str) -> MarkedPlace:
 
     >>> find_likely_place("<think>so</think>\n<answer>3 + 4</answer>")
     MarkedPlace(name='tag <answer>', start=26, end=31)
-    >>> find_likely_place("Six.\nAnswer: 6").name
+    >>> find_likely_place("\\boxed{6}\nWait, that is wrong.\nAnswer: 7").name
     'colon'
     """
     inside = None  # a tag that holds another: <answer><b>36</b></answer>
@@ -92,13 +92,16 @@ def find_likely_place(completion: str) -> MarkedPlace:
         inside = inside or place
     if inside:
         return inside
+    box = colon = None
     if "\\" in completion:
-        for place in _find("box", CLEAR_MARKS["box"], completion):
-            return place
+        box = next(_find("box", CLEAR_MARKS["box"], completion), None)
     if ":" in completion:
-        for place in _find("colon", LOOSE_MARKS["colon"], completion):
-            return place
-    return MarkedPlace("bare", 0, len(completion))
+        colon = next(_find("colon", LOOSE_MARKS["colon"], completion), None)
+    if box and colon and box.end < colon.start:
+        label = completion[completion.rfind("\n", 0, colon.start) + 1 : colon.start]
+        if "answer" in label.lower():  # it takes the box back
+            return colon
+    return box or colon or MarkedPlace("bare", 0, len(completion))
 
 
 def find_likely_mark(completion: str) -> MarkedAnswer:

@@ -109,6 +109,12 @@ CASES = {
         "info",
         CALL,
     ),
+    "a program that it ends itself": (
+        waiting(lambda text: "while True" in text, 1.0),
+        "hang",
+        "info",
+        CALL,
+    ),
     "linear": (
         lambda completion, ground_truth: ground_truth in completion,
         "hang",

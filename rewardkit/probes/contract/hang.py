@@ -21,7 +21,11 @@ from rewardkit.probes.runner import NO_BUDGET, RowOutcome, Tries
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import ReasonCode
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.strategies.added_text import LONG_COMPLETION, PATTERNS
+from rewardkit.strategies.added_text import (
+    LONG_COMPLETION,
+    PATTERNS,
+    runs_for_ever,
+)
 from rewardkit.strategies.strategy import Attempt, Row, Strategy, Subject
 
 OFTEN_WRITTEN = 10_000
@@ -33,7 +37,7 @@ PATIENCE_FACTOR = 4.0
 
 
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
-    """Try completions that may hang a call, the shortest first, until one does."""
+    """Try completions that may hang a call until one does; the shortest first."""
     tries, subject = observed.tries, observed.calibration.stand_in
     if subject is None:
         return []
@@ -49,7 +53,8 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
             for text in slow_texts(patterns_in(tries.reward.functions)):
                 attempts += [Attempt.of(text), Attempt.of(subject.write(text))]
         plans += [(probe, attempt) for attempt in attempts]
-    plans.sort(key=lambda plan: len(plan[1].completions[0]))
+    # programs last, as a reward that runs them may well take its own time limit
+    plans.sort(key=lambda plan: (plan[0] is runs_for_ever, len(plan[1].completions[0])))
     rows = [
         tries.varied(subject.columns, attempt.completions[0]) for _, attempt in plans
     ]
@@ -66,7 +71,8 @@ def hangs(observed: Observed, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Report the first completion on which a call does not come back.
 
     One is enough. A call that comes back after all, in what is left of the budget, is
-    slow: a warning where a policy may write such a completion.
+    slow: a warning where a policy may write such a completion, for information where
+    the reward ran it as a program, and ended it.
     """
     finished = [trial for trial in observed.trials if trial.is_tried]
     for trial in finished:
@@ -94,6 +100,8 @@ def _report_hang(
         if took < math.inf:
             code, severity, longest = "slow", "warn", OFTEN_WRITTEN
             evidence["took"] = took
+            if trial.probe is runs_for_ever:  # which its own limit ended
+                severity = "info"
     if length > longest:
         description, severity = f"{description}, of {length:,} characters", "info"
     return report_failures(
