@@ -855,3 +855,15 @@ def test_what_is_no_log_is_one_sentence(tmp_path, files, said):
         rk.load_rollouts(tmp_path / next(iter(files)) if len(files) == 1 else tmp_path)
     assert [words for words in said if words not in str(raised.value)] == []
     assert "\n" not in str(raised.value)
+
+
+def test_queries_may_have_the_names_of_the_arguments_of_a_function():
+    rows = [
+        {"queries": f"2+2?{text}", "prompts": "2+2?", "labels": "4"} for text in "45"
+    ]
+    named = [
+        {"query": row["queries"], "prompt": row["prompts"], "label": "4"}
+        for row in rows
+    ]
+    logs = [list(rk.load_rollouts(log)) for log in (rows, named)]
+    assert logs[0] == logs[1] and logs[0][1]["completion"] == "5"

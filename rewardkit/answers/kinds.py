@@ -15,6 +15,9 @@ from rewardkit.primitives.verify.numbers import read_number
 
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
 
+ESTIMATE: Final = "estimate"
+"""A number for how likely the truth is, such as 70 % for "yes"."""
+
 OPTION_LETTERS = "ABCDEFGHIJ"
 """Letters that options of a choice can have."""
 KIND_SHARE = 0.9
@@ -38,6 +41,8 @@ PROGRAM_TEXT = re.compile(
 MATHEMATICS = re.compile(
     r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞"
 )
+ADDRESS = re.compile(r"\d+\.\d+\.\d+|://|\w/\w+/")
+"""What stands in addresses, versions and paths, and in no formula."""
 
 BOXED = boxed()
 NOTHING_WORDS = ("none", "null", "nothing", "n/a")
@@ -132,7 +137,7 @@ def states_list(completion: str, truth: Any) -> bool:
     return False
 
 
-LIST_MARK = r"(?m)^ *(?:[-*•]|\d+[.)]) +(.+)$"
+LIST_MARK = r"(?m)^ *(?:[-*•]|\**\(?\d+[.):]\**) +(.+)$"
 """What marks an item of a list that has a line an item; the item is the group."""
 
 
@@ -177,8 +182,8 @@ def kind_of(answer: str) -> str:
 
     >>> [kind_of(answer) for answer in ("1,250.5", "B", r"\frac{1}{2}", '{"a": 1}')]
     ['number', 'choice', 'mathematics', 'json']
-    >>> kind_of("import os"), kind_of("Oslo")
-    ('code', 'text')
+    >>> kind_of("import os"), kind_of("Oslo"), kind_of("10.0.208.0/21")
+    ('code', 'text', 'text')
     """
     text = answer.strip()
     if re.fullmatch(r"\(?[A-J](\)?|[).:]\s.*)", text):
@@ -190,7 +195,8 @@ def kind_of(answer: str) -> str:
         return "json"
     if PROGRAM_TEXT.search(text) or "```" in text:
         return "code"
-    if MATHEMATICS.search(text) and len(text) <= LONGEST_FORMULA:
+    is_formula = MATHEMATICS.search(text) and not ADDRESS.search(text)
+    if is_formula and len(text) <= LONGEST_FORMULA:
         return "mathematics"
     return "text"
 
@@ -220,6 +226,29 @@ def common_kind(answers: Sequence[str], *, share: float = KIND_SHARE) -> str:
         return "code"
     lengths = sorted(len(answer.split()) for answer in answers)
     return "prose" if lengths[len(answers) // 2] >= PROSE_WORDS else "text"
+
+
+def are_estimates(truths: Sequence[Any], answers: Sequence[str]) -> bool:
+    """Return whether answers are numbers for how likely one of two truths is.
+
+    >>> shares = ["0.7", "70 %", "0.4", "0.1", "0.95", "yes"]
+    >>> are_estimates(["yes", "no"], shares), are_estimates(["3", "4"], shares)
+    (True, False)
+    """
+    outcomes = {str(truth).strip().lower() for truth in truths}
+    if len(outcomes) != 2 or not outcomes < OUTCOMES:
+        return False
+    return len(set(filter(SHARE.fullmatch, answers))) >= FEWEST_SHARES
+
+
+SHARE = re.compile(
+    r"(?i)(?:about |~ ?)?(?:0?\.\d+|[01](?:\.0*)?|\d{1,3}(?:\.\d+)? ?(?:%|percent))"
+)
+"""A number from 0 to 1, or from 0 % to 100 %."""
+OUTCOMES = {"yes", "no", "true", "false", "0", "1", "0.0", "1.0"}
+"""What a truth says of something that may come about."""
+FEWEST_SHARES = 5
+"""Different shares from which answers are estimates. Our choice."""
 
 
 def kind_of_stated(answers: Sequence[str], mark: str) -> str:

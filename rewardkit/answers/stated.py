@@ -11,7 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 from rewardkit.answers.dates import find_day_first, read_date
-from rewardkit.answers.kinds import OPTION_LETTERS, is_nothing, kind_of, read_truth
+from rewardkit.answers.kinds import (
+    OPTION_LETTERS,
+    SHARE,
+    is_nothing,
+    kind_of,
+    read_truth,
+)
 from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS, find_likely_place
 from rewardkit.primitives import verify
 from rewardkit.primitives.extract import answer_phrase
@@ -266,6 +272,12 @@ def states_truth(
         return math.nan
     if kind == "text" and _words_of(statement.answer) == _words_of(right):
         return math.nan  # a list in another order, or with other marks between
+    if (
+        kind == "text"
+        and statement.mark == "colon"
+        and SHARE.fullmatch(statement.answer)
+    ):
+        return math.nan  # it may say how likely the truth is
     is_stated = statement.is_marked or statement.mark in ("colon", "number")
     return 0.0 if is_stated or kind == "choice" else math.nan
 

@@ -86,6 +86,7 @@ class Doubt(StrEnum):
     TOLERANCE = "tolerance"  # other numbers may be off by the same share
     LISTED = "listed"  # the truth lists it beside the right answer
     UNSTATED = "unstated"  # the truth is a test, which other answers may pass, too
+    ESTIMATE = "estimate"  # the answer is a number for how likely the truth is
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,9 @@ class Tally:
         answers that passes wrong ones `OFTEN`.
         """
         is_usual = self.rate >= 1 - RARE
-        if self.rate < RARE:
+        # a part of the prompt may well be near the right answer here and there
+        fewest = OFTEN if self.probe.knows == "copy" else RARE
+        if self.rate < fewest:
             return Doubt.RARE
         if self.noise > NOISY and not is_usual:
             return Doubt.NOISE

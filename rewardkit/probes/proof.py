@@ -8,12 +8,13 @@ the same error in other numbers, or what the truth lists.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.answers.kinds import letters_of
+from rewardkit.answers.kinds import ESTIMATE, letters_of
 from rewardkit.answers.stated import WRONG_BY, answers_truth
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.primitives.texts import normal_text
@@ -37,7 +38,8 @@ def find_doubts(
     it. A number near the right one may be within a tolerance if larger numbers may be
     off by the same share. What the truth lists beside the right answer is another one.
     Where it holds a test of answers, or the log has none and pays several answers of a
-    prompt, what is nearly right may pass as well.
+    prompt, what is nearly right may pass as well; and any number where it is an
+    estimate of how likely something is.
     """
     doubts: dict[ProbeTrial, Doubt] = {}
     proven: set[tuple[str, Any]] = set()
@@ -80,6 +82,8 @@ def _find_doubt(
     if _is_listed(answer, subject, is_copy=probe.source == "prompt"):
         return Doubt.LISTED
     beside = [item for item in observed.subjects if item.part == subject.part]
+    if subject.kind == ESTIMATE and re.search(r"\d", answer):
+        return Doubt.ESTIMATE
     if probe.knows == "near" and not _is_stated(subject, beside):
         return Doubt.UNSTATED
     doubt, elsewhere = Doubt.OWN_PROMPT, [(other, text) for other in beside]

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,12 +169,21 @@ def _differs(sample: Sample) -> bool:
     by_prompt: dict[int, list[Cell]] = defaultdict(list)
     for cell in sample:
         by_prompt[cell.prompt].append(cell)
+    if all(map(_is_of_tasks, by_prompt.values())):
+        return False
     count = different = 0
     for first, second in chain.from_iterable(map(pairwise, by_prompt.values())):
         if first.text != second.text:
             count += 1
             different += bool(first.value != second.value)
     return different >= max(2, 0.1 * count)
+
+
+def _is_of_tasks(cells: Sequence[Cell]) -> bool:
+    """Whether several tasks share a prompt: each value is that of a run of rows."""
+    runs = [len(list(run)) for _, run in groupby(cell.value for cell in cells)]
+    values = {repr(cell.value) for cell in cells}
+    return len(runs) == len(values) and min(runs) > 1
 
 
 def _write_object(writers: Mapping[str, Write], value: Any, old: str, new: str) -> Any:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rewardkit.answers.kinds import letters_of, split_items
+from rewardkit.answers.kinds import LIST_MARK, letters_of, split_items
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import NUMERIC_KINDS
@@ -40,6 +40,8 @@ ORDER_ASKED = re.compile(
 
 LISTS = ("list", "json")
 """Kinds of answers that have items."""
+MOST_OBJECTS = 3
+"""Objects within one another of which a key is left out. Our choice."""
 
 
 def _write(subject: Subject, value: Any) -> str:
@@ -111,12 +113,23 @@ def _extend_values(value: Any) -> Any:
 
 @near_miss("an object without one of its keys", kinds=("json",))
 def one_key(subject: Subject) -> Iterator[str]:
+    """Leave out the last key of the object, then of the first within it."""
     right = json.loads(subject.right)
-    if isinstance(right, dict):
-        keys = [key for key in right if key.lower() not in BESIDE]
+    for place in itertools.islice(_find_objects(right), MOST_OBJECTS):
+        changed = copy.deepcopy(right)
+        inner = _value_at(changed, place)
+        keys = [key for key in inner if key.lower() not in BESIDE]
         if len(keys) > 1:
-            del right[keys[-1]]
-            yield _write(subject, right)
+            del inner[keys[-1]]
+            yield _write(subject, changed)
+
+
+def _find_objects(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Yield the places of an object and of those that are values in it."""
+    if isinstance(value, dict):
+        yield place
+        for key, child in value.items():
+            yield from _find_objects(child, (*place, key))
 
 
 @near_miss("an object with two of its values exchanged", kinds=("json",))
@@ -178,11 +191,23 @@ def repeated_item(subject: Subject) -> Iterator[str]:
         yield _write_items(subject, items[:1] * (2 * len(items)))
 
 
-@near_miss("the right items in another order", kinds=LISTS)
+@near_miss("the right items in another order", kinds=(*LISTS, "prose"))
 def other_order(subject: Subject) -> Iterator[str]:
+    """Put the first item last; the numbers of a list stay where they are."""
     if not ORDER_ASKED.search(subject.prompt):
         return
-    items = _list_items(subject)
+    marked = list(re.finditer(LIST_MARK, subject.right))
+    if len(marked) > 1:
+        turned = iter([*marked[1:], marked[0]])
+        yield subject.write(
+            re.sub(
+                LIST_MARK,
+                lambda item: item[0].replace(item[1], next(turned)[1]),
+                subject.right,
+            )
+        )
+        return
+    items = _list_items(subject) if subject.kind in LISTS else []
     if items[::-1] != items:
         yield _write_items(subject, items[1:] + items[:1])
 

@@ -141,6 +141,9 @@ def _alike_by_answer(view: View) -> AlikeRows | None:
         statement = read_statement(str(completion))
         has_mark = len(statement.answer) <= LONGEST_TRUTH_STATED
         has_mark &= statement.mark != "whole"
+        if statement.is_marked:  # a reward may refuse two answers
+            before = read_statement(str(completion)[: statement.before])
+            has_mark &= before.mark != statement.mark
         answers.append(normal_text(statement.answer) or None if has_mark else None)
     stated, _ = pd.factorize(pd.Series(answers, dtype=object))
     classes = np.full(len(view), -1)

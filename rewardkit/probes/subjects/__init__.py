@@ -23,6 +23,7 @@ from rewardkit.probes.subjects.drafts import (
     drafts,
     logged,
     skeletons,
+    states_estimates,
     tells_answers_apart,
     with_format,
 )
@@ -158,7 +159,7 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
         return PartCalibration("unknown", subjects=subjects)
     if _is_slow(part.tries):
         count = FEW_SUBJECTS
-    drafted = list(islice(drafts(part), count))
+    drafted = [] if states_estimates(part) else list(islice(drafts(part), count))
     of_log = logged(part, count)
     kinds = {draft.kind for _, draft in drafted}
     needs_format = kinds.isdisjoint(subject.kind for _, subject in of_log)

@@ -23,6 +23,8 @@ import pandas as pd
 
 from rewardkit.answers.formats import Format, propose_formats, skeleton
 from rewardkit.answers.kinds import (
+    ESTIMATE,
+    are_estimates,
     common_kind,
     kind_of,
     kind_of_stated,
@@ -252,6 +254,8 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
     if name in LOOSE_MARKS:
         stated = _tighten(stated)
     kind = kind_of_stated([mark.answer for mark in stated.values()], name)
+    if states_estimates(part):
+        kind = ESTIMATE
     answers = {place: mark.answer for place, mark in stated.items()}
     subjects: list[tuple[int, Subject]] = []
     for place, mark in stated.items():
@@ -263,6 +267,14 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
             for form in dict.fromkeys((mark.format.neutralized(), mark.format)):
                 subjects.append((place, replace(with_format(draft, form), worse=worse)))
     return subjects
+
+
+def states_estimates(part: ScoredPart) -> bool:
+    """Return whether completions say how likely the truths are."""
+    places = [place for place in part.places if place in part.outcomes]
+    truths = [part.rows[place].get("ground_truth") for place in places]
+    texts = map(part.text, places)
+    return are_estimates(truths, [read_statement(text).answer for text in texts])
 
 
 def _sharpen(named: Mapping[str, MarkedAnswer], name: str) -> MarkedAnswer:

@@ -80,14 +80,23 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
+SINGULAR = {"queries": "query", "prompts": "prompt"}
+"""What OpenRLHF calls the texts of several completions, and that of one."""
+
+
 def _are_queries(columns: Columns) -> bool:
     """Return whether a table has what OpenRLHF gives a reward function."""
+    columns = _rename_plurals(columns)
     if not {"query", "prompt"} <= columns.keys():
         return False
     if not columns.keys().isdisjoint(ALIASES["completion"]):
         return False
     texts = _behind_prompts(columns)
     return 2 * texts.count(None) < len(texts)
+
+
+def _rename_plurals(columns: Columns) -> Columns:
+    return {SINGULAR.get(name, name): column for name, column in columns.items()}
 
 
 def _behind_prompts(columns: Columns) -> list[str | None]:
@@ -104,7 +113,8 @@ def _behind_prompts(columns: Columns) -> list[str | None]:
 
 
 def _parse_queries(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    columns = {**rows.columns, "completion": _behind_prompts(rows.columns)}
+    columns = dict(_rename_plurals(rows.columns))
+    columns["completion"] = _behind_prompts(columns)
     del columns["query"]
     return _parse_table(replace(rows, columns=columns), keep)
 
