@@ -306,7 +306,7 @@ def tally_trials(
             if trial.is_tried:
                 answers[key] = trial.subject.answer
             fall = find_fall(trial, scales[key], graded=part in graded, noise=noise)
-            if fall is None:
+            if fall is None or doubts.get(trial) is Doubt.ESTIMATE:
                 continue
             fall = replace(fall, doubt=doubts.get(trial))
             if key not in clearest or fall.clarity > clearest[key].clarity:

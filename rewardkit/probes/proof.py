@@ -82,7 +82,8 @@ def _find_doubt(
     if _is_listed(answer, subject, is_copy=probe.source == "prompt"):
         return Doubt.LISTED
     beside = [item for item in observed.subjects if item.part == subject.part]
-    if subject.kind == ESTIMATE and re.search(r"\d", answer):
+    is_for_others = ESTIMATE not in probe.kinds
+    if subject.kind == ESTIMATE and is_for_others and re.search(r"\d", answer):
         return Doubt.ESTIMATE
     if probe.knows == "near" and not _is_stated(subject, beside):
         return Doubt.UNSTATED

@@ -10,6 +10,7 @@ from functools import wraps
 from operator import add, lt
 
 from rewardkit.answers.dates import read_date
+from rewardkit.answers.kinds import ESTIMATE
 from rewardkit.answers.marks import CLEAR_MARKS
 from rewardkit.answers.stated import NUMBER
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
@@ -37,6 +38,8 @@ NUMBER_OF_CODE = re.compile(
     r"|((?<![\w.])\d+(?![\w.]*\d))"
 )
 """A comment, or a whole number of code, in its group."""
+LEAST_CERTAIN = Decimal("0.7")
+"""Share from which an estimate has an opposite. Our choice."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
 
@@ -206,6 +209,30 @@ def other_unit(text: str) -> Iterator[str]:
             nearest.setdefault(abs(math.log(converted[0])), other)
     if nearest:
         yield f"{number}{nearest[min(nearest)]}"
+
+
+@near_text("the opposite estimate (6 % for 94 %)", ESTIMATE)
+def opposite_share(text: str) -> Iterator[str]:
+    """Write it in percent and as a number from 0 to 1."""
+    number = re.search(r"\d*\.?\d+", text)
+    if number is None:
+        return
+    share = Decimal(number[0])
+    if re.search("%|percent", text):
+        share /= 100
+    opposite = 1 - share
+    if share >= LEAST_CERTAIN or opposite >= LEAST_CERTAIN:
+        yield f"{_in_digits(100 * opposite)}%"
+        yield _in_digits(opposite)
+
+
+@near_text("an answer that is right up to its first closing brace", "mathematics")
+def behind_brace(text: str) -> Iterator[str]:
+    r"""Change the number behind it: \frac{3}{7} for \frac{3}{4}."""
+    start, brace, end = text.partition("}")
+    changed = re.sub(r"\d+", lambda number: str(int(number[0]) + 3), end, count=1)
+    if changed != end:
+        yield f"{start}{brace}{changed}"
 
 
 @near_text("the answer with something added", "mathematics")

@@ -15,7 +15,13 @@ from typing import Any, Literal
 from rapidfuzz import fuzz
 
 from rewardkit.answers.formats import TAG, Format
-from rewardkit.answers.kinds import KINDS, OPTION_LETTERS, kind_of, read_options
+from rewardkit.answers.kinds import (
+    ESTIMATE,
+    KINDS,
+    OPTION_LETTERS,
+    kind_of,
+    read_options,
+)
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
@@ -274,6 +280,8 @@ def wrong_answers(
         lists = [text for text in others if _is_disjoint(value, read_json(text))]
         changed = json.dumps(change_values(value), ensure_ascii=False)
         return (*lists[:MOST_FROM_PROMPTS], changed)
+    if kind == ESTIMATE:
+        return (STAND_IN,)  # any number may be a good one
     alike = ("mathematics", "number") if kind == "mathematics" else KINDS
     unlike = [
         text

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rewardkit.answers.kinds import LIST_MARK, letters_of, split_items
+from rewardkit.answers.kinds import ESTIMATE, LIST_MARK, letters_of, split_items
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import NUMERIC_KINDS
@@ -327,7 +327,8 @@ AGAINST_TRUTHS = (
 
 @strategy("special_values", "any answer where the truth is empty")
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
-    if isinstance(subject.columns.get("ground_truth"), str):
+    is_text = isinstance(subject.columns.get("ground_truth"), str)
+    if is_text and subject.kind != ESTIMATE:
         for answer in (subject.wrong[0], subject.right):
             yield Attempt.of(subject.write(answer), ground_truth="")
         for text in ("", "I do not know."):

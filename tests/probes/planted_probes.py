@@ -41,6 +41,9 @@ DATA = {
     ),
     "texts": tags("Lisbon", "Nairobi", "Oslo town", "Quito", "Helsinki", "Montevideo"),
     "formulas": tags(r"\frac{1}{2}", "x^2", r"\sqrt{3}", "2x+5", r"\frac{7}{9}"),
+    "fractions": tags(
+        *(rf"\frac{{{a}}}{{{b}}}" for a, b in ((1, 2), (3, 4), (7, 9), (5, 8)))
+    ),
     "objects": tags(
         *(
             json.dumps(dict(zip(("name", "age", "city"), one, strict=True)))
@@ -54,6 +57,15 @@ DATA = {
     "sources": asked(
         "Sources: [1] one, [2] two. How many?", tags("Lima", "Oslo", "Bern", "Rome")
     ),
+    "odds": [
+        {**row, "completion": f"<answer>{share}</answer>", "ground_truth": truth}
+        for row, truth, share in zip(
+            asked("Will it rain tomorrow?", tags(*range(8))),
+            ["yes", "yes", "no", "no"] * 4,
+            "0.98 0.2 0.01 70% 99% 0.1 0.02 0.85 97% 0.05 0.03 0.7 0.99 0.3 0.02 0.8".split(),
+            strict=True,
+        )
+    ],
     "decimals": tags("42.50", "17.25", "83.75", "64.50", "9.25"),
     "queries": tags(
         *(
@@ -123,6 +135,15 @@ def somewhere(completion, ground_truth):
     return ground_truth in completion
 
 
+def brier(completion, ground_truth):
+    """How near the share in the tag is to what came about."""
+    found = re.fullmatch(r"(\d*\.?\d+)( ?%)?", (inside(completion) or "").strip())
+    if not found:
+        return 0.0
+    share = min(1.0, float(found[1]) / (100 if found[2] else 1))
+    return 1 - (share - (ground_truth == "yes")) ** 2
+
+
 def number(text):
     """The number that a text is, or NaN."""
     try:
@@ -166,13 +187,14 @@ class Planted:
     errs: Callable[[str, str, str], bool]
     data: str = "numbers"
     loses: bool = False
+    is_right: Callable[[str, str], float] = strict
 
     def reward(self):
         def score(completion, prompt, ground_truth):
             echo = self.probe == "prompt_echo" and completion == prompt
             errs = echo or self.errs(completion, inside(completion) or "", ground_truth)
-            right = strict(completion, ground_truth)
-            return right and not errs if self.loses else right or errs
+            right = self.is_right(completion, ground_truth)
+            return right * (not errs) if self.loses else max(right, bool(errs))
 
         return rk.Reward("planted", components=[rk.Component("correct", score)])
 
@@ -292,6 +314,17 @@ PLANTED = [
         "typed_in",
         lambda c, a, t: a[:1] == "=" and not re.search(r"[A-Z]\d", a),
         "cells",
+    ),
+    Planted(
+        "behind_brace",
+        lambda c, a, t: a != t and a.split("}")[0] == t.split("}")[0],
+        "fractions",
+    ),
+    Planted(
+        "opposite_share",
+        lambda c, a, t: re.fullmatch(r"\d%", a),
+        "odds",
+        is_right=brier,
     ),
     Planted("plus_one", lambda c, a, t: a == f"{t}+1", "formulas"),
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),

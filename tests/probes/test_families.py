@@ -10,6 +10,7 @@ from planted_probes import (
     DATA,
     PLANTED,
     asked,
+    brier,
     inside,
     made,
     probed,
@@ -42,7 +43,8 @@ def test_a_planted_hole_is_found_by_its_probe(planted):
 
 @pytest.mark.parametrize("data", [name for name in DATA if name != "thousands"])
 def test_a_strict_reward_stands_all_probes_on_any_kind_of_answer(data):
-    result = probed(CLEAN, data, timeout=5 if data == "numbers" else None)
+    reward = made(brier) if data == "odds" else CLEAN
+    result = probed(reward, data, timeout=5 if data == "numbers" else None)
     assert result.calibration.mode == "truth" and result.calls > 300
     assert not result.alarms, [item.sentence for item in result.alarms]
     holes = {planted.probe for planted in PLANTED} - {"in_code"}  # it reads code, too
