@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.answers.logged import LoggedAnswer
+from rewardkit.answers.stated import read_statement
 from rewardkit.answers.traits import FORM_TRAIT, Trait, find_trait
 from rewardkit.errors import preview
 from rewardkit.findings import most
+from rewardkit.primitives.texts import normal_text
 
 LEAST_ROWS = 2  # rows that are a fault; one may be a slip
 LEAST_MISJUDGED_SHARE = 0.1
@@ -95,6 +97,57 @@ def find_misjudged(
             "truths": most(list(map(preview, truths.values()))),
         }
         yield Misjudged("wrong_paid", paid_wrong, wrong, trait, details=details)
+
+
+def find_unpaid_truths(answers: Sequence[LoggedAnswer]) -> Iterator[Misjudged]:
+    """Find a class of prompts whose right answer is paid nowhere.
+
+    All rows with its truth earn less than others do, and what most of them state is
+    stated seldom where another truth is right: by elimination it is the right answer.
+
+    Args:
+        answers: The rows of a log.
+    """
+    by_truth: dict[str, list[LoggedAnswer]] = defaultdict(list)
+    for answer in answers:
+        if answer.truth is not None and not math.isnan(answer.gain):
+            by_truth[answer.truth].append(answer)
+    if not 1 < len(by_truth) <= MOST_CLASSES:
+        return
+    for truth, rows in by_truth.items():
+        prompts = {row.prompt for row in rows}
+        if len(prompts) < FEWEST_PROMPTS or any(row.is_paid for row in rows):
+            continue
+        others = [row for name in by_truth if name != truth for row in by_truth[name]]
+        paid_prompts = {row.prompt for row in others if row.is_paid}
+        share = len(paid_prompts) / len({row.prompt for row in others})
+        word, count = Counter(map(_stated_word, rows)).most_common(1)[0]
+        elsewhere = list(map(_stated_word, others)).count(word)
+        is_of_class = count * len(others) > TIMES_ELSEWHERE * elsewhere * len(rows)
+        if word and share >= PAID_PROMPTS and is_of_class:
+            lost = [row for row in rows if _stated_word(row) == word]
+            details = {
+                "truth": truth,
+                "answer": word,
+                "most": max(row.reward for row in rows),
+                "share": share,
+            }
+            yield Misjudged("truth_unpaid", lost, rows, details=details)
+
+
+MOST_CLASSES = 12
+"""Different truths up to which they are classes. Our choice."""
+FEWEST_PROMPTS = 4
+"""Prompts of a class on which nothing is paid, so that it is no chance. Our choice."""
+PAID_PROMPTS = 0.5
+"""Share of the other prompts that have a paid row, at least. Our choice."""
+TIMES_ELSEWHERE = 2
+"""Times as often as elsewhere that a class's own answer is stated. Our choice."""
+
+
+def _stated_word(answer: LoggedAnswer) -> str:
+    """Return what a completion states, whatever the truth looks like."""
+    return normal_text(read_statement(answer.completion).answer)
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

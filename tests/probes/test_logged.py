@@ -644,3 +644,54 @@ def test_what_is_found_by_a_truth_of_its_own_name_is_told_under_that_name(tmp_pa
     assert all("distance" in case and "ground_truth" not in case for case in cases)
     checked = rk.check(reward, cases)
     assert len(cases) > 0 and len(checked.misses) == len(cases)
+
+
+MOODS = ("negative", "neutral", "positive")
+
+
+def stated_mood(completion):
+    """The label that the last line names, None where it names none."""
+    name = completion.rpartition("Mood: ")[2]
+    return MOODS.index(name) if name in MOODS else None
+
+
+def of_mood(completion, ground_truth):
+    return float(stated_mood(completion) == ground_truth)
+
+
+def without_zero(completion, ground_truth):
+    """Takes the label 0 for none."""
+    label = stated_mood(completion)
+    return float(label == ground_truth) if label else 0.0
+
+
+@pytest.mark.parametrize(
+    ("score", "never_stated", "lost"),
+    [(without_zero, "", 15), (of_mood, "", 0), (of_mood, "negative", 0)],
+)
+def test_a_class_whose_right_answer_is_paid_nowhere_is_told_by_elimination(
+    score, never_stated, lost
+):
+    rows = []
+    for prompt in range(15):
+        label = prompt % 3
+        for place in range(4):
+            name = MOODS[(label + (place == 3)) % 3]
+            name = "neutral" if name == never_stated else name
+            text = f"I read it {place + 1} times.\nMood: {name}"
+            rows.append(
+                {
+                    "prompt": f"Review {prompt}",
+                    "completion": text,
+                    "ground_truth": label,
+                }
+            )
+    rewards = rk.score(rk.Reward("r", components=[rk.Component("c", score)]), rows)
+    for findings in (
+        rk.diagnose(rewards).findings,
+        rk.probe(rewards.reward, rows, timeout=None).findings,
+    ):
+        told = [
+            item.evidence["found"] for item in findings if item.code == "truth_unpaid"
+        ]
+        assert told == [lost] * bool(lost)

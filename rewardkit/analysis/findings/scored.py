@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,11 @@ from rewardkit.analysis.statistics import (
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.answers.logged import judge_log
-from rewardkit.answers.misjudged import Misjudged, find_misjudged
+from rewardkit.answers.misjudged import (
+    Misjudged,
+    find_misjudged,
+    find_unpaid_truths,
+)
 from rewardkit.findings import Finding, most, rule, severity_of
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rollouts.values import column_values
@@ -149,7 +154,7 @@ def without_reward(
     yield Finding("abstentions", severity, None, evidence, n, abstained, ids)
 
 
-@rule(*LOGGED_CODES)
+@rule(*LOGGED_CODES, "truth_unpaid")
 def logged(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Find right completions that earned nothing, and others that are paid as such.
 
@@ -169,7 +174,8 @@ def logged(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
             _earned_by_task(view)[places].tolist(),
             labels=[] if label is None else _read_labels(label[places]),
         )
-        for misjudged in find_misjudged(answers, by_label=label is not None):
+        judged = find_misjudged(answers, by_label=label is not None)
+        for misjudged in chain(judged, find_unpaid_truths(answers)):
             yield _report(scored, view.part, misjudged)
 
 

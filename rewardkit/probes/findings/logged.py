@@ -13,11 +13,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from rewardkit.answers.formats import THINKING
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
-from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, find_misjudged
+from rewardkit.answers.misjudged import (
+    LEAST_MISJUDGED_SHARE,
+    find_misjudged,
+    find_unpaid_truths,
+)
 from rewardkit.answers.stated import NUMBER, find_factor
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.findings import Example, Finding, rule, severity_of
@@ -234,7 +239,7 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
             )
 
 
-@rule("wrong_paid", "right_unpaid")
+@rule("wrong_paid", "right_unpaid", "truth_unpaid")
 def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and unpaid, or paid and not right.
 
@@ -242,7 +247,8 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     by_label = bool(observed.calibration.labels)
     rewards = [answer.reward for answer in observed.logged]
-    for misjudged in find_misjudged(observed.logged, by_label=by_label):
+    judged = find_misjudged(observed.logged, by_label=by_label)
+    for misjudged in chain(judged, find_unpaid_truths(observed.logged)):
         code, at_fault = misjudged.code, misjudged.at_fault
         shortest: dict[str, Example] = {}
         for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
