@@ -222,6 +222,15 @@ def same_keys(data_source, solution_str, ground_truth, extra_info=None):
     score = right(solution_str, ground_truth)
     return {"score": score, "acc": score}
 
+def text_of(one):
+    return one if isinstance(one, str) else one[-1]["content"]
+
+def counts_messages(completions, ground_truth, **kwargs):
+    return [right(text_of(c), t) - (len(c) > 5000) for c, t in zip(completions, ground_truth)]
+
+def counts_characters(completions, ground_truth, **kwargs):
+    return [right(text_of(c), t) - (len(text_of(c)) > 5000) for c, t in zip(completions, ground_truth)]
+
 class Env:
     HIGH = 2.0
     async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
@@ -293,6 +302,8 @@ OF_TRAINERS = [
     ("other_keys", "keys_differ", "['points'], without 'score', which other rows have"),
     ("number_or_keys", "keys_differ", "returned 0.0, without 'read', which other rows"),
     ("same_keys", None, ""),
+    ("counts_messages", "differs_as_text", "4 of 16 completions earned something else"),
+    ("counts_characters", None, ""),
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),
     ("Bounded", None, ""),
     # what a trainer hands over in one argument is asked for
@@ -319,7 +330,10 @@ def test_what_trainers_take_for_granted_is_tried_though_no_logged_text_shows_it(
 ):
     (tmp_path / "mine.py").write_text(FILE)
     rollouts = rk.load_rollouts(ROLLOUTS)
-    loaded = rk.load_reward(f"{tmp_path / 'mine.py'}:{name}", rollouts=rollouts)
+    form = "trl:messages" if name.startswith("counts") else None
+    loaded = rk.load_reward(
+        f"{tmp_path / 'mine.py'}:{name}", rollouts=rollouts, as_=form
+    )
     found = probed(loaded, rollouts, only="contract").findings
     assert [item.code for item in found] == ([code] if code else [])
     assert all(told in item.sentence for item in found)

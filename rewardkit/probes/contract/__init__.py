@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -18,8 +19,9 @@ from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import looks_at_group, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import parameters
-from rewardkit.rewards.reward import ROLLOUT
+from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.scoring.deadlines import time_limit
+from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Row
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import Adapter
@@ -29,8 +31,10 @@ ROWS_OF_CONTRACT = 12
 """Rows on which the contract is tried. Our choice: two of each kind that rewards
 usually tell apart, and more."""
 
-MOST_PASSES = 12
+MOST_PASSES = 14
 """Passes over the rows, while all is well."""
+ROWS_MADE_LONG, LONG_WORDS = 4, 2000
+"""Rows that are tried with so many words of filler before them. Our choice."""
 
 CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
 
@@ -189,6 +193,53 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
     yield from batches.report_watched("nan_for_none", rows, GivesNaN, where)
 
 
+@rule("differs_as_text")
+def differs_as_text(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that reads messages, and texts otherwise than these.
+
+    Such as one whose limit on length counts the messages. One that cannot read a text
+    has nothing to compare; long completions are tried, too.
+    """
+    as_texts = batches.reward.map(_read_texts)
+    if batches.is_unsteady or as_texts is batches.reward:
+        return
+    rows = [*batches.rows]
+    if not batches.observed.tries.unwritable:
+        for row in batches.rows[:ROWS_MADE_LONG]:
+            long_text = f"{filler(LONG_WORDS)}\n{row.get('completion')}"
+            rows.append(batches.observed.tries.varied(row, long_text))
+    rewards = np.array(batches.rewards(rows))
+    others = batches.score(rows, as_texts).rewards
+    is_other = np.abs(rewards - others) > 1e-9
+    if np.isnan(others).any() or is_other[: len(batches.rows)].mean() > 0.5:
+        return
+    examples = [
+        batches.observed.row_example(
+            rows[place],
+            rewards[place],
+            "contract",
+            f"{rewards[place]:.6g} as a list of messages, {others[place]:.6g} as text",
+        )
+        for place in np.flatnonzero(is_other).tolist()
+    ]
+    if examples:
+        phrase = f"{len(examples)} of {len(rows)} completions"
+        yield batches.report("differs_as_text", phrase, examples)
+
+
+def _read_texts(branch: Reward) -> Reward:
+    """Return a reward whose functions for TRL are given texts in place of messages."""
+    components = []
+    for item in branch.components:
+        function = item.function
+        if isinstance(function, trl.Function) and function.conversational:
+            item = replace(item, function=replace(function, conversational=False))
+        components.append(item)
+    if components == list(branch.components):
+        return branch
+    return replace(branch, components=components)
+
+
 @rule("outside_trainer_range")
 def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report scores beyond a trainer's range, of components that declare no range."""
@@ -261,6 +312,7 @@ CONTRACT_RULES = (
     depends_on_siblings,
     changes_arguments,
     nan_for_none,
+    differs_as_text,
     outside_trainer_range,
     undeclared_column,
 )
