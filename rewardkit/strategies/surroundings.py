@@ -28,6 +28,18 @@ ASKS_FOR_THE_END = re.compile(
 )
 """What a prompt says that asks for an answer behind which nothing stands."""
 
+PLACEHOLDER = r"\s*(?:\.\.\.|\u2026|<[^<>\n]{1,30}>|\[[^\[\]\n]{1,30}\])"
+"""What stands for the answer where a prompt shows its line: "Answer: <number>"."""
+
+
+def _asks_for_the_end(subject: Subject) -> bool:
+    """Whether the prompt wants the answer last, or shows its line in any language."""
+    opening = "" if subject.format.tag else subject.format.opening.strip()
+    if opening and re.search(re.escape(opening) + PLACEHOLDER, subject.prompt):
+        return True
+    return ASKS_FOR_THE_END.search(subject.prompt) is not None
+
+
 Write = Callable[[Subject, int], str]
 """Writes a right answer with text of about so many characters beside it."""
 
@@ -59,7 +71,7 @@ def _lengthened(
 @strategy("equivalents", "text behind it", expects="place", knows="text")
 def text_behind(subject: Subject) -> Iterator[Attempt]:
     """Leave out prompts that want the answer last: there text behind breaks a rule."""
-    if not ASKS_FOR_THE_END.search(subject.prompt):
+    if not _asks_for_the_end(subject):
         yield from _lengthened(subject, _behind, _before, BEHIND_LENGTHS)
 
 
@@ -75,14 +87,8 @@ def text_before(subject: Subject) -> Iterator[Attempt]:
 
 @strategy("equivalents", "a few words behind it", expects="place", knows="text")
 def words_behind(subject: Subject) -> Iterator[Attempt]:
-    """Leave out tags and what the prompt wants last: a strict form may want that.
-
-    Of "Answer: ..." the prompt wants the whole line, in any language.
-    """
+    """Leave out tags and what the prompt wants last: a strict form may want that."""
     form = subject.format
-    line = re.escape(form.opening.strip()) + r"\s*(\.\.\.|\u2026)"
-    asks_for_line = form.opening.strip() and re.search(line, subject.prompt)
-    asks_for_end = asks_for_line or ASKS_FOR_THE_END.search(subject.prompt)
-    if form.tag is None and form.opening and not asks_for_end:
+    if form.tag is None and form.opening and not _asks_for_the_end(subject):
         texts = _behind(subject, FEW_CHARACTERS), _before(subject, FEW_CHARACTERS)
         yield Attempt.of(*texts)

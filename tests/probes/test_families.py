@@ -408,6 +408,11 @@ PLACES = {
         asked("Put the answer on the last line, behind ####.", HASHED),
         [],
     ),
+    "the line that the prompt shows": (
+        lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
+        asked("Schließe mit '#### <Zahl>'.", HASHED),
+        [],
+    ),
 }
 
 
