@@ -102,36 +102,44 @@ def find_misjudged(
 def find_unpaid_truths(answers: Sequence[LoggedAnswer]) -> Iterator[Misjudged]:
     """Find a class of prompts whose right answer is paid nowhere.
 
-    All rows with its truth earn less than others do, and what most of them state is
-    stated seldom where another truth is right: by elimination it is the right answer.
+    Truths are codes of classes, which completions call by other words. What is stated
+    most where a truth is right, seldom elsewhere, and paid nowhere is the word for it.
 
     Args:
         answers: The rows of a log.
     """
-    by_truth: dict[str, list[LoggedAnswer]] = defaultdict(list)
+    by_truth: dict[str, list[tuple[str, LoggedAnswer]]] = defaultdict(list)
+    words, paid_words = set(), set()
     for answer in answers:
         if answer.truth is not None and not math.isnan(answer.gain):
-            by_truth[answer.truth].append(answer)
-    if not 1 < len(by_truth) <= MOST_CLASSES:
+            word = normal_text(read_statement(answer.completion).answer)
+            by_truth[answer.truth].append((word, answer))
+            words.add(word)
+            if answer.is_paid:
+                paid_words.add(word)
+    are_codes = words.isdisjoint(map(normal_text, by_truth))
+    if not 1 < len(by_truth) <= MOST_CLASSES or not are_codes:
         return
-    for truth, rows in by_truth.items():
-        prompts = {row.prompt for row in rows}
-        if len(prompts) < FEWEST_PROMPTS or any(row.is_paid for row in rows):
+    for truth, stated in by_truth.items():
+        rows = [row for _, row in stated]
+        is_paid_once = any(row.is_paid for row in rows)
+        if is_paid_once or len({row.prompt for row in rows}) < FEWEST_PROMPTS:
             continue
-        others = [row for name in by_truth if name != truth for row in by_truth[name]]
-        paid_prompts = {row.prompt for row in others if row.is_paid}
-        share = len(paid_prompts) / len({row.prompt for row in others})
-        word, count = Counter(map(_stated_word, rows)).most_common(1)[0]
-        elsewhere = list(map(_stated_word, others)).count(word)
-        is_of_class = count * len(others) > TIMES_ELSEWHERE * elsewhere * len(rows)
-        if word and share >= PAID_PROMPTS and is_of_class:
-            lost = [row for row in rows if _stated_word(row) == word]
+        others = [pair for name in by_truth if name != truth for pair in by_truth[name]]
+        paid_prompts = {row.prompt for _, row in others if row.is_paid}
+        share = len(paid_prompts) / len({row.prompt for _, row in others})
+        word, count = Counter(word for word, _ in stated).most_common(1)[0]
+        usual = sum(other == word for other, _ in others) / len(others)
+        fewest = max(WORD_SHARE, TIMES_ELSEWHERE * usual) * len(rows)
+        is_lost = word and word not in paid_words and count >= fewest
+        if is_lost and share >= PAID_PROMPTS:
             details = {
                 "truth": truth,
                 "answer": word,
                 "most": max(row.reward for row in rows),
                 "share": share,
             }
+            lost = [row for other, row in stated if other == word]
             yield Misjudged("truth_unpaid", lost, rows, details=details)
 
 
@@ -141,13 +149,9 @@ FEWEST_PROMPTS = 4
 """Prompts of a class on which nothing is paid, so that it is no chance. Our choice."""
 PAID_PROMPTS = 0.5
 """Share of the other prompts that have a paid row, at least. Our choice."""
-TIMES_ELSEWHERE = 2
-"""Times as often as elsewhere that a class's own answer is stated. Our choice."""
-
-
-def _stated_word(answer: LoggedAnswer) -> str:
-    """Return what a completion states, whatever the truth looks like."""
-    return normal_text(read_statement(answer.completion).answer)
+WORD_SHARE, TIMES_ELSEWHERE = 0.3, 2
+"""Share of a class's rows that state its word, and times as often as elsewhere. Our
+choice."""
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:
