@@ -18,9 +18,9 @@ from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer
 from rewardkit.cli.output import say
 from rewardkit.findings import SEVERITIES, counted
-from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run
+from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import cell_number

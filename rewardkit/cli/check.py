@@ -21,7 +21,7 @@ from rewardkit.cli.update import (
 )
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
-from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.history.versions import note_figures
 from rewardkit.html.blocks import Table
 from rewardkit.html.excerpts import one_line

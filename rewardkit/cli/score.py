@@ -17,9 +17,9 @@ from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
-from rewardkit.history.kept import KEPT_RUNS, LABEL, SECONDS_PER_1000, written_in
 from rewardkit.history.parts import load_unfinished
 from rewardkit.history.runs import find_unfinished
+from rewardkit.history.runs_folder import KEPT_RUNS, LABEL, SECONDS_PER_1000, written_in
 from rewardkit.html.cards import rollouts_page
 from rewardkit.rollouts.table import ROWS_ON_PAGE
 from rewardkit.rollouts.whole_groups import LargeLog

@@ -15,9 +15,9 @@ from typing import Any
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted, percent, short_number
 from rewardkit.history.baseline import Accepted, Baseline, load_baseline
-from rewardkit.history.kept import KEPT_RUNS
 from rewardkit.history.run import Run
 from rewardkit.history.runs import Runs, runs
+from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.html.blocks import Block, Facts, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.has_page import HasPage

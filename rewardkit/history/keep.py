@@ -14,7 +14,9 @@ import pandas as pd
 
 from rewardkit.errors import InputError, preview
 from rewardkit.history.batches import redact as redact_texts
-from rewardkit.history.kept import (
+from rewardkit.history.parts import DATA_HASH
+from rewardkit.history.run import Run, check_tag
+from rewardkit.history.runs_folder import (
     ABOUT,
     FORMAT,
     KEPT_RUNS,
@@ -28,8 +30,6 @@ from rewardkit.history.kept import (
     write_json,
     written_in,
 )
-from rewardkit.history.parts import DATA_HASH
-from rewardkit.history.run import Run, check_tag
 from rewardkit.history.versions import keep_version
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rollouts.paths import SAVED_SCORES, write_whole

@@ -22,7 +22,7 @@ from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
 from rewardkit.history.files import part_paths
 from rewardkit.history.joining import ScoresFile, join_parts
-from rewardkit.history.kept import KEPT_RUNS, data_path, find_scored
+from rewardkit.history.runs_folder import KEPT_RUNS, data_path, find_scored
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.file_cache import FileCache

@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent, short_number
-from rewardkit.history.kept import (
+from rewardkit.history.parts import is_scored, load_named
+from rewardkit.history.runs_folder import (
     ABOUT,
     data_path,
     is_version_name,
     write_json,
     written_in,
 )
-from rewardkit.history.parts import is_scored, load_named
 from rewardkit.history.versions import Version
 from rewardkit.html.blocks import Block, Code, Facts
 from rewardkit.html.excerpts import UserText

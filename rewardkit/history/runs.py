@@ -1,6 +1,6 @@
 """Runs: the scorings that were kept in a folder, and their table.
 
-How they lie in it is said in `history/kept.py`.
+How they lie in it is said in `history/runs_folder.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import pandas as pd
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.findings import percent
-from rewardkit.history.kept import (
+from rewardkit.history.parts import load_unfinished
+from rewardkit.history.run import Run, date_of, number_text
+from rewardkit.history.runs_folder import (
     ABOUT,
     KEPT_RUNS,
     SCORED,
@@ -27,8 +29,6 @@ from rewardkit.history.kept import (
     read_json,
     written_in,
 )
-from rewardkit.history.parts import load_unfinished
-from rewardkit.history.run import Run, date_of, number_text
 from rewardkit.history.versions import Version, read_versions
 from rewardkit.html.blocks import Block, Table
 from rewardkit.html.has_page import HasPage

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import InputError, did_you_mean, error_text, preview
-from rewardkit.history.kept import LABEL
 from rewardkit.history.run import Run
+from rewardkit.history.runs_folder import LABEL
 from rewardkit.history.versions import write_files
 from rewardkit.plain import PlainRecord
 

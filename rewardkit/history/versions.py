@@ -16,7 +16,7 @@ from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
-from rewardkit.history.kept import (
+from rewardkit.history.runs_folder import (
     ABOUT,
     FORMAT,
     KEPT_RUNS,

@@ -25,7 +25,7 @@ from IPython.core.magic_arguments import (
 
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.history.keep import keep
-from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.reward_file import (
     CellOutcome,

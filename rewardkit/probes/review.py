@@ -12,9 +12,9 @@ from rewardkit.analysis.comparison.version_table import version_blocks
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.history.baseline import Baseline
-from rewardkit.history.kept import KEPT_RUNS, LABEL
 from rewardkit.history.run import Run
 from rewardkit.history.runs import find_run, runs
+from rewardkit.history.runs_folder import KEPT_RUNS, LABEL
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.has_page import HasPage

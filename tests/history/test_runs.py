@@ -112,7 +112,7 @@ def test_the_same_scoring_is_one_run_and_a_definition_one_version():
 
 def test_a_clock_that_goes_back_leaves_the_order_of_runs(monkeypatch):
     dates = iter(["2026-03-01T12:00:00.000+00:00", "2026-02-01T12:00:00.000+00:00"] * 9)
-    monkeypatch.setattr("rewardkit.history.kept.now", lambda: next(dates))
+    monkeypatch.setattr("rewardkit.history.runs_folder.now", lambda: next(dates))
     for weight in (0.2, 0.3, 0.4):
         scored().reweigh({"short": weight}).keep()
     assert [run.version.name for run in rk.runs()] == ["v3", "v2", "v1"]

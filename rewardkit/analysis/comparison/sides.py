@@ -20,10 +20,10 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.rehearsal.outlook import Outlook, TakesOver
 from rewardkit.errors import InputError, RewardError, preview
-from rewardkit.history.kept import LABEL
 from rewardkit.history.parts import load_scores
 from rewardkit.history.run import Run
 from rewardkit.history.runs import find_run
+from rewardkit.history.runs_folder import LABEL
 from rewardkit.history.versions import Version
 from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.reward import Reward

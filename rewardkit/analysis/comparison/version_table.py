@@ -9,8 +9,8 @@ from rewardkit.analysis.comparison.pair import Pair
 from rewardkit.analysis.comparison.sides import Side
 from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
 from rewardkit.findings import percent, short_number
-from rewardkit.history.kept import SECONDS_PER_1000
 from rewardkit.history.runs import NOT_KNOWN
+from rewardkit.history.runs_folder import SECONDS_PER_1000
 from rewardkit.html.blocks import Block, Table
 
 MOST_COLUMNS = 3

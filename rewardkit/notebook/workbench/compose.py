@@ -15,7 +15,7 @@ import numpy as np
 
 from rewardkit.errors import InputError, RewardError
 from rewardkit.findings import percent
-from rewardkit.history.kept import KEPT_RUNS
+from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.html import markup
 from rewardkit.html.pictures import group_svg, histogram_svg, spark_svg
 from rewardkit.notebook.workbench.bench import Bench, remember
