@@ -55,6 +55,7 @@ from rewardkit.probes.options import (
 )
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.proof import find_doubts
+from rewardkit.probes.ratings import rating_misread
 from rewardkit.probes.result import ProbeResult, count_alarms
 from rewardkit.probes.runner import Tries, measure_subjects
 from rewardkit.probes.search import exploits
@@ -77,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     *PART_RULES,
     *WHOLE_RULES,
     exploits,
+    rating_misread,
     hangs,
     *CONTRACT_RULES,
     contradicts_log,
@@ -193,6 +195,8 @@ def probe(
                 findings += exploits.find(observed, findings, calls=search, seed=seed)
                 observed = observed.since(*before)
             tries.reach(SEARCHED)
+            if "judge" in families:
+                findings += rating_misread.find(observed, findings)
             findings += parts_without_truth.find(observed, findings)
             findings += idle_components.find(observed, findings)
             if "hang" in families:

@@ -36,14 +36,14 @@ class FileCache:
         self._values: dict[Path, tuple[FileState | None, Any]] = {}
         self._states: dict[Path, FileState | None] | None = None
 
-    def load(self, path: Path, read_file: Callable[[Path], Value]) -> Value:
-        """Return what `read_file` makes of a file, read again only if it has changed.
+    def read(self, path: Path, read: Callable[[Path], Value]) -> Value:
+        """Return what `read` makes of a file, from before where it is as it was.
 
-        An error is not kept.
+        Of a file that it cannot read nothing is kept.
         """
         state = FileState.of(path)  # before it is read: it may grow meanwhile
         if state is None or self._values.get(path, (None,))[0] != state:
-            self._values[path] = (state, read_file(path))
+            self._values[path] = (state, read(path))
         value: Value = self._values[path][1]
         return value
 
