@@ -10,8 +10,9 @@ report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
 		--rollouts data/arithmetic/rollouts.jsonl --cases data/arithmetic/cases.jsonl -o reports
 
+# One thread of linear algebra for each of two processes: more of them wait for one another.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env $(PYTEST)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env $(PYTEST)
 
 # The trainers' own code on what is read and written for them; environments in .venv-trainers. TRAINERS names some.
 test-trainers: | $(BIN)/python

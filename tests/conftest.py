@@ -67,3 +67,12 @@ def one_process():
             name = f"rewardkit.analysis.{module}.limit_calls"
             patch.setattr(name, lambda: nullcontext(limit))
         yield
+
+
+@pytest.fixture(scope="module")
+def short_rehearsals():
+    """Rehearsals of a file are short and have few learners, as it is about other things."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rewardkit.analysis.rehearsal.rehearsal.LEARNERS", 2)
+        patch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", 40)
+        yield

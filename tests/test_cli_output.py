@@ -19,7 +19,7 @@ from rewardkit.cli.command import JOBS
 from rewardkit.cli.output import as_typed
 from rewardkit.notebook import report
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 HOSTILE = (  # clears the screen, names the window, links, fills the clipboard, turns directions, hides
     "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://x\x1b\\y\x1b]8;;\x1b\\\x1b]52;c;eA==\x07\x9b31m\x9d0;owned\x9c"

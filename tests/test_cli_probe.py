@@ -12,7 +12,7 @@ from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Expects
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 REWARDS = '''
 import threading

@@ -14,7 +14,10 @@ from rewardkit.cli.output import as_typed
 from rewardkit.plain import to_json
 from rewardkit.rollouts.paths import bundled
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("one_process")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.usefixtures("one_process", "short_rehearsals"),
+]
 
 GALLERY = "gallery:arithmetic"
 OWN = """

@@ -27,7 +27,10 @@ from rewardkit.html.pages import More, Point
 from rewardkit.html.pages import Page as RecordPage
 from rewardkit.scoring.explain import field_spans
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("one_process")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.usefixtures("one_process", "short_rehearsals"),
+]
 
 EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"

@@ -314,10 +314,11 @@ def forget_beside(path: Path) -> None:
 def _beside(path: Path) -> dict[str, Path]:
     """Return the imported modules whose files lie beside the file, sorted by name."""
     files = {}
+    folder = str(path.parent)
     modules = sys.modules.copy()  # another thread may import meanwhile
     for name, module in sorted(modules.items()):
         file = getattr(module, "__file__", None) or ""
-        is_beside = os.path.dirname(file) == str(path.parent)
+        is_beside = os.path.dirname(file) == folder
         if is_beside and not name.startswith(FILE_MODULE):
             files[name] = Path(file)
     return files

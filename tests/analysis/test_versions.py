@@ -13,7 +13,7 @@ from planted.versions import KINDS, compared, judge_mended, noise_mended, paid
 import rewardkit as rk
 from rewardkit.plain import to_json
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 # --- the verdict
 
@@ -213,7 +213,8 @@ def test_eight_versions_have_a_headline_of_one_sentence():
     assert found.reason.startswith(
         "better than A to C, E, F; A -> D: right completions"
     )
-    assert len(found.reason) < 200 and "..." not in repr(found).partition("version")[0]
+    headline = " ".join(map(str.strip, repr(found).splitlines()[:2]))
+    assert len(found.reason) < 200 and headline.endswith(found.reason)
 
 
 # --- components by what they score

@@ -19,7 +19,7 @@ from rewardkit.notebook import tables
 from rewardkit.notebook.scorecard import summarize
 from rewardkit.notebook.tables import show
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 HOSTILE = "<script>alert(1)</script>\ud800SECRET"
 
@@ -228,7 +228,7 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
     trained = told["Trained on it"]
     assert trained.figure == f"{outlook.start:.2f} \u2192 {outlook.end:.2f}"
     fails = f"{percent(outlook.fragility)} of learners fail"
-    assert trained.words == f"share of the task, at a fast rate; {fails}"
+    assert trained.words == f"share of the task, at a {outlook.pace} rate; {fails}"
     assert outlook.grade.endswith("of the learners end under half of what the task alone gives")  # fmt: skip
     start = scores.table["is_right"].mean()
     judged_by_label = answered(scores, "is_right", judged)["Trained on it"]

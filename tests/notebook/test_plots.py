@@ -25,7 +25,7 @@ from rewardkit.notebook import plots
 from rewardkit.notebook.plots.canvas import plain
 from rewardkit.notebook.report_pages import THEME
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 matplotlib.use("agg")
 

@@ -19,7 +19,7 @@ from rewardkit.notebook.workbench.browse import ROW_ORDERS
 from rewardkit.notebook.workbench.case_form import read_expected
 from rewardkit.notebook.workbench.parts import keys
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"

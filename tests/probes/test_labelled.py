@@ -47,7 +47,7 @@ def earned(entry, *writers):
     of the log earns; of a score that reads no completion, which no two siblings differ in, their mean.
     """
     reward, rollouts = scored(entry)[0], rollouts_of(entry)
-    groups = [one.group for one in entry.log.drawn()]
+    groups = [one.group for one in entry.log.drawn]
     tasks = [
         (task, rollouts[groups.index(group)])
         for group, task in enumerate(entry.log.tasks)

@@ -349,7 +349,7 @@ def test_a_reward_that_grows_without_end_is_scored_whole_where_memory_is_limited
     options,
 ):
     def grows(n):
-        if sum(held) >= 40:
+        if sum(held) >= 150:
             raise MemoryError
         held.append(1)
         return 0.5

@@ -457,7 +457,7 @@ def test_a_run_that_is_ended_goes_on_where_it_stopped_and_writes_the_same_bytes(
     end, is_scattered, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    rows = log_rows(groups=600)
+    rows = log_rows(groups=240)
     if is_scattered:
         random.Random(1).shuffle(rows)
     prepared(tmp_path, rows)

@@ -280,6 +280,7 @@ def _without_latex(text: str) -> str:
 
 
 _QUOTED = r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')"""
+_BRACKET = re.compile(r"[(\[{)\]}]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 # A text in quotes starts an element, and no word is behind it: not in "'tis, 'twas".
 _ENUMERATION_TOKEN = re.compile(
@@ -330,7 +331,9 @@ def _text_key(element: str, depth: int) -> Key:
     if re.fullmatch(_QUOTED, element, re.DOTALL):
         return _element_key(_ESCAPED.sub(r"\1", element[1:-1]), depth)
     element = _without_latex(element)
-    in_brackets = separators(element, _ENUMERATION_TOKEN)[1]
+    in_brackets = False
+    if _BRACKET.search(element):
+        in_brackets = separators(element, _ENUMERATION_TOKEN)[1]
     if not in_brackets:
         return _element_key(element, depth)
     keys = _read_enumeration(element, depth + 1)

@@ -7,6 +7,7 @@ import tomllib
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,9 @@ class Log:
         """The columns that the trainer makes from a completion."""
         return {name: MADE_OF_TEXT[name](text) for name in self.made}
 
+    @cached_property
     def drawn(self) -> list[Drawn]:
-        """The completions, the same at each call."""
+        """The completions, always the same."""
         generator = np.random.default_rng(20)
         found: list[Drawn] = []
         rights = 0
@@ -184,7 +186,7 @@ class Log:
     def rows(self) -> list[dict[str, Any]]:
         """Log and data set in one table, without the scores of a reward."""
         rows = []
-        for one in self.drawn():
+        for one in self.drawn:
             row = self.example(one.task)
             prompt, step = row.pop("prompt"), 20 + one.group // 4
             if self.trainer == "verl":

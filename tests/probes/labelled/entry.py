@@ -94,7 +94,7 @@ class Entry:
 
     def right(self) -> list[bool | None]:
         """Which rows are right; None for a right answer outside of its mark."""
-        return [one.right for one in self.log.drawn()]
+        return [one.right for one in self.log.drawn]
 
     def rows(self) -> list[dict[str, Any]]:
         """The log as its trainer writes it, with the scores of this reward; other columns stand in `data`."""
@@ -107,7 +107,7 @@ class Entry:
         if log.trainer == "verl":
             scores = {"score": table["reward"], **(scores if len(scores) > 1 else {})}
         else:
-            scores["advantage"] = _advantages(table["reward"].to_numpy(), log.drawn())
+            scores["advantage"] = _advantages(table["reward"].to_numpy(), log.drawn)
         scores = {name: np.float32(values).tolist() for name, values in scores.items()}
         logged = [{name: row[name] for name in log.logged} for row in log.rows()]
         return [
