@@ -109,7 +109,7 @@ class View(RewardedRows):
     # --- which component it comes from
 
     @cached_property
-    def paid(self) -> dict[str, Floats]:
+    def payments(self) -> dict[str, Floats]:
         """Return what each component adds to the reward before a transform, (rows,).
 
         Weight times score, in a mean over the weights that count; 0 where the component
@@ -148,7 +148,9 @@ class View(RewardedRows):
     @cached_property
     def component_stats(self) -> dict[str, GroupStats]:
         """Return the statistics of what each component pays by group."""
-        return each(lambda name: group_stats(self.paid[name], self.groups), self.paid)
+        return each(
+            lambda name: group_stats(self.payments[name], self.groups), self.names
+        )
 
     @cached_property
     def pieces(self) -> dict[str, Floats]:
@@ -165,7 +167,7 @@ class View(RewardedRows):
                 pieces[name] = self.row_weights(component) * np.nan_to_num(scaled)
             return pieces
         if self.additive:
-            return self.paid
+            return self.payments
         return advantages.shapley(
             self.scores,
             self.gated,

@@ -70,11 +70,11 @@ def _named_alarms(alarms: Sequence[Finding], names: Sequence[str]) -> list[Findi
     for name in names:
         of_name = [alarm for alarm in alarms if name in _names_of(alarm)]
         if not of_name:
-            known = [_names_of(alarm)[-1] for alarm in alarms]
-            listed = ", ".join(dict.fromkeys(known)) or "none"
+            alarm_names = [_names_of(alarm)[-1] for alarm in alarms]
+            listed = ", ".join(dict.fromkeys(alarm_names)) or "none"
             raise rk.InputError(
                 f"--finding {name}: no alarm is called so; there are {listed}"
-                f"{did_you_mean(name, known)}"
+                f"{did_you_mean(name, alarm_names)}"
             )
         chosen += of_name
     return chosen

@@ -83,12 +83,12 @@ def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
     if name is None:
         return scores
     reward = rk.load_reward(name, rollouts=scores.rollouts)
-    there = scores.reward.record()["fingerprints"]["reward"]
-    here = reward.record()["fingerprints"]["reward"]
-    if there != here:
+    scored_hash = scores.reward.record()["fingerprints"]["reward"]
+    reward_hash = reward.record()["fingerprints"]["reward"]
+    if scored_hash != reward_hash:
         raise rk.InputError(
             f"{name!r} is not the reward that {path!r} was scored with (fingerprint "
-            f"{here} here, {there} there); name that one, or score again"
+            f"{reward_hash} here, {scored_hash} there); name that one, or score again"
         )
     return replace(scores, reward=reward)
 

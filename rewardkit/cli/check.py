@@ -165,9 +165,9 @@ def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
         )
     if result.misses:
         first, *others = result.misses
-        shown = [replace(first, why=""), *others]  # the first is told in full below
-        misses = _table_lines(shown, MISS_COLUMNS, "misses", verbose=verbose)
-        lines += ["", *misses, "", one_line(first, MISS_CHARACTERS)]
+        misses = [replace(first, why=""), *others]  # the first is told in full below
+        table = _table_lines(misses, MISS_COLUMNS, "misses", verbose=verbose)
+        lines += ["", *table, "", one_line(first, MISS_CHARACTERS)]
     undecided = _table_lines(
         result.to_decide, UNDECIDED_COLUMNS, "cases to decide", verbose=verbose
     )
@@ -183,12 +183,12 @@ def _table_lines(
     """Return a table of the first records, all if verbose, and how many are left."""
     if not records:
         return []
-    shown = records if verbose else records[:MOST_ROWS_SHOWN]
+    first_records = records if verbose else records[:MOST_ROWS_SHOWN]
     rows = []
-    for record in shown:
+    for record in first_records:
         rows.append([str(getattr(record, column)) for column in columns])
     lines = Table("", columns, rows, most=len(rows)).lines(verbose)
-    hidden = len(records) - len(shown)
+    hidden = len(records) - len(first_records)
     if hidden:
         lines.append(f"and {hidden:,} more {name}: --verbose")
     return list(lines)
@@ -333,9 +333,9 @@ def probe(options: Options) -> CommandResult:
     added, notes = _write_files(options, result)
     if options.keep:
         notes.append(_noted(reward, {"exploits": len(result.alarms)}))
-    (result,), accepted, told = accept_alarms(options, [result])
+    (result,), accepted, baseline_notes = accept_alarms(options, [result])
     added |= accepted
-    notes += told
+    notes += baseline_notes
     record = {**result.record(), **added, "origin": reward.origin}
     record["stale"] = [item.finding for item in result.stale]
     lines = recognised(reward.origin, verbose=options.verbose)

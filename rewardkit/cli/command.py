@@ -276,7 +276,7 @@ class Options(SimpleNamespace):
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody watches a terminal on which progress is shown."""
+        """Return whether somebody watches a terminal on which progress is shown."""
         return not self.json and sys.stderr.isatty()
 
     @contextmanager
@@ -300,15 +300,15 @@ class Options(SimpleNamespace):
 
 
 def command(
-    usage: str, own: OptionTable | None = None, **settings: Any
+    usage: str, own_options: OptionTable | None = None, **settings: Any
 ) -> Callable[[Callable[[Options], CommandResult]], click.Command]:
     """Make a command of a function, under its name.
 
     Its docstring is the help, with an example at its end that runs as it is. What
-    users' code prints meanwhile is no result, and goes to stderr. For `usage` and its
-    `own` options see `parameters`.
+    users' code prints meanwhile is no result, and goes to stderr. For `usage` and
+    `own_options` see `parameters`.
     """
-    own = own or {}
+    own_options = own_options or {}
 
     def make_command(work: Callable[[Options], CommandResult]) -> click.Command:
         @click.pass_context
@@ -327,7 +327,7 @@ def command(
             ctx.exit(answer.status)
 
         name = work.__name__
-        inputs = re.findall("[A-Z]+", " ".join([usage, *own]))
+        inputs = re.findall("[A-Z]+", " ".join([usage, *own_options]))
         help_text, _, example = (inspect.getdoc(work) or "").partition("\n\nExample:\n")
         notes = []
         for kind, note in COMMAND_NOTES.items():
@@ -337,7 +337,7 @@ def command(
             name,
             {**CONTEXT, "show_default": True, **settings},
             run,
-            parameters(usage, own),
+            parameters(usage, own_options),
             help=help_text,
             epilog="\n\n".join([*notes, f"\b\nExample:\n{example}"]),
         )

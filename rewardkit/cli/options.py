@@ -311,8 +311,8 @@ def missing_requirement(
     return None
 
 
-def parameters(usage: str, own: OptionTable) -> list[click.Parameter]:
-    """Return the arguments and options of a command, its `own` options first.
+def parameters(usage: str, own_options: OptionTable) -> list[click.Parameter]:
+    """Return the arguments and options of a command, `own_options` first.
 
     In `usage` a name in capitals is an argument, in brackets one that may be missing;
     READING stands for all of these options.
@@ -321,7 +321,7 @@ def parameters(usage: str, own: OptionTable) -> list[click.Parameter]:
     for form, help_text in SHARED.items():
         shared[form.split()[0]] = (form, help_text)
     arguments: list[click.Parameter] = []
-    options = [_option(form, help_text) for form, help_text in own.items()]
+    options = [_option(form, help_text) for form, help_text in own_options.items()]
     for name in usage.replace("READING", " ".join(READING)).split():
         if name.startswith("--"):
             options.append(_option(*shared[name]))

@@ -58,7 +58,7 @@ def accept_named(result: rk.CheckResult, names: Sequence[str]) -> list[Update]:
     accepted: list[Update] = []
     for name in names:
         missed = [miss for miss in result.misses if name in (miss.case, miss.what)]
-        chosen = [item for item in updates if name in (item.case, item.what)]
+        chosen = [item for item in updates if name in (item.case, item.part)]
         if not missed:
             choices = {miss.case for miss in result.misses}
             choices |= {miss.what for miss in result.misses}

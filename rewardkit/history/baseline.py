@@ -41,18 +41,18 @@ class Accepted:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its last day is over."""
+        """Return whether its last day is over."""
         return bool(self.until) and self.until < str(datetime.date.today())
 
     def matches(self, finding: Finding) -> bool:
-        """Whether a finding has its cause: by component only where both name one."""
+        """Return whether a finding has its cause; components count if both name one."""
         if self.finding == finding.key or (self.component and finding.component):
             return self.finding == finding.key
         named = f"{self.code}/{self.component}" if self.component else self.code
         return self.code + self.finding.removeprefix(named) == finding.cause
 
     def covers(self, finding: Finding) -> bool:
-        """Whether a finding is no graver than when it was accepted, and in time."""
+        """Return whether a finding is in time, and no graver than when accepted."""
         then = SEVERITIES.index(self.severity)
         return SEVERITIES.index(finding.severity) >= then and not self.has_ended
 
@@ -175,8 +175,8 @@ def load_baseline(source: Baseline | str | Path) -> Baseline:
     accepted = []
     for entry in _read_file(Path(source))["accepted"]:
         texts = {name: entry[name] for name in NEEDED_FIELDS}
-        more = {name: entry.get(name, "") for name in ("until", "component")}
-        accepted.append(Accepted(**texts, **more))
+        scope = {name: entry.get(name, "") for name in ("until", "component")}
+        accepted.append(Accepted(**texts, **scope))
     return Baseline(tuple(accepted))
 
 

@@ -105,7 +105,7 @@ def _keep_in(
         digest.update(values.encode("utf-8", "surrogatepass"))
     name = fingerprint([version.fingerprint, data, digest.hexdigest()])
     target = place / SCORED / name
-    kept = read_abouts(place)
+    abouts = read_abouts(place)
     unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")
     if not target.exists():
         about: dict[str, Any] = {
@@ -115,7 +115,7 @@ def _keep_in(
             "source": scores.rollouts.source,
             "rows": len(scores),
             UNFINISHED: unfinished,
-            "date": date_after(kept),
+            "date": date_after(abouts),
             "note": note,
             "tags": list(tags),
             "figures": {**_figures_of(scores), **figures},
@@ -126,13 +126,13 @@ def _keep_in(
             write_json(temporary / ABOUT, about)
             put_in_place(temporary, target)  # or another process has kept the same
     run = Run(target, version, read_json(target / ABOUT))
-    others = [item for item in kept if item[0] != target]
+    others = [item for item in abouts if item[0] != target]
     before = _take_unfinished(run, others, unfinished or data)
     notes = ""
     all_tags: dict[str, None] = {}
-    for known in (*before, run.about, {"note": note, "tags": tags}):
-        notes = _add_note(notes, known["note"])
-        all_tags |= dict.fromkeys(known["tags"])
+    for entry in (*before, run.about, {"note": note, "tags": tags}):
+        notes = _add_note(notes, entry["note"])
+        all_tags |= dict.fromkeys(entry["tags"])
     later = {
         "note": notes,
         "tags": list(all_tags),

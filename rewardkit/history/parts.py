@@ -178,7 +178,7 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             if PART_OF_SCORES.fullmatch(file.name):
                 parts.append(_read_share(file, share))
             else:
-                parts.append(cache.read(file, _read_part))
+                parts.append(cache.load(file, _read_part))
         except RolloutsError as error:
             if len(paths) == 1:
                 raise
@@ -189,11 +189,11 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
     notes = []
     if broken:
         names = [file.name for file, _ in broken[:BROKEN_EXAMPLES]]
-        more = ", ..." if len(broken) > len(names) else ""
+        ellipsis = ", ..." if len(broken) > len(names) else ""
         notes.append(
             f"{counted(len(broken), 'file')} of scores cannot be read and "
             f"{'is' if len(broken) == 1 else 'are'} left out: "
-            f"{', '.join(names)}{more}"
+            f"{', '.join(names)}{ellipsis}"
         )
     if share < 1:
         notes.append(_describe_sample(place, parts, records))
@@ -263,10 +263,10 @@ def _read_part(file: Path) -> ScoresFile:
     if not {f"reason/{name}" for name in reward.names} <= {*table.column_names}:
         raise _no_table(file)
     if DATA_HASH in record:
-        data, more = _read_rollouts(file, record[DATA_HASH])
+        data, data_json_columns = _read_rollouts(file, record[DATA_HASH])
         for name in table.column_names:
             data = data.append_column(name, table.column(name))
-        table, json_columns = data, (*json_columns, *more)
+        table, json_columns = data, (*json_columns, *data_json_columns)
     return ScoresFile(file, table, record, json_columns, reward)
 
 

@@ -156,7 +156,7 @@ class Runs(HasPage, Sequence[Run]):
         return Page(f"Runs in {self.folder}", blocks, about)
 
     def delete(self, version: str) -> list[Run]:
-        """Remove all runs of a version, its source, and rollouts that no run has left.
+        """Remove all runs of a version, its source, and rollouts that no other run has.
 
         Returns:
             The runs that were removed.
@@ -168,12 +168,12 @@ class Runs(HasPage, Sequence[Run]):
         if not gone:
             self[version]  # says which there are
             raise InputError(f"{version!r} is a tag; name the version to delete")
-        left = {run.about["data"] for run in self.items if run not in gone}
+        data_in_use = {run.about["data"] for run in self.items if run not in gone}
         with written_in(self.folder):
             for run in gone:
                 shutil.rmtree(run.folder)
             gone[0].version.delete()
-            for data in {run.about["data"] for run in gone} - left:
+            for data in {run.about["data"] for run in gone} - data_in_use:
                 data_path(self.folder, data).unlink(missing_ok=True)
         return gone
 
@@ -300,9 +300,9 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
             log.warning("%s is left out, as its version %s is gone", path, source)
         if version is not None and not version.is_deleted:
             items.append(Run(path, version, about))
-    kept = [version.name for version in by_name.values() if not version.is_deleted]
+    names = [version.name for version in by_name.values() if not version.is_deleted]
     scored = {run.version.name for run in items}
-    unscored = [name for name in kept if name not in scored]
+    unscored = [name for name in names if name not in scored]
     return Runs(place, tuple(items), tuple(unscored))
 
 

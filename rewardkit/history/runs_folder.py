@@ -120,16 +120,16 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def date_after(kept: Sequence[tuple[Path, Mapping[str, Any]]]) -> str:
+def date_after(abouts: Sequence[tuple[Path, Mapping[str, Any]]]) -> str:
     """Return the time, or one just after the newest scoring if the clock went back.
 
     Args:
-        kept: of `read_abouts`.
+        abouts: of `read_abouts`.
     """
     date = now()
-    if not kept or kept[0][1]["date"] < date:
+    if not abouts or abouts[0][1]["date"] < date:
         return date
-    newest = datetime.fromisoformat(kept[0][1]["date"])
+    newest = datetime.fromisoformat(abouts[0][1]["date"])
     return (newest + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
 
 

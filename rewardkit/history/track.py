@@ -176,9 +176,9 @@ def _to_mlflow(mlflow: ModuleType, tracked: Tracked, folder: str) -> None:
     else:
         experiment_id = experiment.experiment_id
     same = f"tags.`{RUN_TAG}` = '{tracked.key}'"
-    known = client.search_runs([experiment_id], filter_string=same, max_results=1)
-    if known:
-        (run,) = known
+    matches = client.search_runs([experiment_id], filter_string=same, max_results=1)
+    if matches:
+        (run,) = matches
     else:
         run = client.create_run(experiment_id, run_name=tracked.name)
     run_id = run.info.run_id

@@ -53,8 +53,8 @@ class MonitorCallback:
             from transformers import TrainerCallback
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(NEEDS_TRANSFORMERS, name=error.name) from None
-        made = type(cls.__name__, (cls, TrainerCallback), {})
-        instance: MonitorCallback = object.__new__(made)
+        callback_class = type(cls.__name__, (cls, TrainerCallback), {})
+        instance: MonitorCallback = object.__new__(callback_class)
         return instance
 
     def __init__(

@@ -246,17 +246,17 @@ class Monitor(AcceptsFindings, HasPage):
     def page(self) -> Page:
         """Return verdict, what changed, who pays, completions to read, what to do."""
         name = one_line(self.scores.reward.name)
-        blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:ALARMS_SHOWN]]
+        first_alarms = self.alarms[:ALARMS_SHOWN]
+        blocks: list[Block] = [point_of(alarm) for alarm in first_alarms]
         for timeline in self.timelines:
             blocks.append(figures_table(timeline))
             blocks += who_pays(timeline)
             blocks.append(More("Paid most at the end", highest_at_end(timeline)))
-        shown = self.alarms[:ALARMS_SHOWN]
-        others = [
-            item for item in self.findings if item not in shown and not item.accepted
-        ]
-        folded = [point_of(item) for item in others]
-        blocks.append(More(counted(len(others), "further finding"), folded))
+        others = []
+        for item in self.findings:
+            if item not in first_alarms and not item.accepted:
+                others.append(point_of(item))
+        blocks.append(More(counted(len(others), "further finding"), others))
         blocks.append(accepted_findings(self.findings))
         blocks += [f"Note: {note}." for note in (*self.notes, *self.baseline_changes())]
         blocks.append(f"Next: {self._next_step()}")
@@ -271,9 +271,9 @@ class Monitor(AcceptsFindings, HasPage):
             return "look again after more steps"
         steps = [self.alarms[0].advice]
         for timeline in self.timelines:
-            tried = try_gate(self.scores, timeline)
-            if tried is not None:
-                steps.append(tried.sentence)
+            trial = try_gate(self.scores, timeline)
+            if trial is not None:
+                steps.append(trial.sentence)
         if self.cases:
             steps.append("Keep them as cases: --write-cases cases.jsonl.")
         return " ".join(steps)

@@ -25,8 +25,8 @@ CAUSES_SHOWN = 3
 
 def ends(figure: WindowFigure) -> tuple[float, float]:
     """Return the first and the last mean that there is."""
-    there = figure.means[~np.isnan(figure.means)]
-    return float(there[0]), float(there[-1])
+    means = figure.means[~np.isnan(figure.means)]
+    return float(means[0]), float(means[-1])
 
 
 def figures_table(timeline: Timeline) -> Table:

@@ -109,7 +109,7 @@ def find_newly_paid(
                 continue
             rows = feature.rows if way > 0 else 1 - feature.rows
             words = feature.does if way > 0 else feature.does_not
-            item = _paid(
+            item = _newly_paid_feature(
                 words, feature.is_wording, rows, change, payment, beside, windows
             )
             if item is not None:
@@ -146,7 +146,7 @@ def _growth(feature: Feature, windows: Windows, way: int) -> Shift | None:
     return replace(change, before=1 - change.before, after=1 - change.after)
 
 
-def _paid(
+def _newly_paid_feature(
     words: str,
     is_wording: bool,
     rows: Floats,
@@ -163,16 +163,16 @@ def _paid(
     task, error = _covariance(payment.task, rows, windows).over(until)
     if task > GOES_WITH * error:
         return None
-    paid, error = _covariance(beside, rows, windows).over(until)
+    surplus, error = _covariance(beside, rows, windows).over(until)
     pressure = math.nan
     by_component = {}
-    if paid > SURE * error:
+    if surplus > SURE * error:
         figure = _covariance(payment.advantages, rows, windows)
         pressure, error = figure.over(until)
         for name, values in payment.parts.items():
             part, _ = _covariance(values, rows, windows).over(until)
             by_component[name] = part
-    elif paid > -SURE * error:
+    elif surplus > -SURE * error:
         by_component = _gains(rows, change, payment, windows)
     if not by_component:
         return None

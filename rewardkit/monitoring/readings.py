@@ -135,7 +135,7 @@ class CompletionReader:
     def __init__(self) -> None:
         self._readings: dict[tuple[str, Any], CompletionReading] = {}
 
-    def read(
+    def read_all(
         self, completions: Sequence[str], truths: Sequence[Any]
     ) -> list[CompletionReading]:
         """Return what each completion does, and whether it states its truth."""

@@ -111,19 +111,19 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
         return
     ordinary = float(np.median(usual))
     least = math.floor(np.nanmin(view.rewards))
-    taken: set[int] = set()
+    used_rows: set[int] = set()
     for item in timeline.newly_paid[:MOST_CAUSES]:
         if item.component is None:
             continue
-        amounts = view.paid[item.component]
+        amounts = view.payments[item.component]
         rows = _wrong_rows(timeline, item)
-        rows = rows[(view.rewards[rows] > ordinary) & ~np.isin(rows, list(taken))]
+        rows = rows[(view.rewards[rows] > ordinary) & ~np.isin(rows, list(used_rows))]
         _, firsts = np.unique(view.bootstrap.prompts[rows], return_index=True)
         for row in rows[np.sort(firsts)][:MOST_CASES].tolist():
             table = view.context.table.iloc[row]
             names = [*COLUMNS_OF_CASE, *view.reward.needs]
             columns = {name: table[name] for name in names if name in table}
-            taken.add(row)
+            used_rows.add(row)
             most = round(max(ordinary, float(view.rewards[row] - amounts[row])), 6)
             yield {
                 "name": f"newly paid, row {table['rollout_id']}: {item.words}",

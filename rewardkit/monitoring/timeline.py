@@ -253,7 +253,7 @@ class Timeline:
         return StepTexts(
             _texts_of(table, "prompt"),
             completions,
-            self.reader.read(completions, truths),
+            self.reader.read_all(completions, truths),
             windows.groups,
             self.is_early(windows.of_rows).tolist(),
             is_cut.tolist(),
@@ -307,7 +307,7 @@ class Timeline:
         """Return what each component adds to the reward by window; {} of no sum."""
         if not self.view.additive:
             return {}
-        amounts = self.view.paid
+        amounts = self.view.payments
         return {
             name: self.windows.figure(amounts[name]) for name in self.view.paid_names
         }
@@ -364,7 +364,7 @@ class Timeline:
         return GroupPayment(
             view.advantages[rows],
             self._advantage_parts,
-            {name: view.paid[name][rows] for name in self.amounts},
+            {name: view.payments[name][rows] for name in self.amounts},
             shares[rows],
         )
 

@@ -179,8 +179,8 @@ class WindowFigure:
         NaN without groups, the error also of one.
         """
         first, last, _ = windows.indices(len(self))
-        one = self.stretches(np.array([first]), np.array([last]))
-        return float(one.means[0]), float(one.errors[0])
+        stretch = self.stretches(np.array([first]), np.array([last]))
+        return float(stretch.means[0]), float(stretch.errors[0])
 
     def mean(self, windows: slice) -> float:
         """Return the mean of some windows, NaN without groups."""

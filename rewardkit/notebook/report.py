@@ -239,8 +239,8 @@ def _summarize(
         every_page = [*pages[name]]
         if name != LOGGED_REWARD:
             with hidden_user_texts(redact):
-                told = card(reward, baseline=baseline)
-                every_page.append(card_page(told, f"{slug}/card.html"))
+                reward_card = card(reward, baseline=baseline)
+                every_page.append(card_page(reward_card, f"{slug}/card.html"))
         summaries.append(Summary(*about, tuple(every_page), redact))
     return tuple(summaries)
 

@@ -178,8 +178,8 @@ def _keep(outcome: CellOutcome, text: str) -> CellOutcome:
     if outcome.cases is not None:
         counts = [outcome.cases.passed, len(outcome.cases.cases)]
         run.version.note_figures({"cases": counts})
-    kept = f"kept as {run.version.name} in {KEPT_RUNS}"
-    return replace(outcome, notes=(*outcome.notes, kept))
+    sentence = f"kept as {run.version.name} in {KEPT_RUNS}"
+    return replace(outcome, notes=(*outcome.notes, sentence))
 
 
 class CellError(InputError):

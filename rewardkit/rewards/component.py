@@ -47,7 +47,7 @@ class Call:
     owner: str
 
     @classmethod
-    def read(
+    def of(
         cls,
         function: Callable[..., Any],
         owner: str,
@@ -159,7 +159,7 @@ def read_gate(gate: Gate | None, owner: str) -> Call | None:
         return None
     owner = f"the gate of {owner}"
     if callable(gate.on):
-        return Call.read(gate.on, owner)
+        return Call.of(gate.on, owner)
     return Call(gate.admits, (gate.on,), {}, owner)
 
 
@@ -219,7 +219,7 @@ class Component:
         for problem in self._problems():
             raise RewardError(f"{owner}: {problem}")
         # what cannot be called by name is an error here, where it is written
-        Call.read(self.function, owner, self.columns)
+        Call.of(self.function, owner, self.columns)
         read_gate(self.gate, owner)
         sources_seen(filter(None, [self.function, self.gate]))
 
@@ -256,7 +256,7 @@ class Component:
     @cached_property
     def call(self) -> Call:
         """How its function is called."""
-        return Call.read(self.function, f"component {self.name!r}", self.columns)
+        return Call.of(self.function, f"component {self.name!r}", self.columns)
 
     @cached_property
     def gate_call(self) -> Call | None:

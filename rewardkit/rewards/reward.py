@@ -145,7 +145,7 @@ class Reward(HasPage):
     def field_calls(self) -> dict[str, Call]:
         """How each field is computed."""
         return {
-            name: Call.read(function, f"field {name!r}")
+            name: Call.of(function, f"field {name!r}")
             for name, function in self.fields.items()
         }
 

@@ -89,12 +89,12 @@ class Server:
 
     @property
     def key(self) -> str:
-        """The key in the environment."""
+        """Return the key in the environment."""
         return os.environ.get(KEY, "").strip() or NO_KEY
 
     @property
     def address(self) -> str:
-        """The address without a user's name and password."""
+        """Return the address without a user's name and password."""
         parts = urlsplit(self.base_url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

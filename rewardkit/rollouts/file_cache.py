@@ -36,14 +36,14 @@ class FileCache:
         self._values: dict[Path, tuple[FileState | None, Any]] = {}
         self._states: dict[Path, FileState | None] | None = None
 
-    def read(self, path: Path, read: Callable[[Path], Value]) -> Value:
-        """Return what `read` makes of a file, from before where it is as it was.
+    def load(self, path: Path, read_file: Callable[[Path], Value]) -> Value:
+        """Return what `read_file` makes of a file, read again only if it has changed.
 
-        Of a file that it cannot read nothing is kept.
+        An error is not kept.
         """
         state = FileState.of(path)  # before it is read: it may grow meanwhile
         if state is None or self._values.get(path, (None,))[0] != state:
-            self._values[path] = (state, read(path))
+            self._values[path] = (state, read_file(path))
         value: Value = self._values[path][1]
         return value
 

@@ -94,7 +94,7 @@ class LogPiece(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The end of the file's name."""
+        """Return the end of the file's name."""
         return self.path.suffix.lower()
 
 
@@ -204,8 +204,8 @@ def _read_what_is_new(path: Path, cache: FileCache) -> SourceRows:
     """Read a file that the cache lacks, of JSON lines those behind the ones it has."""
     kind = path.suffix.lower()
     if STRETCHES.get(kind) is not _read_some_lines:
-        return cache.read(path, READERS[kind])
-    lines = cache.read(path, lambda path: read_more_lines(path, cache.last(path)))
+        return cache.load(path, READERS[kind])
+    lines = cache.load(path, lambda path: read_more_lines(path, cache.last(path)))
     if {"columns", "data"} <= lines.rows.columns.keys():  # tables of a tracker
         return READERS[kind](path)
     return lines.rows
@@ -248,7 +248,7 @@ def _read_json(path: Path) -> SourceRows:
 
 
 def is_table(row: Any) -> bool:
-    """Whether a JSON value is a table as trackers export it: W&B, MLflow, SwanLab."""
+    """Return whether a JSON value is a table of a tracker: W&B, MLflow, SwanLab."""
     if not isinstance(row, Mapping):
         return False
     return all(isinstance(row.get(name), list) for name in ("columns", "data"))
@@ -306,8 +306,8 @@ class ParquetRows:
             rows = _OPEN_PARQUET[path] = cls(path)
         return rows
 
-    def read(self, start: int, stop: int) -> pa.Table:
-        """Return rows; those before them are not held any more."""
+    def take(self, start: int, stop: int) -> pa.Table:
+        """Return rows, and drop those before them."""
         count = sum(map(len, self._waiting))
         for batch in self._batches if self._start + count < stop else ():
             self._waiting.append(batch)
@@ -330,7 +330,7 @@ PARQUET_ROWS = 4096
 
 def _read_some_parquet(piece: LogPiece) -> SourceRows:
     assert piece.stop is not None
-    table = ParquetRows.at(piece.path, piece.start).read(piece.start, piece.stop)
+    table = ParquetRows.at(piece.path, piece.start).take(piece.start, piece.stop)
     rows = SourceRows.of_columns(table.to_pydict())
     places = [Place(row) for row in range(piece.start + 1, piece.stop + 1)]
     return replace(rows, places=places)

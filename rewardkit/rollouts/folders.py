@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator
 from os.path import commonpath
 from pathlib import Path
@@ -111,15 +110,15 @@ def _in_order(path: Path) -> list[tuple[int, str]]:
 def _choose(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]]:
     """Take one of two sets of files that overlap or are of other rollouts."""
     notes = []
-    for kept, other, why in CHOICES:
+    for mark, other_mark, description in CHOICES:
         names = [f"/{path.relative_to(folder).as_posix()}" for path in paths]
-        counts = Counter(mark for mark in (kept, other) for at in names if mark in at)
-        if len(counts) == 2:
-            paths = [
-                path for path, at in zip(paths, names, strict=True) if other not in at
-            ]
+        others = {
+            path for path, name in zip(paths, names, strict=True) if other_mark in name
+        }
+        if others and any(mark in name for name in names):
+            paths = [path for path in paths if path not in others]
             notes.append(
-                f"took the files of {kept.strip('/')!r} ({why}) and left out "
-                f"{counts[other]} of {other.strip('/')!r}; give its path to read it"
+                f"took the files of {mark.strip('/')!r} ({description}) and left out "
+                f"{len(others)} of {other_mark.strip('/')!r}; give its path to read it"
             )
     return paths, notes

@@ -100,8 +100,8 @@ class LinesRead:
     whether these bytes still stand there.
     """
 
-    whole: SourceRows
-    half: SourceRows
+    whole_lines: SourceRows
+    half_line: SourceRows
     size: int
     count: int
     checksum: int
@@ -109,7 +109,7 @@ class LinesRead:
     @property
     def rows(self) -> SourceRows:
         """Return all rows."""
-        return SourceRows.joined([self.whole, self.half])
+        return SourceRows.joined([self.whole_lines, self.half_line])
 
 
 NO_LINES = LinesRead(SourceRows({}, []), SourceRows({}, []), 0, 0, crc32(b""))
@@ -124,10 +124,10 @@ def read_more_lines(path: Path, before: LinesRead | None) -> LinesRead:
     if before is None or crc32(content[: before.size]) != before.checksum:
         before = NO_LINES
     size = content.rfind(b"\n") + 1
-    more = content[before.size : size]
-    count = before.count + more.count(b"\n")
+    new_content = content[before.size : size]
+    count = before.count + new_content.count(b"\n")
     return LinesRead(
-        SourceRows.joined([before.whole, read_lines(more, before.count)]),
+        SourceRows.joined([before.whole_lines, read_lines(new_content, before.count)]),
         read_lines(content[size:], count),
         size,
         count,

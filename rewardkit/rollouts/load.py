@@ -67,7 +67,7 @@ def load_rollouts(
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
     """
     reading = Reading.of(source, columns, group, join, on, fill)
-    rollouts = reading.read(read_files(source, reading.columns, cache)).rollouts
+    rollouts = reading.load(read_files(source, reading.columns, cache)).rollouts
     for sentence in rollouts.warnings:
         logger.warning("%s: %s", rollouts.source, sentence)
     return rollouts
@@ -129,7 +129,7 @@ class Reading:
         data = None if join is None else DataSet.of(join)
         return cls(name, dict(columns or {}), group, data, on, fill)
 
-    def read(self, parts: Sequence[SourceRows]) -> LoadedRows:
+    def load(self, parts: Sequence[SourceRows]) -> LoadedRows:
         """Return rows of the log as rollouts; see `load_rollouts` for what is raised.
 
         Where the layout is known, there may be no usable row.
@@ -200,11 +200,11 @@ class Reading:
         }
         if self.layout is None:
             return _map_columns(names, {**usual, **self.columns})
-        known = self.layout.mapping
-        wanted = {name: self.columns[name] for name in self.columns if name in known}
+        mapping = self.layout.mapping
+        wanted = {name: self.columns[name] for name in self.columns if name in mapping}
         wanted = {name: at for name, at in wanted.items() if at in names}
         for name, column in map_columns(names, {**usual, **wanted}).items():
-            is_new = name not in known and name not in self.layout.names
+            is_new = name not in mapping and name not in self.layout.names
             has_value = first(names[column]) is not None
             if is_new and has_value:
                 raise RolloutsError(
@@ -212,7 +212,7 @@ class Reading:
                     f"which is their {name}, and the first rows of {self.name} have "
                     "no such column; give a log of like rows, or give it more --memory"
                 )
-        return known
+        return mapping
 
     def _no_row(
         self, log: ParsedLog, mapping: Mapping[str, str], rejected: Sequence[Place]
@@ -344,7 +344,7 @@ def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
 
 
 def _are_by_file(rows: SourceRows, logged: Sequence[Any]) -> bool:
-    """Whether a logged id comes in several files."""
+    """Return whether a logged id comes in several files."""
     placed = set()
     for place, rollout_id in zip(rows.places, logged, strict=True):
         if isinstance(rollout_id, int | str):

@@ -190,7 +190,7 @@ class Rollouts(HasPage):
 
     @property
     def _prompt_key(self) -> Sequence[str]:
-        """The columns that make a prompt."""
+        """Return the columns that make a prompt."""
         for name in ("prompt_id", "prompt"):
             if name in self.table:
                 return [key for key in (name, "data_source") if key in self.table]
@@ -238,7 +238,7 @@ class Rollouts(HasPage):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know before trusting figures on these rollouts."""
+        """Return what to know before trusting figures on these rollouts."""
         cautions = (*self.cautions, *self._describe_steps())
         return warn_of_rows(
             len(self), self.rejected, cautions, self.group_key, self.group_sizes
@@ -387,9 +387,9 @@ def join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 if sentence not in joined[name]:
                     joined[name].append(sentence)
     for name in ("notes", "cautions"):
-        more = len(joined[name]) - MOST_SENTENCES
-        if more > 0:
-            joined[name][MOST_SENTENCES:] = [f"and {more} more of other parts"]
+        hidden_count = len(joined[name]) - MOST_SENTENCES
+        if hidden_count > 0:
+            joined[name][MOST_SENTENCES:] = [f"and {hidden_count} more of other parts"]
     joined["group_sizes"] = {str(size): sizes[size] for size in sorted(sizes)}
     rejected = [Place(**place) for place in joined["rejected"]]
     joined["warnings"] = list(

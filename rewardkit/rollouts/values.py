@@ -120,7 +120,7 @@ class Place(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The place in words: ``line 3``, or ``line 3 of 10.jsonl``."""
+        """Return the place in words: ``line 3``, or ``line 3 of 10.jsonl``."""
         return f"line {self.line}" + (f" of {self.file}" if self.file else "")
 
 
@@ -204,5 +204,5 @@ class SourceRows:
 
     @property
     def rejected(self) -> list[Place]:
-        """The places of the rows that are kept out."""
+        """Return the places of the rows that are kept out."""
         return [place for place in self.places if place.reason]

@@ -81,12 +81,12 @@ class LargeLog:
 
     @property
     def size(self) -> float:
-        """The bytes of the log."""
+        """Return the bytes of the log."""
         return sum(file.bytes_from(0) for file in self.files)
 
     @property
     def looks_back(self) -> bool:
-        """Whether parts end where steps do, each held to the step before."""
+        """Return whether parts end where steps do, each held to the step before."""
         layout = self.reading.layout
         return layout is not None and layout.form.looks_back
 
@@ -98,7 +98,7 @@ class LargeLog:
 def load_part(reading: Reading, part: Sequence[LogPiece]) -> LoadedRows:
     """Read the rows of a part, without those that they are only compared with."""
     rows = [read_piece(piece, reading.columns) for piece in part]
-    loaded = reading.read(rows)
+    loaded = reading.load(rows)
     others = set()
     for piece, rows_of_piece in zip(part, rows, strict=True):
         if piece.only_compared:
@@ -163,7 +163,7 @@ def open_large(
         if any(head is log for log in logs):
             log_files.append(file)
     heads[0] = replace(heads[0], notes=tuple(notes))
-    loaded = reading.read(heads)
+    loaded = reading.load(heads)
     reading = replace(reading, layout=loaded.layout)
     return LargeLog(reading, loaded.rollouts, tuple(log_files), part_bytes, most_bytes)
 
@@ -293,8 +293,8 @@ def _last_row(
     last = part[-1]
     if last.stop is None:
         return last
-    whole = _describe(last)
-    return last._replace(start=_row_before(whole, last.stop), line=-1)
+    last_file = _describe(last)
+    return last._replace(start=_row_before(last_file, last.stop), line=-1)
 
 
 def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
@@ -400,7 +400,7 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
     paths = [folder / f"{number:06}{BUCKET}" for number in range(count)]
     for piece in _stretches(log):
         rows = read_piece(piece, log.reading.columns)
-        loaded = log.reading.read([rows])
+        loaded = log.reading.load([rows])
         hashes = loaded.rollouts.group_hashes
         bucket_of: dict[tuple[str, int], int] = {}
         for place, group in zip(loaded.places, loaded.rollouts.groups, strict=True):

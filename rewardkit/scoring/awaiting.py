@@ -35,10 +35,10 @@ def await_all(calls: Calls, seconds: float | None) -> list[Any]:
     rows = iter(range(calls.count))
     loop = event_loop(os.getpid(), threading.get_ident())
     try:
-        made = asyncio.run_coroutine_threadsafe(
+        future = asyncio.run_coroutine_threadsafe(
             _share(rows, calls, seconds, answers), loop
         )
-        made.result()
+        future.result()
     except KeyboardInterrupt:
         for _ in rows:  # no other call begins
             pass

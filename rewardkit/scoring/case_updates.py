@@ -14,7 +14,7 @@ from rewardkit.rollouts.paths import write_whole
 from rewardkit.scoring.cases import TODO, Case, as_line, case_file, load_cases
 from rewardkit.scoring.check import evaluate_cases
 from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
-from rewardkit.scoring.expectations import Expectation, Given, numbered
+from rewardkit.scoring.expectations import Expectation, PartOutcome, numbered
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Update:
 
     Attributes:
         case: Name of the case.
-        what: "reward", or the component.
+        part: "reward", or the component.
         expected: A value, a range or a status; of an order `ABOVE` or `BELOW`, which of
             its completions is better.
     """
 
     case: str
-    what: str
+    part: str
     expected: Any
 
 
@@ -80,8 +80,8 @@ def _updated(raw: dict[str, Any], update: Update) -> dict[str, Any]:
         case["above"], case["below"] = raw["below"], raw["above"]
     elif update.expected != ABOVE:
         scores = raw.get("scores", {})
-        if update.what in scores and (update.what != REWARD or REWARD not in raw):
-            case["scores"] = {**scores, update.what: update.expected}
+        if update.part in scores and (update.part != REWARD or REWARD not in raw):
+            case["scores"] = {**scores, update.part: update.expected}
         else:
             case[REWARD] = update.expected
     why = str(raw.get("why", "")).lstrip()
@@ -122,9 +122,9 @@ def replace_component(
     cases = [case for case in load_cases(path) if old in case.parts]
     if not cases or not names:
         raise CasesError(f"no case of {str(path)!r} names a component {old!r}")
-    by_case: dict[str, dict[str, list[Given]]] = {}
+    by_case: dict[str, dict[str, list[PartOutcome]]] = {}
     if len(names) > 1:
-        by_case = _given_by(reward, cases, names, timeout)
+        by_case = _outcomes_by_case(reward, cases, names, timeout)
 
     def edit(case_name: str, raw: dict[str, Any]) -> dict[str, Any]:
         case = dict(raw)
@@ -164,21 +164,23 @@ def _without_split(
     return case
 
 
-def _given_by(
+def _outcomes_by_case(
     reward: Reward, cases: Sequence[Case], names: Sequence[str], timeout: float | None
-) -> dict[str, dict[str, list[Given]]]:
+) -> dict[str, dict[str, list[PartOutcome]]]:
     """Return what each component gives for the completions of each case, by names."""
     outcomes = evaluate_cases(reward, cases, timeout)
-    by_case: dict[str, dict[str, list[Given]]] = {}
+    by_case: dict[str, dict[str, list[PartOutcome]]] = {}
     for case, row in numbered(cases):
         rows = range(row, row + len(case.rows))
         by_case[case.name] = {}
         for name in names:
-            by_case[case.name][name] = [Given.read(outcomes, name, at) for at in rows]
+            by_case[case.name][name] = [
+                PartOutcome.of(outcomes, name, at) for at in rows
+            ]
     return by_case
 
 
-def _component_of_order(by_case: Mapping[str, Sequence[Given]], old: str) -> str:
+def _component_of_order(by_case: Mapping[str, Sequence[PartOutcome]], old: str) -> str:
     """Return the first component that gives more to the first of two completions."""
     for name, (above, below) in by_case.items():
         if above.score > below.score:

@@ -72,17 +72,17 @@ class Case:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether nobody has decided on it: it neither passes nor fails."""
+        """Return whether nobody has decided on it: it neither passes nor fails."""
         return self.why.lstrip().startswith(TODO)
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """The columns of each of its completions: of one, or of two."""
+        """Return the columns of each of its completions: of one, or of two."""
         return (self.columns,) if self.below is None else (self.columns, self.below)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What it expects something of: components, and "" for the reward."""
+        """Return what it expects something of: components, and "" for the reward."""
         names = [] if self.reward is None else [WHOLE]
         if self.below is not None:
             names.append(self.component)
@@ -180,10 +180,10 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
     columns = _read_columns(raw, where)
     reward = None
     if "reward" in raw:
-        reward = Expected.read(raw["reward"], tolerance, where)
+        reward = Expected.parse(raw["reward"], tolerance, where)
     by_component = {}
     for component, value in scores.items():
-        expected = Expected.read(value, tolerance, f"{where}: {component}")
+        expected = Expected.parse(value, tolerance, f"{where}: {component}")
         by_component[str(component)] = expected
     case = Case(name, columns, reward, by_component, why)
     if not case.parts and not case.is_undecided:
@@ -211,11 +211,11 @@ def _read_order(raw: Mapping[str, Any], where: str, name: str, why: str) -> Case
                 f"{where}: {key}={preview(side)} is no object with a completion; an "
                 "order has one 'above' and one 'below'"
             )
-        own = sorted({*SHARED_KEYS} & side.keys())
-        if own:
+        misplaced_keys = sorted({*SHARED_KEYS} & side.keys())
+        if misplaced_keys:
             raise CasesError(
-                f"{where}: {key!r} has a {own[0]!r} of its own; an order is of two "
-                "completions of the same prompt, so write it beside 'above'"
+                f"{where}: {key!r} has a {misplaced_keys[0]!r} of its own; an order is "
+                "of two completions of the same prompt, so write it beside 'above'"
             )
         sides.append(_read_columns({**shared, **side}, f"{where}: {key!r}"))
     component = raw.get("component", WHOLE)

@@ -26,7 +26,7 @@ from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.expectations import (
     Expectation,
-    Given,
+    PartOutcome,
     columns_of,
     expectations_of,
     numbered,
@@ -172,13 +172,13 @@ def cases_for(
 def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
     """Describe what a case expects and its row does not give."""
     case = item.case
-    outcome = Given.read(outcomes, item.part, item.row)
+    outcome = PartOutcome.of(outcomes, item.part, item.row)
     got = outcome.value
     reason = outcome.reason
     proposed = _propose(item, outcome)
     below = ""
     if item.below is not None:
-        other = Given.read(outcomes, item.part, item.below)
+        other = PartOutcome.of(outcomes, item.part, item.below)
         got = f"{got}, below {other.value}"
         reason = reason or other.reason
         proposed = BELOW if other.score > outcome.score else None
@@ -200,7 +200,7 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
     )
 
 
-def _propose(item: Expectation, outcome: Given) -> Any:
+def _propose(item: Expectation, outcome: PartOutcome) -> Any:
     """Return what a case would expect if what is given were right; None of an error."""
     if outcome.is_error or item.expected is None:
         return None
@@ -213,10 +213,10 @@ def _propose(item: Expectation, outcome: Given) -> Any:
 
 def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
     """Describe what the completions of an undecided case get now."""
-    outcome = [Given.read(outcomes, case.component, row)]
+    outcome = [PartOutcome.of(outcomes, case.component, row)]
     below = ""
     if case.below is not None:
-        outcome.append(Given.read(outcomes, case.component, row + 1))
+        outcome.append(PartOutcome.of(outcomes, case.component, row + 1))
         below = _completion_of(case.below)
     got: Any = outcome[0].value
     choices: tuple[Any, ...] = ()

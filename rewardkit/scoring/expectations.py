@@ -15,8 +15,8 @@ from rewardkit.scoring.outcomes import Outcomes
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the reward or a component gives for a row: a score, or why there is none.
+class PartOutcome:
+    """The score of a row by the reward or a component, or why there is none.
 
     `is_error`: it has none because a component failed.
     """
@@ -27,8 +27,8 @@ class Given:
     is_error: bool = False
 
     @classmethod
-    def read(cls, outcomes: Outcomes, part: str, row: int) -> Given:
-        """Read what a component ("" for the reward) gives for a row."""
+    def of(cls, outcomes: Outcomes, part: str, row: int) -> PartOutcome:
+        """Return what a component ("" for the reward) gives for a row."""
         if part != WHOLE:
             score = float(outcomes.components[part].scores[row])
             status = outcomes.status(part, row)
@@ -46,12 +46,12 @@ class Given:
 
     @property
     def plain(self) -> Any:
-        """The score, rounded, or the status, as a case may expect them."""
+        """Return the rounded score or the status, as a case may expect them."""
         return round(self.score, 6) if self.status == "scored" else self.status
 
     @property
     def value(self) -> Any:
-        """The score, rounded, or the status with its reason."""
+        """Return the rounded score, or the status with its reason."""
         return f"{self.plain} ({self.reason})" if self.reason else self.plain
 
 
@@ -75,22 +75,22 @@ class Expectation:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The row of its completion, or the two rows of an order."""
+        """Return the row of its completion, or the two rows of an order."""
         return (self.row,) if self.below is None else (self.row, self.below)
 
     @property
     def expects_score(self) -> bool:
-        """Whether only a score can meet it: all but a status."""
+        """Return whether only a score can meet it, and no status."""
         return self.expected is None or self.expected.status == "scored"
 
     def is_met(self, outcomes: Outcomes) -> bool:
-        """Whether these outcomes meet it; an order needs two scores that differ."""
-        outcome = Given.read(outcomes, self.part, self.row)
+        """Return whether outcomes meet it; an order needs two scores that differ."""
+        outcome = PartOutcome.of(outcomes, self.part, self.row)
         if self.expected is not None:
             return self.expected.met_by(outcome.score, outcome.status)
         if self.below is None:
             return False
-        other = Given.read(outcomes, self.part, self.below)
+        other = PartOutcome.of(outcomes, self.part, self.below)
         return outcome.score - other.score > ROUNDING
 
 

@@ -31,7 +31,7 @@ class Expected:
     written: Any = None
 
     @classmethod
-    def read(cls, value: Any, tolerance: float, where: str) -> Expected:
+    def parse(cls, value: Any, tolerance: float, where: str) -> Expected:
         """Read a number (± tolerance), [low, high], or the name of a status.
 
         Raises:

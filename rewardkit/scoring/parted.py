@@ -54,7 +54,7 @@ class PartedScores(Scores):
 
     @property
     def paths(self) -> list[Path]:
-        """The files of the parts, in their order."""
+        """Return the files of the parts, in their order."""
         return [self.folder / name for name in self.run["parts"]]
 
     @property

@@ -157,7 +157,7 @@ def _find_cluster(address: str) -> str:
     """
     words = [sys.executable, "-c", CONNECT, address]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             words, timeout=CONNECT_SECONDS, check=True, capture_output=True, text=True
         )
     except subprocess.TimeoutExpired:
@@ -168,7 +168,7 @@ def _find_cluster(address: str) -> str:
     except subprocess.CalledProcessError as error:
         lines = error.stderr.strip().splitlines() or ["it says nothing"]
         raise InputError(f"Ray cannot connect to {address!r}: {lines[-1]}") from None
-    return done.stdout.split()[-1] if address == "auto" else address
+    return process.stdout.split()[-1] if address == "auto" else address
 
 
 def _first_line(error: BaseException) -> str:
@@ -304,35 +304,35 @@ def _make_look() -> Callable[..., dict[str, Any]]:
     def look(mark: str, file: str, job: Any) -> dict[str, Any]:
         from pathlib import Path
 
-        seen: dict[str, Any] = {"versions": {}, "refusal": ""}
-        seen["mark"], seen["file"] = Path(mark).exists(), Path(file).exists()
+        sight: dict[str, Any] = {"versions": {}, "refusal": ""}
+        sight |= {"mark": Path(mark).exists(), "file": Path(file).exists()}
         try:
             from rewardkit.scoring.ray_engine import load_call
             from rewardkit.scoring.scores import versions
         except ImportError:
-            return seen
-        seen["versions"] = versions()
+            return sight
+        sight["versions"] = versions()
         try:
             load_call(job)
         except Exception as error:
-            seen["refusal"] = f"{type(error).__name__}: {error}"
-        return seen
+            sight["refusal"] = f"{type(error).__name__}: {error}"
+        return sight
 
     return look
 
 
-def _check_versions(node: str, there: dict[str, str]) -> None:
+def _check_versions(node: str, node_versions: dict[str, str]) -> None:
     """Raise an InputError where a node has other versions than this process."""
-    if not there:
+    if not node_versions:
         raise InputError(
             f"{node} has no rewardkit, or one that knows no Ray; install "
             f"reward-workbench=={versions()['reward-workbench']} on all nodes"
         )
     for name, here in versions().items():
-        if there.get(name) != here:
+        if node_versions.get(name) != here:
             raise InputError(
-                f"{node} has {name} {there.get(name)}, and this process {here}; "
-                "install the same version on all nodes"
+                f"{node} has {name} {node_versions.get(name)}, and this process "
+                f"{here}; install the same version on all nodes"
             )
 
 
@@ -365,13 +365,13 @@ def _write_parts(
                     packed, arguments, is_limited
                 )
                 running[task] = number, part, losses, is_limited
-            done, _ = ray.wait(list(running), timeout=NODE_SECONDS)
-            if not done and not processors:
+            finished, _ = ray.wait(list(running), timeout=NODE_SECONDS)
+            if not finished and not processors:
                 raise InputError(
                     "the Ray cluster has lost its last node with a CPU; the same call "
                     "goes on, once there is another"
                 )
-            for task in done:
+            for task in finished:
                 number, part, losses, is_limited = running.pop(task)
                 try:
                     written = unpack_answer(*ray.get(task))

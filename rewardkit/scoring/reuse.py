@@ -173,8 +173,8 @@ class Reuse:
         if item_before is None or item_before.gate != gate:
             return rows
         before = self.earlier.outcomes.components[item.name]
-        asked = [*asked_by(gate, call, self.same), *item.asks_for]
-        is_same = self._find_same(asked, rows)
+        names = [*asked_by(gate, call, self.same), *item.asks_for]
+        is_same = self._find_same(names, rows)
         is_gated = before.status == GATED
         is_unknown = np.zeros(len(is_gated), dtype=bool)
         if is_behind_reward_gate:

@@ -59,15 +59,16 @@ def score_rollouts(
     if not is_part:
         prepare(reward.functions)
     scored: list[tuple[Rows, Outcomes]] = []
+    done_rows = NO_ROWS
     if unfinished is not None:
-        scored.append((_rows_done(unfinished, reward, rollouts), unfinished.outcomes))
-    done = scored[0][0] if scored else NO_ROWS
-    shards = run_shards(plan, columns, rollouts.groups, settings, limit, done)
+        done_rows = _rows_done(unfinished, reward, rollouts)
+        scored.append((done_rows, unfinished.outcomes))
+    shards = run_shards(plan, columns, rollouts.groups, settings, limit, done_rows)
     bar: Any = nullcontext()
     if progress:
         from tqdm.auto import tqdm  # slow to import
 
-        count = len(rollouts) - len(done)
+        count = len(rollouts) - len(done_rows)
         bar = tqdm(total=count, desc="scoring", unit=" rollouts", leave=False)
     token = CALLED.set(_count_calls(bar) if progress else None)
     is_interrupted = False
@@ -130,12 +131,12 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
                 sources[source] = name
         sources |= dict.fromkeys(names, "")
 
-    def read(name: str) -> Sequence[Any]:
+    def read_source(name: str) -> Sequence[Any]:
         if sources[name]:
             return columns[sources[name]]
         return column_values(rollouts.table.iloc[:, names.index(name)])
 
-    columns = RowColumns(sources, len(rollouts), read)
+    columns = RowColumns(sources, len(rollouts), read_source)
     return columns
 
 

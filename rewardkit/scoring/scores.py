@@ -206,12 +206,12 @@ class Scores(HasPage):
 
     def record_with(self, fingerprint: str) -> dict[str, Any]:
         """Return the run record, with a hash of the rollouts that is known already."""
-        asked = {"asked": self.asked} if self.asked else {}
+        verdicts = {"asked": self.asked} if self.asked else {}
         return {
             "reward": self.reward.record(),
             "rollouts": {**self.rollouts.summary(), "fingerprint": fingerprint},
             "counts": self.counts,
-            **asked,
+            **verdicts,
             "rewards_missing": int(np.isnan(self.rewards).sum()),
             "seed": None,
             **self.run,

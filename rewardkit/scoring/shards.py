@@ -70,7 +70,7 @@ class Settings:
 
     @property
     def of_evaluation(self) -> dict[str, Any]:
-        """The options of `evaluate`."""
+        """Return the options of `evaluate`."""
         return {"ignore_gates": self.ignore_gates, "notes": self.notes}
 
     def check(self) -> None:
@@ -93,7 +93,7 @@ def run_shards(
     groups: Rows,
     settings: Settings,
     limit: TimeLimit | None = None,
-    done: Rows = NO_ROWS,
+    done_rows: Rows = NO_ROWS,
 ) -> Generator[tuple[Rows, Outcomes]]:
     """Evaluate a plan shard by shard; groups are kept together.
 
@@ -106,7 +106,7 @@ def run_shards(
         groups: group code of each row, (rows,).
         settings: how it is run.
         limit: the time limit of the settings, where several plans share one.
-        done: rows, of whole groups, that are left out.
+        done_rows: rows, of whole groups, that are left out.
 
     Yields:
         The rows of a shard and their outcomes, as they are done.
@@ -122,7 +122,7 @@ def run_shards(
     is_whole = not len(groups)
     is_whole |= any(item.batch is True for item in reward.all_components)
     order = np.arange(len(groups)) if is_whole else np.argsort(groups, kind="stable")
-    order = order[~np.isin(order, done)]
+    order = order[~np.isin(order, done_rows)]
     codes = groups[order]
     count = len(order)
 
@@ -134,10 +134,10 @@ def run_shards(
         return order[start : np.searchsorted(codes, last, side="right")]
 
     def arguments_of(rows: Rows) -> tuple[Rows, Columns, Rows]:
-        def read(name: str) -> Sequence[Any]:
+        def read_column(name: str) -> Sequence[Any]:
             return at_rows(columns[name], rows)
 
-        return rows, RowColumns(columns, len(rows), read), groups[rows]
+        return rows, RowColumns(columns, len(rows), read_column), groups[rows]
 
     evaluate_shard = partial(_evaluate_shard, plan, settings.of_evaluation)
     if workers is not None and settings.timeout is None and not reward.is_async:

@@ -214,11 +214,11 @@ class _ScatteredGroups(Exception):
 
 def _check_parts_will_do(reward: Reward) -> None:
     """Raise a RewardError where a reward needs all rows of a log at once."""
-    whole = [item.name for item in reward.all_components if item.batch is True]
-    if whole:
+    batch_names = [item.name for item in reward.all_components if item.batch is True]
+    if batch_names:
         raise RewardError(
-            f"component {whole[0]!r} of reward {reward.name!r} takes all rows in one "
-            "call (batch=True), and the log is scored in parts; give it more memory"
+            f"component {batch_names[0]!r} of reward {reward.name!r} takes all rows in "
+            "one call (batch=True), and the log is scored in parts; give it more memory"
         )
     for part in [reward, *getattr(reward, "branches", ())]:
         transform = part.transform

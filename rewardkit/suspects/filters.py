@@ -203,7 +203,7 @@ def filter_by_predicate(
     Raises:
         InputError: It asks for another name, fails, or answers with no bool.
     """
-    call = Call.read(predicate, "the predicate")
+    call = Call.of(predicate, "the predicate")
     columns = {}
     for name in map(str, scores.table):
         if name.startswith(("score/", "field/")):

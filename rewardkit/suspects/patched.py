@@ -336,8 +336,8 @@ def judge_rightness(
     is_independent = np.zeros(len(scores), dtype=bool)
     reasons = []
     for view in views:
-        read = judge_by_answers(view.context.table, view.groups, most=len(view))
-        verdicts = read or view.verdicts
+        by_answers = judge_by_answers(view.context.table, view.groups, most=len(view))
+        verdicts = by_answers or view.verdicts
         if verdicts is None:
             right = _is_above(advantages[view.rows], ROUNDING)
             reason = "that earned more than their siblings"
@@ -345,7 +345,7 @@ def judge_rightness(
             right = _is_above(verdicts.scores, np.nanmax(verdicts.scores) - ROUNDING)
             reason = f"with full marks of {verdicts.name!r}"
             is_independent[view.rows] = not verdicts.is_component
-        if read:
+        if by_answers:
             reason = "whose answer is the ground_truth"
         values[view.rows] = right
         reasons.append(reason)

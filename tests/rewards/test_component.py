@@ -62,7 +62,7 @@ def test_callable_objects_and_methods_are_asked_like_functions_and_async_ones_ar
     )
     assert reward(**ROW).scores == {"a": 1.0, "b": 0.5}
     functions = judge.__call__, functools.partial(judge, k=2), judge, judge.method
-    assert [Call.read(function, "c").is_async for function in functions] == [
+    assert [Call.of(function, "c").is_async for function in functions] == [
         True,
         True,
         True,

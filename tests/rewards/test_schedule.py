@@ -97,7 +97,7 @@ def test_each_row_is_paid_at_its_step_and_without_one_at_the_first():
     assert scores.rewards.tolist() == pytest.approx(paid)
     assert scores.at(100).rewards[::4].tolist() == pytest.approx([1.2] * 4)
     view = rk.diagnose(scores).views[0]
-    total = sum(view.paid.values())
+    total = sum(view.payments.values())
     assert total.tolist() == pytest.approx(paid)
     plain = scores.reweigh({"short": 0.5})
     assert not plain.reward.is_scheduled and plain.rewards[0] == 1.5
@@ -192,7 +192,7 @@ def test_the_task_of_a_curriculum_is_the_task_before_it_is_paid():
     assert not during["unpaid_task"] and not during.notes
     view = during.views[0]
     assert view.weights.tolist() == pytest.approx([0.6, 0.5])
-    assert sum(view.paid.values()).tolist() == pytest.approx(view.rewards.tolist())
+    assert sum(view.payments.values()).tolist() == pytest.approx(view.rewards.tolist())
     # without the form nothing is paid before the first step, and there is no reward
     without = view.under(view.reward.reweigh({"short": 0.0}))
     assert np.isnan(without.rewards.reshape(-1, 4)[0]).all()

@@ -294,7 +294,7 @@ def _dominant(
         **measured,
         compared=share(view, (shares - subtracted) * mass, mass),
         limit=limit,
-        reading=np.abs(within(view.paid[name], view.groups)) > 0,
+        reading=np.abs(within(view.payments[name], view.groups)) > 0,
         **options,
         **evidence,
     )

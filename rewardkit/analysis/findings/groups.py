@@ -83,7 +83,7 @@ def cancelling(
     if pairs or is_cancelled.sum() < opposed * max(view.several, 1):
         return
     measured = share(view, is_cancelled, view.stats.has_pairs)
-    names = [name for name in view.paid if (_varies(view, name) & is_cancelled).any()]
+    names = [name for name in view.names if (_varies(view, name) & is_cancelled).any()]
     yield finding(
         view,
         "opposed",

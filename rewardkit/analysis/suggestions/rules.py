@@ -213,7 +213,7 @@ def _why_no_gate(view: View, scores: Scores, name: str) -> str:
 
 def _follows_length(view: View, name: str) -> bool:
     """Return whether a paid component orders siblings by their length."""
-    auc = ratio(*concordance(view.paid[name], view.context.lengths, view.groups))
+    auc = ratio(*concordance(view.payments[name], view.context.lengths, view.groups))
     return max(auc, 1 - auc) >= view.thresholds["order_bias"]
 
 

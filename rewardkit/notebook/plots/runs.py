@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from rewardkit.findings import short_number
 from rewardkit.monitoring.monitor import Monitor
+from rewardkit.monitoring.page import ends
 from rewardkit.monitoring.timeline import Timeline
 from rewardkit.monitoring.windows import WindowFigure
 from rewardkit.notebook.plots import canvas
@@ -60,14 +61,13 @@ def _list_figures(timeline: Timeline) -> dict[str, WindowFigure]:
 def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: WindowFigure) -> None:
     subject = canvas.of_part(timeline.view.part, name)
     means = figure.means
-    there = means[~np.isnan(means)]
-    if not len(there):
+    if np.isnan(means).all():
         canvas.put_words(ax, "no value at any step", subject)
         return
     steps = (timeline.windows.first + timeline.windows.last) / 2
     room = BAND_ERRORS * np.where(np.isnan(means), np.nan, figure.errors)
     canvas.curve(ax, steps, means, name, (means - room, means + room))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    start, end = short_number(float(there[0])), short_number(float(there[-1]))
+    start, end = map(short_number, ends(figure))
     title = f"{subject}: {start} to {end}"
     canvas.finished(ax, title, x="step", y="mean")

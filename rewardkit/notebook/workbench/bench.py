@@ -139,7 +139,7 @@ class Bench(traitlets.HasTraits):
             key,
             lambda: make_views(only_finite(scores), **self.options(variant)),
         )
-        return tuple(view.under(variant.shown(view.reward)) for view in views)
+        return tuple(view.under(variant.at_step(view.reward)) for view in views)
 
     def obey(self, verb: str, *arguments: Any) -> None:
         """Do what a person does in the page; unknown commands are of an older page."""
@@ -182,7 +182,7 @@ class Bench(traitlets.HasTraits):
 
         def make() -> Scores:
             scores, _ = self.gated(self.variant)
-            return scores.under(self.variant.shown(scores.reward))
+            return scores.under(self.variant.at_step(scores.reward))
 
         return self._compute("scores", make)
 

@@ -27,16 +27,17 @@ def _show_case(
     if len(texts) == 1:
         quote = Quote("", texts[0], {}, LONGEST_MISSED)
     else:
-        shown = [preview_lines(text, LONGEST_MISSED) for text in texts]
-        text = f"above:\n{shown[0]}\n\nbelow:\n{shown[1]}"
+        above, below = (preview_lines(text, LONGEST_MISSED) for text in texts)
+        text = f"above:\n{above}\n\nbelow:\n{below}"
         quote = Quote("", text, {}, len(text))
     return Point(severity, case.name, sentence, case.why, "", [quote], actions=buttons)
 
 
 def preview_lines(text: str, longest: int) -> str:
     """Return the first characters of a text, and how many are left."""
-    left = len(text) - longest
-    return f"{text[:longest]} ... {left:,} more characters" if left > 0 else text
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]} ... {len(text) - longest:,} more characters"
 
 
 class Cases(Panel):
@@ -163,7 +164,7 @@ class Cases(Panel):
             if update.case == case.name:
                 updates.append(update)
         if updates:
-            expected = ", ".join(f"{item.what} {item.expected}" for item in updates)
+            expected = ", ".join(f"{item.part} {item.expected}" for item in updates)
             decisions.append((f"Accept this: {expected}", updates))
         return decisions
 

@@ -88,15 +88,15 @@ class Variant:
                 moved[name] = self.weights[name]
         return reward.reweigh(moved)
 
-    def shown(self, reward: Reward) -> Reward:
-        """Return a reward as it is looked at: combined, at the step."""
+    def at_step(self, reward: Reward) -> Reward:
+        """Return a reward combined as here, at the step that is looked at."""
         reward = self.combined(reward)
         return reward if self.step is None else reward.at(self.step)
 
     @cached_property
     def shown_weights(self) -> dict[str, float]:
         """Return the weights that are looked at, those of a schedule at the step."""
-        return dict(self.shown(self.base.reward).weights)
+        return dict(self.at_step(self.base.reward).weights)
 
     @cached_property
     def schedule_steps(self) -> list[int]:

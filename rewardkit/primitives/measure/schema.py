@@ -105,7 +105,7 @@ class json_schema(OfText):
     def _check(self, value: Any) -> tuple[float, list[str]]:
         """Return the score of a value, and its faults."""
         validators = _make_validators(self._schema_text)
-        if validators.whole.is_valid(value):
+        if validators.document.is_valid(value):
             return 1.0, []
         if not isinstance(value, dict):
             return 0.0, ["does not fit"]
@@ -165,9 +165,9 @@ class _Pattern:
 
 
 class _Validators(NamedTuple):
-    """Validators of a whole value, of an object's keys one by one, and of the rest."""
+    """Validators of a document, of an object's keys one by one, and of the rest."""
 
-    whole: Any
+    document: Any
     key: Any
     rest: Any
 

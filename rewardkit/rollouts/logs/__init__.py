@@ -235,8 +235,8 @@ def with_completions(
             others.append(part.places[0].file)
     if not others or not logs:
         return list(parts), notes
-    more = " ..." if len(others) > 3 else ""
-    notes.append(f"left out files without completions: {listed(others[:3])}{more}")
+    ellipsis = " ..." if len(others) > 3 else ""
+    notes.append(f"left out files without completions: {listed(others[:3])}{ellipsis}")
     return logs, notes
 
 

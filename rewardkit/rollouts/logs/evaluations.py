@@ -31,7 +31,7 @@ from rewardkit.rollouts.values import Place, SourceRows
 
 
 def is_inspect_log(content: Any) -> bool:
-    """Whether a JSON value is a log of Inspect: its specification beside its status."""
+    """Return whether a JSON value has the specification and status of Inspect."""
     return (
         isinstance(content, dict)
         and isinstance(content.get("eval"), dict)

@@ -247,7 +247,7 @@ def split_scores(
 
 
 def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bool:
-    """Whether each prompt has one value, and there are enough to tell."""
+    """Return whether each prompt has one value, and there are enough to tell."""
     if SCORE_NAME.search(name):
         return False
     values: dict[Any, Any] = {}

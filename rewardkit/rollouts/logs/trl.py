@@ -162,10 +162,10 @@ def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
     repeats = [step for before, step in pairwise(steps) if steps[before] == steps[step]]
     if not repeats:
         return rows, []
-    shown = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
+    examples = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
     warning = (
         f"{len(repeats)} of {len(steps)} steps left out that repeat the rows of the "
-        f"one before, as a batch is logged at each step that trains on it ({shown})"
+        f"one before, as a batch is logged at each step that trains on it ({examples})"
     )
     return rows.keep([step not in repeats for step in keys]), [warning]
 
@@ -232,21 +232,23 @@ def _note_on_weights(
     trainer: str, weights: Mapping[str, float], fitted: FittedWeights | None
 ) -> tuple[str, ...]:
     """Say which weights the rewards have, and how that is known."""
-    paid = {name: weight for name, weight in weights.items() if weight}
-    if len(paid) < 2:
+    used_weights = {name: weight for name, weight in weights.items() if weight}
+    if len(used_weights) < 2:
         return ()
     if fitted is None:
         return (
             f"{trainer} logs no reward_weights: each has weight 1 until you pass "
             "--log-weight",
         )
-    told = ", ".join(f"{name} {weight:g}" for name, weight in paid.items())
-    note = f"the advantages fit the weights {told}, {SCALINGS[fitted.scaling]}"
+    weights_text = ", ".join(
+        f"{name} {weight:g}" for name, weight in used_weights.items()
+    )
+    note = f"the advantages fit the weights {weights_text}, {SCALINGS[fitted.scaling]}"
     if fitted.scaling != "none":
         note += "; only their ratios can be told"
     if fitted.residual > EXACT:
         note += f"; {100 * fitted.residual:.2g} % of their squares are left"
-    guessed = [name for name in paid if name in fitted.not_told]
+    guessed = [name for name in used_weights if name in fitted.unfitted_names]
     if guessed:
         verb = "differs" if len(guessed) == 1 else "differ"
         note += (

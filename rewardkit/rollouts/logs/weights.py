@@ -46,15 +46,15 @@ class FittedWeights:
     """Weights that explain the advantages of a log, the largest 1.
 
     `scaling` is what advantages are divided by: "none", "batch", "group", or "gdpo".
-    Only ratios can be told, but with "none", where the weights are as they are. `left`
-    is the share of the squares that they do not explain. `not_told` are the columns
-    that never differ within groups, or only as others do.
+    Only ratios can be told, but with "none", where the weights are as they are.
+    `residual` is the share of the squares that they do not explain. `unfitted_names`
+    are the columns that never differ within groups, or only as others do.
     """
 
     weights: Mapping[str, float]
     scaling: str
     residual: float
-    not_told: tuple[str, ...] = ()
+    unfitted_names: tuple[str, ...] = ()
 
 
 def fit_weights(
@@ -91,7 +91,7 @@ def fit_weights(
     plain = _fit_plain_sum(centred, names, target, blocks)
     if plain is not None:
         return plain
-    not_told = tuple(name for name in columns if name not in names)
+    unfitted_names = tuple(name for name in columns if name not in names)
     table = np.column_stack([centred[name] for name in names])
     scaled = table / (_deviation(table, groups) + EPSILON)
     freedom = len(target) - len(np.unique(groups))
@@ -111,7 +111,7 @@ def fit_weights(
         sizes = np.abs(weights) * np.sqrt((of_scaling**2).sum(axis=0))
         weights[sizes < LEAST_WEIGHT * sizes.max()] = 0.0
         by_name = dict(zip(names, weights.tolist(), strict=True))
-        fits.append(FittedWeights(by_name, scaling, residual, not_told))
+        fits.append(FittedWeights(by_name, scaling, residual, unfitted_names))
     exact = [fit for fit in fits if fit.residual <= EXACT]
     return exact[0] if exact else min(fits, key=lambda fit: fit.residual, default=None)
 
@@ -135,8 +135,8 @@ def _fit_plain_sum(
             if residual <= EXACT:
                 weights = dict.fromkeys(varying[:count], 1.0)
                 weights |= dict.fromkeys(varying[count:], 0.0)
-                not_told = tuple(name for name in centred if name not in names)
-                return FittedWeights(weights, scaling, residual, not_told)
+                unfitted_names = tuple(name for name in centred if name not in names)
+                return FittedWeights(weights, scaling, residual, unfitted_names)
     return None
 
 

@@ -186,8 +186,8 @@ def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
     if has_decimals:
         number = _DECIMAL_COMMA.fullmatch(readings[0])
         if number:
-            whole = re.sub(r"[.\s]", "", number["whole"])
-            point = f"{number['before']}{whole}.{number['decimals']}{number['behind']}"
+            digits = re.sub(r"[.\s]", "", number["whole"])
+            point = f"{number['before']}{digits}.{number['decimals']}{number['behind']}"
             readings.append(point)
     return readings
 
@@ -198,10 +198,9 @@ _AMOUNTS_BEFORE = re.compile(r"(?:\d{1,9}\s*[^\W\d_]{1,12}\.?,?\s+(?:and\s+)?){1
 
 def _first_amount(text: str, start: int, end: int) -> int:
     """Return where an answer begins, with its amounts in larger units."""
-    shown = max(0, start - 80)
-    before = _AMOUNTS_BEFORE.search(text[shown:start])
-    if before and add_amounts(text[shown + before.start() : end], is_joined=True):
-        return shown + before.start()
+    before = _AMOUNTS_BEFORE.search(text, max(0, start - 80), start)
+    if before and add_amounts(text[before.start() : end], is_joined=True):
+        return before.start()
     return start
 
 
