@@ -100,7 +100,8 @@ def _report_hang(
         if took < math.inf:
             code, severity, longest = "slow", "warn", OFTEN_WRITTEN
             evidence["took"] = took
-            if trial.probe is runs_for_ever:  # which its own limit ended
+            runs_it = trial.probe is runs_for_ever or trial.subject.kind == "code"
+            if runs_it:  # and its own limit ended it
                 severity = "info"
     if length > longest:
         description, severity = f"{description}, of {length:,} characters", "info"
