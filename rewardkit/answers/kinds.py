@@ -41,7 +41,7 @@ PROGRAM_TEXT = re.compile(
 MATHEMATICS = re.compile(
     r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞"
 )
-ADDRESS = re.compile(r"\d+\.\d+\.\d+|://|\w/\w+/")
+PATH_OR_ADDRESS = re.compile(r"\d+\.\d+\.\d+|://|\w/\w+/")
 """What stands in addresses, versions and paths, and in no formula."""
 
 BOXED = boxed()
@@ -195,7 +195,7 @@ def kind_of(answer: str) -> str:
         return "json"
     if PROGRAM_TEXT.search(text) or "```" in text:
         return "code"
-    is_formula = MATHEMATICS.search(text) and not ADDRESS.search(text)
+    is_formula = MATHEMATICS.search(text) and not PATH_OR_ADDRESS.search(text)
     if is_formula and len(text) <= LONGEST_FORMULA:
         return "mathematics"
     return "text"

@@ -123,7 +123,7 @@ def find_unpaid_truths(answers: Sequence[LoggedAnswer]) -> Iterator[Misjudged]:
     for truth, stated in by_truth.items():
         rows = [row for _, row in stated]
         is_paid_once = any(row.is_paid for row in rows)
-        if is_paid_once or len({row.prompt for row in rows}) < FEWEST_PROMPTS:
+        if is_paid_once or len({row.prompt for row in rows}) < FEWEST_OF_CLASS:
             continue
         others = [pair for name in by_truth if name != truth for pair in by_truth[name]]
         paid_prompts = {row.prompt for _, row in others if row.is_paid}
@@ -145,7 +145,7 @@ def find_unpaid_truths(answers: Sequence[LoggedAnswer]) -> Iterator[Misjudged]:
 
 MOST_CLASSES = 12
 """Different truths up to which they are classes. Our choice."""
-FEWEST_PROMPTS = 4
+FEWEST_OF_CLASS = 4
 """Prompts of a class on which nothing is paid, so that it is no chance. Our choice."""
 PAID_PROMPTS = 0.5
 """Share of the other prompts that have a paid row, at least. Our choice."""

@@ -40,7 +40,7 @@ ORDER_ASKED = re.compile(
 
 LISTS = ("list", "json")
 """Kinds of answers that have items."""
-MOST_OBJECTS = 3
+MOST_INNER_OBJECTS = 3
 """Objects within one another of which a key is left out. Our choice."""
 
 
@@ -115,7 +115,7 @@ def _extend_values(value: Any) -> Any:
 def one_key(subject: Subject) -> Iterator[str]:
     """Leave out the last key of the object, then of the first within it."""
     right = json.loads(subject.right)
-    for place in itertools.islice(_find_objects(right), MOST_OBJECTS):
+    for place in itertools.islice(_find_objects(right), MOST_INNER_OBJECTS):
         changed = copy.deepcopy(right)
         inner = _value_at(changed, place)
         keys = [key for key in inner if key.lower() not in BESIDE]
