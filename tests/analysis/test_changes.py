@@ -17,6 +17,8 @@ from rewardkit.analysis.suggestions.measure import (
     share_in_tied_groups,
 )
 
+pytestmark = pytest.mark.usefixtures("short_rehearsals")
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _untrained():

@@ -15,6 +15,8 @@ from rewardkit.analysis.findings.spread import least_spread
 from rewardkit.analysis.suggest import PROPOSAL_RULES
 from rewardkit.targets.load import reward_named
 
+pytestmark = pytest.mark.usefixtures("short_rehearsals")
+
 AT = np.arange(ROWS)
 UNSCALED = {"scale_rewards": "none"}
 

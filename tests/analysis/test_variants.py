@@ -7,6 +7,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.usefixtures("short_rehearsals")
+
 ROLLOUTS = rk.load_rollouts("gallery:arithmetic").select(range(320))
 
 

@@ -514,7 +514,7 @@ def test_a_full_disk_is_said_and_the_same_command_goes_on(tmp_path, monkeypatch)
 
 @pytest.mark.integration
 def test_a_log_in_parts_takes_little_memory(tmp_path):
-    prepared(tmp_path, log_rows(groups=1_500, thoughts="and so on " * 600))  # 36 MB
+    prepared(tmp_path, log_rows(groups=300, thoughts="and so on " * 3_000))  # 36 MB
     code = "from rewardkit.scoring.part_job import peak_memory; from rewardkit.__main__ import main\ntry: main()\nfinally: print(peak_memory())"
     words = [sys.executable, "-c", code, *"score mine.py log.jsonl --timeout 0".split()]
     options = {
