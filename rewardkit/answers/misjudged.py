@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ def find_misjudged(
     details: dict[str, Any] = {"by_label": by_label}
     if paid_right and _are_many(lost, paid_right):
         trait = find_trait(lost, paid_right, "are paid")
-        is_certain = by_label or (trait is not None and trait.kind != FORM_TRAIT)
+        is_certain = by_label or (trait is not None and not _is_asked_for(trait, lost))
         yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
     wrong = [answer for answer in answers if answer.is_right is False]
     paid_wrong = [answer for answer in wrong if answer.is_paid]
@@ -152,6 +153,22 @@ PAID_PROMPTS = 0.5
 WORD_SHARE, TIMES_ELSEWHERE = 0.3, 2
 """Share of a class's rows that state its word, and times as often as elsewhere. Our
 choice."""
+
+
+ASKS_FOR_NOTHING_ELSE = re.compile(
+    r"(?i)\bnothing (?:but|else)\b|\bno other text\b"
+    r"|\b(?:reply|answer|respond|output|return|write) (?:with |in )?only\b"
+)
+"""What a prompt says that wants an answer with no text beside it."""
+TRAITS_OF_PLACE = ("behind", "before", "line", "window")
+
+
+def _is_asked_for(trait: Trait, lost: Sequence[LoggedAnswer]) -> bool:
+    """Whether prompts may want the form without which rows are lost."""
+    if trait.kind not in TRAITS_OF_PLACE:
+        return trait.kind == FORM_TRAIT
+    prompts = {answer.prompt for answer in lost}
+    return all(ASKS_FOR_NOTHING_ELSE.search(text) for text, _ in prompts)
 
 
 def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:

@@ -43,6 +43,13 @@ def padded(truth, place):
     return f"So.\n<answer>{answer}</answer>{tail}", place != 3
 
 
+def talking(truth, place):
+    """Every second right completion says something before its answer."""
+    answer = truth if place != 3 else "5"
+    before = f"{FILLER}\n" * (place % 2)
+    return f"{before}<answer>{answer}</answer>", place != 3
+
+
 def level_of(truth):
     return {"level": "hard" if len(truth) == 3 or truth > "7" else "easy", "index": 3}
 
@@ -491,6 +498,24 @@ CASES = {
     ),
     "sound": Case(strict, rows_of(padded, NUMBERS), code=""),
     "a strict form": Case(with_thought, rows_of(thoughtless, NUMBERS), code=""),
+    "nothing else is asked for": Case(
+        lambda completion, ground_truth: (
+            strict(completion, ground_truth) and completion[:1] == "<"
+        ),
+        [
+            {**row, "prompt": f"Reply with nothing but the tag. {row['prompt']}"}
+            for row in rows_of(talking, NUMBERS)
+        ],
+        code="",
+    ),
+    "what stands before is no fault": Case(
+        lambda completion, ground_truth: (
+            strict(completion, ground_truth) and completion[:1] == "<"
+        ),
+        rows_of(talking, NUMBERS),
+        trait="before",
+        words="have more than 50 characters before the answer",
+    ),
     "a mark is asked for": Case(strict, rows_of(never, NUMBERS), code=""),
     "rounding is allowed": Case(rounded, rows_of(nearly, NUMBERS), code=""),
     "something else is asked for": Case(cited, rows_of(with_source, NUMBERS), code=""),
