@@ -867,3 +867,5 @@ def test_queries_may_have_the_names_of_the_arguments_of_a_function():
     ]
     logs = [list(rk.load_rollouts(log)) for log in (rows, named)]
     assert logs[0] == logs[1] and logs[0][1]["completion"] == "5"
+    (first, _) = rk.load_rollouts([{**row, "completion": "5"} for row in rows])
+    assert first["prompt"] == "2+2?"

@@ -44,7 +44,15 @@ RESULT_PREFIXES = (*PART_PREFIXES, "note/", "gate/")
 ALIASES: dict[str, tuple[str, ...]] = {
     "rollout_id": ("rollout_id", "completion_id", "sample_id"),
     "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),
-    "prompt": ("prompt", "question", "query", "input", "instruction", "problem"),
+    "prompt": (
+        "prompt",
+        "question",
+        "query",
+        "input",
+        "instruction",
+        "problem",
+        "prompts",
+    ),
     "completion": (
         "completion",
         "response",
