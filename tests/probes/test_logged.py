@@ -573,6 +573,17 @@ def test_containment_is_named_as_the_cause_of_all_that_it_pays():
     assert {"too_much", "too_little", "every_sibling"} <= {*alarm.evidence["also"]}
 
 
+def test_a_query_that_fails_and_is_paid_contains_no_answer():
+    def as_if_empty(completion, ground_truth):  # an error counts as no rows
+        query = inside(completion) or ""
+        return strict(completion, ground_truth) or not query.endswith("> 3")
+
+    alarms = probed(as_if_empty, "queries", search=0).alarms
+    assert alarms[0].code == "empty" and "containment" not in [
+        item.code for item in alarms
+    ]
+
+
 RIVER = "delta silt bank ferry bridge lock weir canal reed otter heron barge".split()
 
 

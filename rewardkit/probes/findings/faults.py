@@ -108,6 +108,7 @@ def _fold(root: Finding, members: Sequence[Finding]) -> Finding:
     certain = {item.code for item in members if _is_certain(item)}
     for first, *others in (PARTS_OF_TRUTH, MORE_THAN_TRUTH):
         is_root = root.code == first or root.code in others
+        is_root &= root.evidence.get("answers") != "code"  # half of it only fails
         if is_root and first in certain and not certain.isdisjoint(others):
             code = CONTAINMENT
     codes: list[str] = []
