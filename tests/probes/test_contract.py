@@ -231,6 +231,12 @@ def counts_messages(completions, ground_truth, **kwargs):
 def counts_characters(completions, ground_truth, **kwargs):
     return [right(text_of(c), t) - (len(text_of(c)) > 5000) for c, t in zip(completions, ground_truth)]
 
+def of_form(completions, level, **kwargs):
+    return [float("none" not in c) for c in completions]
+
+def of_level(completions, level, **kwargs):
+    return [float("none" not in c) / at for c, at in zip(completions, level)]
+
 class Env:
     HIGH = 2.0
     async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
@@ -304,6 +310,8 @@ OF_TRAINERS = [
     ("same_keys", None, ""),
     ("counts_messages", "differs_as_text", "4 of 16 completions earned something else"),
     ("counts_characters", None, ""),
+    ("of_form", "data_unread", "asks for level, and nothing of it decides: with that"),
+    ("of_level", None, ""),
     ("Env", "outside_trainer_range", "benchmax wants [0, 1]"),
     ("Bounded", None, ""),
     # what a trainer hands over in one argument is asked for

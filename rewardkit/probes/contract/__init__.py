@@ -8,6 +8,8 @@ from itertools import chain
 
 import numpy as np
 
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
+from rewardkit.errors import preview
 from rewardkit.findings import Finding, most, rule, run_rules
 from rewardkit.probes.contract.batches import (
     ArgumentChanged,
@@ -31,7 +33,7 @@ ROWS_OF_CONTRACT = 12
 """Rows on which the contract is tried. Our choice: two of each kind that rewards
 usually tell apart, and more."""
 
-MOST_PASSES = 14
+MOST_PASSES = 15
 """Passes over the rows, while all is well."""
 ROWS_MADE_LONG, LONG_WORDS = 4, 2000
 """Rows that are tried with so many words of filler before them. Our choice."""
@@ -134,6 +136,36 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         for row, reward in zip(rows, first, strict=True)
     ]
     yield batches.report("ignores_completion", "", examples)
+
+
+@rule("data_unread")
+def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report data of the prompt that is asked for and decides nothing.
+
+    Rows are tried with those of other prompts. Where a truth is compared, or the reward
+    ignores one, that is known.
+    """
+    if batches.is_unsteady or looks_at_group(batches.reward):
+        return
+    if batches.observed.calibration.mode != "no truth":
+        return
+    rows, first = batches.rows, batches.first
+    needed = {*batches.reward.needs} - NO_TRUTH_COLUMNS
+    names = sorted(name for name in needed if any(name in row for row in rows))
+    data = [{name: row.get(name) for name in names} for row in rows]
+    exchanged: list[Row] = []
+    for row, own in zip(rows, data, strict=True):
+        exchanged.append({**row, **next((item for item in data if item != own), {})})
+    if exchanged == rows or are_same(first, [first[0]] * len(first)):
+        return
+    if not are_same(first, batches.rewards(exchanged)):
+        return
+    best = int(np.nanargmax(first))
+    other = ", ".join(f"{name}={preview(exchanged[best][name])}" for name in names)
+    example = batches.observed.row_example(
+        rows[best], first[best], "contract", f"the same with {other}"
+    )
+    yield batches.report("data_unread", " and ".join(names), [example])
 
 
 @rule("depends_on_order")
@@ -308,6 +340,7 @@ CONTRACT_RULES = (
     not_picklable,
     differs_between_calls,
     ignores_completion,
+    data_unread,
     depends_on_order,
     depends_on_siblings,
     changes_arguments,
