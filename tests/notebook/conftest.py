@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from labs import FLAGS
 from plotted import arithmetic_with_label
 
 import rewardkit as rk
+from rewardkit.analysis.rehearsal.rehearsal import LEARNERS, STEPS
 
 NO_BROWSER = (
     "no Chromium on this machine: to run the browser tests install Debian's package "
@@ -59,19 +61,37 @@ def flawed():
     return rk.diagnose(rk.score(reward, "gallery:arithmetic"))
 
 
+USUAL, SHORT = (LEARNERS, STEPS), (2, 40)
+"""Learners of each pace, and steps, of a rehearsal."""
+
+
+@contextmanager
+def rehearsals(learners, steps):
+    """What is shared is rehearsed so, whatever the file asks for that is the first to need it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rewardkit.analysis.rehearsal.rehearsal.LEARNERS", learners)
+        patch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", steps)
+        yield
+
+
 @pytest.fixture(scope="session")
 def unranked(scores):
-    return rk.suggest(rk.diagnose(scores))
+    with rehearsals(*SHORT):
+        return rk.suggest(rk.diagnose(scores))
 
 
 @pytest.fixture(scope="session")
 def judged(scores):
-    return rk.suggest(rk.diagnose(scores, label="is_right"))
+    with rehearsals(*SHORT):
+        return rk.suggest(rk.diagnose(scores, label="is_right"))
 
 
 @pytest.fixture(scope="session")
 def expected(scores):
-    return rk.forecast(scores, label="is_right")
+    forecast = rk.forecast(scores, label="is_right")
+    with rehearsals(*USUAL):
+        assert forecast.curves  # which are made when they are first asked for
+    return forecast
 
 
 HOSTILE = (

@@ -245,6 +245,21 @@ def paid_without_answer(g, _, share):
     return made | {"paid": np.where(bare, 0.9, made["paid"])}
 
 
+def class_of_nothing(g, _, share):
+    """The label 0 of three classes is taken for nothing; so many completions are right."""
+    labels = GROUPS % 3
+    stated = np.where(some(g, ROWS, share), labels, (labels + 1) % 3)
+    names = np.array(["bad", "fair", "good"])[stated]
+    return {
+        "paid": (stated == labels) * (labels > 0),
+        "@completion": [
+            f"I read it {row} times.\nMood: {name}" for row, name in enumerate(names)
+        ],
+        "@prompt": [f"Review {group}" for group in GROUPS.tolist()],
+        "@ground_truth": labels.tolist(),
+    }
+
+
 def longer_in_a_source(g, _, share):
     """One of four data sources, 50 prompts each."""
     source = np.repeat(["sums", "words", "plots", "essays"], 50 * SIBLINGS)
@@ -412,10 +427,13 @@ length_outweighs = table(
     ranges={"paid": None},
 )
 answers_lost = table(lost_when_long, drawn=False, ranges={"paid": None})
+class_lost = table(class_of_nothing, drawn=False, ranges={"paid": None})
 silence_paid = table(paid_without_answer, drawn=False, ranges={"paid": None})
 FAULTS: dict[str, Fault] = {
     # Half of the right answers lose; a fifth.
     "long right answers lose": Fault(answers_lost, 1_000, 1_600, "right_unpaid"),
+    # Four completions in five are right; three, so that a class is often mistaken.
+    "a class is never paid": Fault(class_lost, 0.8, 0.6, "truth_unpaid"),
     # All wrong completions that state nothing are paid: half of them; three in ten.
     "silence is paid": Fault(silence_paid, 0.5, 0.3, "wrong_paid"),
     # Prompts and siblings: a batch; a first look of 48 answers. One value on all of them is no accident.
