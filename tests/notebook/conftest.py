@@ -48,19 +48,6 @@ def _one_process(one_process):
     """Each file has it."""
 
 
-@pytest.fixture(scope="session")
-def scores():
-    """The bundled rollouts, scored, with a label of which some are wrong."""
-    return rk.score(rk.load_reward("gallery:arithmetic"), arithmetic_with_label())
-
-
-@pytest.fixture(scope="session")
-def flawed():
-    """The diagnosis of the flawed reward of the gallery."""
-    reward = rk.load_reward("gallery:arithmetic.flawed")
-    return rk.diagnose(rk.score(reward, "gallery:arithmetic"))
-
-
 USUAL, SHORT = (LEARNERS, STEPS), (2, 40)
 """Learners of each pace, and steps, of a rehearsal."""
 
@@ -72,6 +59,20 @@ def rehearsals(learners, steps):
         patch.setattr("rewardkit.analysis.rehearsal.rehearsal.LEARNERS", learners)
         patch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", steps)
         yield
+
+
+@pytest.fixture(scope="session")
+def scores():
+    """The bundled rollouts, scored, with a label of which some are wrong."""
+    return rk.score(rk.load_reward("gallery:arithmetic"), arithmetic_with_label())
+
+
+@pytest.fixture(scope="session")
+def flawed():
+    """The diagnosis of the flawed reward of the gallery."""
+    scores = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    with rehearsals(*USUAL):
+        return rk.diagnose(scores)
 
 
 @pytest.fixture(scope="session")
