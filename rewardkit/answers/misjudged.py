@@ -109,18 +109,23 @@ def find_unpaid_truths(answers: Sequence[LoggedAnswer]) -> Iterator[Misjudged]:
     Args:
         answers: The rows of a log.
     """
-    by_truth: dict[str, list[tuple[str, LoggedAnswer]]] = defaultdict(list)
-    words, paid_words = set(), set()
+    judged = []
     for answer in answers:
         if answer.truth is not None and not math.isnan(answer.gain):
-            word = normal_text(read_statement(answer.completion).answer)
-            by_truth[answer.truth].append((word, answer))
-            words.add(word)
-            if answer.is_paid:
-                paid_words.add(word)
-    are_codes = words.isdisjoint(map(normal_text, by_truth))
-    if not 1 < len(by_truth) <= MOST_CLASSES or not are_codes:
-        return
+            judged.append(answer)
+    truths = {answer.truth for answer in judged}
+    if not 1 < len(truths) <= MOST_CLASSES:
+        return  # before any completion is read
+    by_truth: dict[str, list[tuple[str, LoggedAnswer]]] = defaultdict(list)
+    words, paid_words = set(), set()
+    for answer in judged:
+        word = normal_text(read_statement(answer.completion).answer)
+        by_truth[str(answer.truth)].append((word, answer))
+        words.add(word)
+        if answer.is_paid:
+            paid_words.add(word)
+    if not words.isdisjoint(map(normal_text, by_truth)):
+        return  # truths are no codes
     for truth, stated in by_truth.items():
         rows = [row for _, row in stated]
         is_paid_once = any(row.is_paid for row in rows)
