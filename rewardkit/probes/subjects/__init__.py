@@ -159,8 +159,9 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
         return PartCalibration("unknown", subjects=subjects)
     if _is_slow(part.tries):
         count = FEW_SUBJECTS
-    drafted = [] if states_estimates(part) else list(islice(drafts(part), count))
-    of_log = logged(part, count)
+    has_estimates = states_estimates(part)
+    drafted = [] if has_estimates else list(islice(drafts(part), count))
+    of_log = logged(part, count, has_estimates=has_estimates)
     kinds = {draft.kind for _, draft in drafted}
     needs_format = kinds.isdisjoint(subject.kind for _, subject in of_log)
     to_write = drafted if needs_format else []

@@ -229,12 +229,15 @@ def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
 # --- from right completions
 
 
-def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
+def logged(
+    part: ScoredPart, count: int, *, has_estimates: bool
+) -> list[tuple[int, Subject]]:
     """Make subjects of right completions, with the wrong answers of other prompts.
 
     Args:
         part: Rollouts of one part of the log.
         count: Prompts, at most.
+        has_estimates: Whether their answers say how likely the truths are.
 
     Returns:
         Places and subjects; for each prompt with neutral reasoning and as it is.
@@ -254,7 +257,7 @@ def logged(part: ScoredPart, count: int) -> list[tuple[int, Subject]]:
     if name in LOOSE_MARKS:
         stated = _tighten(stated)
     kind = kind_of_stated([mark.answer for mark in stated.values()], name)
-    if states_estimates(part):
+    if has_estimates:
         kind = ESTIMATE
     answers = {place: mark.answer for place, mark in stated.items()}
     subjects: list[tuple[int, Subject]] = []
