@@ -52,7 +52,8 @@ def test_a_module_that_was_imported_before_does_not_stand_for_a_name_and_a_train
     code = """
 import logging, sys
 before = set(sys.modules)
-import rewardkit as rk
+import rewardkit as rk, rewardkit.scoring.deadlines
+assert "numpy" not in sys.modules, "a worker process starts without"
 assert not logging.getLogger().handlers and "importlib.metadata" not in set(sys.modules) - before
 rk.Reward, rk.Component, rk.extract, rk.verify, rk.measure, rk.siblings, rk.weigh, rk.gate
 rk.Route, rk.targets

@@ -8,8 +8,6 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from rewardkit.primitives.primitive import Made
 
 
@@ -71,7 +69,7 @@ class gate(Made):
         """Whether the gate is open for a value of its column; None: it is missing."""
         if value is None:
             return None
-        if isinstance(value, float | np.floating) and math.isnan(value):
+        if isinstance(value, Real) and value != value:  # NaN, also numpy's
             return None
         if self.equals is not None and value != self.equals:
             return False

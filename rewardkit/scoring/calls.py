@@ -17,11 +17,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewardkit.primitives.primitive import listen
-from rewardkit.rewards.component import Call
 from rewardkit.scoring.answers import as_field, reason_of
+
+if TYPE_CHECKING:  # a process that makes calls starts without numpy
+    from rewardkit.rewards.component import Call
 
 CONCURRENT_CALLS = 16
 """Calls of one async component at a time. Our choice: about what an endpoint takes."""

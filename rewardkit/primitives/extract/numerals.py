@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cache
 from typing import Literal
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
@@ -106,10 +107,11 @@ _NUMBER = rf"""
             | {_SUPERSCRIPT} )*+ ) ) )
 """
 _PERCENT_SIGN = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
-_PATTERNS = {
-    wanted: re.compile(_NUMBER + wanted * _PERCENT_SIGN, re.VERBOSE)
-    for wanted in (False, True)
-}
+
+
+@cache  # not compiled by an import, most of whose time it would take
+def _pattern(percent: bool) -> re.Pattern[str]:
+    return re.compile(_NUMBER + percent * _PERCENT_SIGN, re.VERBOSE)
 
 
 def _number_spans(match: re.Match[str]) -> list[Span]:
@@ -168,7 +170,7 @@ class number(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         spans: list[Span] = []
-        for match in _PATTERNS[self.percent].finditer(completion):
+        for match in _pattern(self.percent).finditer(completion):
             spans += _number_spans(match)
         return spans
 
@@ -213,6 +215,6 @@ class gsm8k(Extractor):
 
 def _number_at(completion: str, start: int) -> Span:
     """Return the span of the number that starts here, empty where none does."""
-    match = _PATTERNS[False].match(completion, start)
+    match = _pattern(False).match(completion, start)
     spans = _number_spans(match) if match else []
     return spans[0] if spans else (start, start)
