@@ -3,10 +3,12 @@
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 from codes_page import PAGE, page, reporters
 
 import rewardkit as rk
+from rewardkit.analysis.suggestions import normalization
 from rewardkit.findings import read_codes
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
@@ -19,6 +21,18 @@ def test_the_table_has_a_row_for_every_code_that_is_reported_and_for_no_other():
     assert own - names == set(reporters("probe")) - names
     assert set(codes["probe"]) <= set(reporters("probe")) | names
     assert set(codes["family"]) == set(FAMILIES)
+
+
+def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
+    source = "".join(
+        map(Path.read_text, Path(normalization.__file__).parent.glob("*.py"))
+    )
+    named = set()
+    for row in read_codes()["diagnosis"].values():
+        named |= set(row.get("answers", ()))
+    assert {"looser_reading", "gate_component", "no_std"} <= named
+    lacking = {code for code in named if f'"{code}"' not in source}
+    assert lacking <= {f"{code}_components" for code in normalization.EACH}
 
 
 def test_the_page_of_codes_is_as_the_table_has_it():
@@ -38,10 +52,11 @@ def test_a_pickled_finding_says_the_same_in_a_process_that_knows_nothing_but_fin
     rewards = [
         rk.load_reward(f"gallery:arithmetic.{name}") for name in ("flawed", "reward")
     ]
+    rollouts = rk.load_rollouts(list(rk.load_rollouts("gallery:arithmetic"))[:240])
     findings = []
     for reward in rewards:
-        findings += rk.diagnose(rk.score(reward, "gallery:arithmetic")).findings
-        findings += rk.probe(reward, "gallery:arithmetic").findings
+        findings += rk.diagnose(rk.score(reward, rollouts)).findings
+        findings += rk.probe(reward, rollouts).findings
     assert {bool(item.family) for item in findings} == {True, False}
     done = subprocess.run(
         [sys.executable, "-c", SAY_ALL],

@@ -101,9 +101,8 @@ def test_a_table_of_before_reasons_had_records_is_refused(tmp_path):
 
 
 def test_a_redacted_page_says_what_went_wrong_and_nothing_of_a_completion():
-    completions = ["fine", "sleep", "exit", "raise", "raise", "text", "text", "text"]
     pages = []
-    for text in completions:
+    for text in ("sleep", "exit", "raise", "text"):
         scores = scored(text, timeout=1.0)
         with hidden_user_texts():
             pages.append(scores._repr_html_() + rk.diagnose(scores)._repr_html_())

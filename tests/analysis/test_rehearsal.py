@@ -146,7 +146,8 @@ def test_rows_are_paid_as_the_scores_of_a_step_are(sums):
         assert rewards == pytest.approx(scores.at(step).rewards)
 
 
-def test_weights_are_followed_as_far_as_they_are_said_to_be(sums):
+def test_weights_are_followed_as_far_as_they_are_said_to_be(sums, monkeypatch):
+    monkeypatch.setattr("rewardkit.analysis.rehearsal.rehearsal.LEARNERS", 1)
     reward = paid(replace(BRIEF, weight=rk.schedule({0: 0.3, 1000: 0.0})))
     scores = rk.score(reward, rk.load_rollouts(sums[:320]))
     (run,) = rk.forecast(scores, label="right").rehearsals.values()

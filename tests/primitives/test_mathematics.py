@@ -251,9 +251,9 @@ def test_math_equal_is_right_and_symmetric(
 def test_the_worker_says_the_same_from_threads():
     forget()
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda row: math_equal(*row[:2]), ROWS * 2)) == [
-            row[2] for row in ROWS * 2
-        ]
+        rows = ROWS[::4] * 2
+        found = list(pool.map(lambda row: math_equal(*row[:2]), rows))
+    assert found == [row[2] for row in rows]
 
 
 def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
@@ -432,10 +432,11 @@ WORKER = (
 )
 def test_a_worker_takes_no_more_memory_than_it_may_and_lets_another_take_over_when_it_has_grown():
     program = "try:\n    held = bytearray(1 << 30)\nexcept MemoryError:\n    print('refused')\n"
-    assert run(WORKER + program + "assert decide('x+x', '2x') is True\n") == "refused\n"
     grown = "held = bytearray({})\nprint('here', flush=True)\ndecide('x+x', '2x')\nprint('still here')\n"
     assert run(WORKER + grown.format("3 << 27")) == "here\n"
-    assert run(WORKER + grown.format("1 << 26")) == "here\nstill here\n"
+    assert run(WORKER + program + grown.format("1 << 26")) == (
+        "refused\nhere\nstill here\n"
+    )
 
 
 def test_sympy_is_not_imported_in_this_process():
