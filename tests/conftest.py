@@ -1,5 +1,6 @@
 """Settings of all tests: no deadline an example, as processes share cores; the same examples every run."""
 
+import gc
 import sys
 from collections import Counter
 from contextlib import nullcontext
@@ -34,6 +35,11 @@ def pytest_collection_modifyitems(items):
     items.sort(
         key=lambda item: item.path.suffix != ".ipynb" and item.path.name not in LONGEST
     )
+
+
+def pytest_collection_finish():
+    """Keep what was imported out of the rounds of the garbage collector, which IPython starts."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -13,7 +13,7 @@ import rewardkit as rk
 import rewardkit.notebook.report as reports
 from rewardkit.notebook.report import report
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
+pytestmark = pytest.mark.integration
 
 PAGES = [
     f"{name}/{stem}.html"
@@ -23,7 +23,7 @@ PAGES = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, short_rehearsals):
+def made(tmp_path_factory):
     """A report of every second group, of which one notebook runs in a kernel."""
     folder = tmp_path_factory.mktemp("report")
     rollouts = rk.load_rollouts("gallery:arithmetic")
@@ -41,6 +41,8 @@ def made(tmp_path_factory, short_rehearsals):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reports, "_execute", run)
+        patch.setattr("rewardkit.analysis.rehearsal.rehearsal.LEARNERS", 2)
+        patch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", 40)
         return report(rewards, folder / "log.jsonl", folder, cases="gallery:arithmetic")
 
 
@@ -55,7 +57,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     assert ", ".join(good) == names
     grades = [[tile.grade for tile in tiles.values()] for tiles in (good, flawed)]
     assert grades[0] == ["good", "warn", "good", "good", "good"]
-    assert grades[1] == ["high", "warn", "high", "high", "warn"]  # in a short training
+    assert grades[1] == ["high", "warn", "high", "high", "warn"]  # of a short training
     told = [
         flawed[name].figure
         for name in ("Right on cases", "Holes and losses", "Contract")
@@ -210,7 +212,7 @@ def test_a_table_is_sorted_by_its_heads_and_filtered_by_its_words(made, browser)
 
 @pytest.mark.browser
 def test_a_hostile_completion_runs_no_script_and_hides_nothing(
-    hostile, browser, tmp_path, here
+    hostile, browser, tmp_path, here, short_rehearsals
 ):
     made = report(
         [f"{hostile}/mine.py"],
