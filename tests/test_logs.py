@@ -191,6 +191,14 @@ LOGS = {
         {},
         {2: 1},
     ),
+    "TRL columns": (
+        [{"prompts": [made.said("user", text)], "completions": ["4", "5"], "rewards": [1.0, 0.0],
+          "answer": "4", "hints": ["a"] * many} for many, text in enumerate(("2+2?", "1+3?", "3+1?"), 1)],
+        {"prompt": [[made.said("user", "2+2?")]] * 2 + [[made.said("user", "1+3?")]] * 2 + [[made.said("user", "3+1?")]] * 2,
+         "completion": ["4", "5"] * 3, "hints": [["a"]] * 2 + [["a"] * 2] * 2 + [["a"] * 3] * 2},
+        {"rewards": 1.0},
+        {2: 3},
+    ),
     "SkyRL evaluation": (
         [SKYRL, SKYRL],
         {"prompt": [made.rendered("2+2?")] * 2, "ground_truth": ["4"] * 2, "logged/score": [0.75] * 2},

@@ -30,6 +30,7 @@ TURNS = [
     {"role": "user", "content": "no"},
     {"role": "assistant", "content": [{"type": "text", "text": "last"}]},
 ]
+CHAT = [{"role": "user", "content": "2+2?"}, *TURNS]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,13 @@ TURNS = [
          "what columns= takes is not taken a second time by its alias"),
         ({"completion": "", "n": float("nan")}, None, {"completion": "", "n": None}, "missing is None"),
         ({"completion": TURNS}, None, {"completion": "last"}, "chat becomes the last turn of the assistant"),
-        ({"messages": TURNS}, None, {"completion": "last", "messages": TURNS}, "and messages, which stay"),
+        ({"messages": CHAT}, None, {"completion": "last", "messages": CHAT, "prompt": CHAT[:1]},
+         "and messages, which stay, and begin with the prompt"),
+        ({"messages": CHAT[:-1], "completion": "c"}, None,
+         {"prompt": CHAT[:-1], "messages": [*CHAT[:-1], {"role": "assistant", "content": "c"}]},
+         "messages without the answer that stands beside them are the prompt"),
+        ({"messages": CHAT[:-1], "completion": "first"}, None, {"prompt": CHAT[:1], "messages": CHAT[:-1]},
+         "messages that end with what was said to the answer are no prompt"),
         ({"completion": "c", "source": "web"}, None, {"data_source": "web"}, "where a prompt comes from"),
         ({"completion": "c", "source": "Es regnet seit heute."}, None,
          {"data_source": None, "source": "Es regnet seit heute."}, "a sentence to translate is no data source"),

@@ -51,6 +51,9 @@ NOTHING_WORDS = ("none", "null", "nothing", "n/a")
 WHOLLY_TAGGED = re.compile(r"(?s)<([A-Za-z_][\w.-]{0,30})>([^<>]*)</\1>")
 """A truth that stands in a tag, as a completion would write it."""
 
+MARKED_TRUTH = re.compile(r"(?<!\S)####(?!#)")
+"""What stands before the answer of a worked solution; a maze has more such signs."""
+
 
 def read_truth(truth: Any) -> str | None:
     r"""Return the answer that a truth states, as a completion would write it, or None.
@@ -63,6 +66,8 @@ def read_truth(truth: Any) -> str | None:
     ('72', None)
     >>> read_truth(["Oslo", "Oslo city"]), read_truth([3, 4])
     ('Oslo', '[3, 4]')
+    >>> read_truth('["S.####", "....G"]')
+    '["S.####", "....G"]'
     >>> read_truth("<answer>African wild dog</answer>")
     'African wild dog'
     """
@@ -76,8 +81,9 @@ def read_truth(truth: Any) -> str | None:
     if isinstance(truth, dict | list | tuple):
         return json.dumps(truth, ensure_ascii=False, default=str)
     text = "" if truth is None else str(truth).strip()
-    if "####" in text:
-        text = text.rpartition("####")[2].strip()
+    solutions = MARKED_TRUTH.split(text)
+    if len(solutions) > 1:
+        text = solutions[-1].strip()
     else:
         tagged = WHOLLY_TAGGED.fullmatch(text)
         if tagged:

@@ -98,6 +98,18 @@ def assistant_text(
     return "\n\n".join(filter(None, texts))
 
 
+def opening_turns(messages: Any) -> list[Mapping[str, Any]]:
+    """Return the turns of a transcript before the assistant's first, all without one.
+
+    >>> question, answer = {"role": "user"}, {"role": "assistant"}
+    >>> opening_turns([question, answer, question])
+    [{'role': 'user'}]
+    """
+    turns = _mappings(messages)
+    roles = [turn.get("role") for turn in turns]
+    return turns[: [*roles, "assistant"].index("assistant")]
+
+
 def turns_before(messages: Any) -> str:
     """Describe the turns before the last assistant message of a transcript.
 

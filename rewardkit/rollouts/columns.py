@@ -80,6 +80,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "answer_key",
         "answerKey",
         "reference_solution",
+        "solutions",
     ),
     "data_source": ("data_source", "dataset", "source"),
     "policy": ("policy", "checkpoint", "model"),

@@ -15,13 +15,20 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.errors import RolloutsError, did_you_mean
-from rewardkit.primitives.messages import assistant_text
+from rewardkit.primitives.messages import assistant_text, opening_turns
 from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import DataSet, fill_columns, join_columns
 from rewardkit.rollouts.logs import known_forms, read_log, read_more
-from rewardkit.rollouts.logs.log import Form, ParsedLog, first, numeric, take_scores
+from rewardkit.rollouts.logs.log import (
+    Form,
+    ParsedLog,
+    first,
+    inner,
+    numeric,
+    take_scores,
+)
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import Place, SourceRows, as_column
 
@@ -52,7 +59,8 @@ def load_rollouts(
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and
     comes before the known aliases. "gallery:arithmetic" stands for the bundled rollouts
-    of that name. `group` names the columns that make a group; by default `prompt_id`
+    of that name. Of `messages` alone the prompt is what stands before the first answer.
+    `group` names the columns that make a group; by default `prompt_id`
     (else the prompt's text) with policy, step and data_source where present. `join` is
     a data set with columns that the log lacks, of the rows with the same `on` (prompts
     in any form, see `join_columns`); `fill` gives constants for what the log lacks. A
@@ -289,13 +297,10 @@ def _check_rows(
     for name, cells in rows.columns.items():
         if name not in mapping and name not in mapping.values():
             columns[name] = cells
-    answers = columns.get("completion", missing)
+    columns.setdefault("completion", missing)
     if "messages" in columns:
-        answers = list(answers)
-        for row, messages in enumerate(columns["messages"]):
-            if answers[row] is None:
-                answers[row] = messages
-    columns["completion"] = answers
+        columns |= _conversations(columns)
+    answers = columns["completion"]
     are_texts = set(map(type, answers)) == {str}
     if not are_texts:
         columns["completion"] = list(map(assistant_text, answers))
@@ -308,6 +313,33 @@ def _check_rows(
     if not (are_texts and are_ids):
         places = _judge_places(rows.places, answers, columns["completion"], ids)
     return replace(rows, columns=columns, places=places), are_by_file
+
+
+def _conversations(columns: Columns) -> Columns:
+    """Return `messages`, `completion` and `prompt`, each completed by the others."""
+    conversations, completions, prompts = [], [], []
+    rows = zip(columns["messages"], columns["completion"], strict=True)
+    for messages, completion in rows:
+        prompt = opening_turns(messages)
+        if completion is None:
+            completion = messages
+        elif _is_unanswered(messages, completion):
+            prompt = messages
+            answer = {"role": "assistant", "content": assistant_text(completion)}
+            messages = [*messages, answer]
+        conversations.append(messages)
+        completions.append(completion)
+        prompts.append(prompt or None)
+    texts = {"messages": conversations, "completion": completions}
+    return texts if "prompt" in columns else {**texts, "prompt": prompts}
+
+
+def _is_unanswered(messages: Any, completion: Any) -> bool:
+    """Return whether a conversation is what the completion beside it answers."""
+    if not isinstance(messages, list) or not messages:
+        return False
+    is_open = inner(messages[-1], "role") in ("user", "system")
+    return is_open and assistant_text(messages) != assistant_text(completion)
 
 
 def _judge_places(

@@ -17,6 +17,7 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import is_right
+from rewardkit.strategies.programs import function_names
 from rewardkit.strategies.strategy import Attempt, Subject, strategy
 
 SINGLE_KINDS = ("number", "choice", "text", "mathematics")
@@ -209,9 +210,11 @@ def several_answers(subject: Subject) -> Iterator[Attempt]:
 
 @strategy("shotgun", "several marked answers", knows="guess")
 def several_marks(subject: Subject) -> Iterator[Attempt]:
-    form = subject.format
+    form, wrong_answer = subject.format, subject.wrong[0]
+    if not set(function_names(subject.right)) <= set(function_names(wrong_answer)):
+        return  # which is no second answer to this prompt
     if form.tag or (form.opening and subject.kind != "prose"):
-        right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
+        right, wrong = form.marked(subject.right), form.marked(wrong_answer)
         right_first = form.around(f"{right}\n{wrong}")
         yield Attempt.of(right_first, form.around(f"{wrong}\n{right}"))
 

@@ -87,15 +87,15 @@ def NAME(*args):
 
 def _stub(subject: Subject) -> str:
     """Define what the right program defines, without doing anything."""
-    names = _names(subject)
+    names = function_names(subject.right)
     return "".join(f"def {name}(*args):\n    return None\n\n\n" for name in names)
 
 
-def _names(subject: Subject) -> list[str]:
-    """Name the functions of a right program in Python; none of anything else."""
-    if QUERY.match(subject.right) or not PYTHON.search(subject.right):
+def function_names(program: str) -> list[str]:
+    """Name the functions of a program in Python; none of anything else."""
+    if QUERY.match(program) or not PYTHON.search(program):
         return []
-    return list(dict.fromkeys(re.findall(r"(?m)^def (\w+)", subject.right)))
+    return list(dict.fromkeys(re.findall(r"(?m)^def (\w+)", program)))
 
 
 def _replace_query(
@@ -157,7 +157,7 @@ def prints_verdict(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a result that is equal to everything", **CODE)
 def equal_to_all(subject: Subject) -> Iterator[str]:
-    names = _names(subject)
+    names = function_names(subject.right)
     if names:
         functions = "\n\n".join(
             f"def {name}(*args):\n    return Same()\n" for name in names
@@ -167,7 +167,7 @@ def equal_to_all(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a program that reads its tests", **CODE)
 def reads_tests(subject: Subject) -> Iterator[str]:
-    for name in _names(subject)[:1]:
+    for name in function_names(subject.right)[:1]:
         yield subject.write(READS_TESTS.replace("NAME", name))
 
 

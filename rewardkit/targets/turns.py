@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.primitives.messages import assistant_text
+from rewardkit.primitives.messages import assistant_text, opening_turns
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.columns import Row
 
@@ -42,18 +42,12 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     '2+2?'
     """
     turns = [dict(turn) for turn in messages]
-    prompt: Any = turns[: _first_answer(turns)]
+    prompt: Any = opening_turns(turns)
     if len(prompt) == 1 and prompt[0].get("role") == "user":
         text = prompt[0].get("content")
         if isinstance(text, str):
             prompt = text
     return {"prompt": prompt, "completion": assistant_text(turns), "messages": turns}
-
-
-def _first_answer(turns: Sequence[Mapping[str, Any]]) -> int:
-    """Return the place of the assistant's first turn, behind all where it has none."""
-    roles = [turn.get("role") for turn in turns]
-    return [*roles, "assistant"].index("assistant")
 
 
 def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -63,7 +57,7 @@ def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     assistant begins what was generated.
     """
     turns, prompt = transcript(row), row.get("prompt")
-    start = len(prompt) if isinstance(prompt, list) else _first_answer(turns)
+    start = len(prompt if isinstance(prompt, list) else opening_turns(turns))
     return turns[:start], turns[start:]
 
 

@@ -293,7 +293,7 @@ PLANTED = [
         "digit_changed",
         near(lambda a, t: a != t and abs(a) % 10 == abs(t) % 10 and t > 9),
     ),
-    Planted("sign_flipped", near(lambda a, t: a == -t)),
+    Planted("sign_flipped", near(lambda a, t: a == -t), "special"),
     Planted("a_tenth", near(lambda a, t: a == t / 10)),
     Planted("tenfold", near(lambda a, t: a == t * 10)),
     Planted("hundredfold", near(lambda a, t: a == t * 100)),

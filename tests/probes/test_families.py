@@ -322,6 +322,13 @@ LOSSES = {
         False,
         {"tag_mentioned"},
     ),
+    "a tag that stands once, where completions name it": (
+        once,
+        NAMING,
+        "loses_layout",
+        False,
+        {NAMED},
+    ),
     "notations": (strict, "numbers", "loses_notation", False, None),
     "separators": (strict, "thousands", "loses_layout", True, {"thousands_left_out"}),
     "without separators": (without_separators, "thousands", None, False, None),
@@ -580,6 +587,26 @@ def test_right_answers_in_other_words_that_rollouts_lose_are_named(
     assert not probed(
         score, data + turned[:1], only="equivalents"
     ).alarms  # one may be a slip
+
+
+def test_a_sign_that_is_not_read_counts_where_a_truth_has_one():
+    def unsigned(completion, ground_truth):
+        return strict(completion.replace("-", ""), ground_truth.replace("-", ""))
+
+    for data, severity in {"numbers": "info", "special": "high"}.items():
+        (item,) = probed(unsigned, data, only="sign_flipped")["sign_flipped"]
+        assert item.severity == severity
+
+
+def test_a_program_for_another_prompt_is_no_second_answer():
+    bodies = {"double": "a * 2", "next_one": "a + 1", "less": "-a"}
+    truths = [f"def {name}(a):\n    return {body}" for name, body in bodies.items()]
+
+    def named(completion, ground_truth):
+        return ground_truth in completion
+
+    assert not probed(named, tags(*truths), only="several_marks").alarms
+    assert probed(named, "code", only="several_marks").alarms
 
 
 def test_probes_are_named_once_and_chosen_by_name_or_family():

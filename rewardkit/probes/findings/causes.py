@@ -33,6 +33,8 @@ LONGER_TRIAL = "longer"
 MENTIONS_TAG, WINDOWS_LINES = "tag_mentioned", "windows_lines"
 """Layouts whose loss is a fault only where completions of the log have them, too."""
 
+MARKED_TWICE = "marked_twice"
+
 SHORTEST_VERDICT = 4  # characters that a completion has of no other cause: our choice
 VERDICT_PROBES = ("fake_verdict", "verdict_inside")
 """Probes that fall where a model judges, and its verdict is taken from its text."""
@@ -154,6 +156,9 @@ def _risk(tally: Tally, observed: Observed) -> float:
         return 0.0
     if not all(observed.has_truth(fall.trial.attempt) for fall in tally.falls):
         return 0.0
+    if tally.probe.name == "sign_flipped" and "negative" not in observed.special_truths:
+        if any(fall.subject.answer is not None for fall in tally.falls):
+            return 0.0  # a hyphen before a number that is never negative
     if tally.probe.expects == "form" and len(observed.components) < 2:
         return 0.0  # whoever writes the form itself earns no less
     if tally.probe.expects == "right":
@@ -207,13 +212,17 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def _is_written(tally: Tally, observed: Observed) -> bool:
     """Return whether policies write a layout; of two layouts the log tells.
 
-    Those are lines that end as on Windows, and a tag named before the answer in it.
+    Those are lines that end as on Windows, and a tag named before the answer in it. The
+    latter is no fault of a reward that means to refuse several marks.
     """
     texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
     if tally.probe.name == WINDOWS_LINES:
         return any("\r\n" in text for text in texts)
     if tally.probe.name != MENTIONS_TAG:
         return True
+    tallies = {other.probe.name: other for other in observed.tallies}
+    if MARKED_TWICE in tallies and tallies[MARKED_TWICE].falls:
+        return False
     tag = re.escape(tally.falls[0].subject.format.tag or "")
     naming = re.compile(rf"<{tag}>[^<]*(?:<{tag}>|\band </{tag}>)")
     return sum(map(bool, map(naming.search, texts))) >= LEAST_ROWS

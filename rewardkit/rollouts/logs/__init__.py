@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
@@ -22,6 +23,7 @@ from rewardkit.rollouts.logs.log import (
     first,
     listed,
     numeric,
+    unrolled,
 )
 from rewardkit.rollouts.logs.trainers import (
     AREAL_LOG,
@@ -80,8 +82,13 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
-SINGULAR = {"queries": "query", "prompts": "prompt"}
-"""What OpenRLHF calls the texts of several completions, and that of one."""
+SINGULAR = {
+    "queries": "query",
+    "prompts": "prompt",
+    "completions": "completion",
+    "responses": "completion",
+}
+"""What a reward function's argument of several texts is called, and one of them."""
 
 
 def _are_queries(columns: Columns) -> bool:
@@ -119,6 +126,41 @@ def _parse_queries(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return _parse_table(replace(rows, columns=columns), keep)
 
 
+def _are_completions(columns: Columns) -> bool:
+    """Return whether completions stand under the name of a function's argument."""
+    if not columns.keys().isdisjoint(ALIASES["completion"]):
+        return False
+    return "completion" in _rename_plurals(columns)
+
+
+def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    """Read a completion a row, or all of a prompt, with lists of what each of them has.
+
+    A list that is of another length in some row is one value of the prompt.
+    """
+    columns = _rename_plurals(rows.columns)
+    rows = replace(rows, columns=columns)
+    warnings: list[str] = []
+    completions = columns["completion"]
+    if any(_values(cell) is cell for cell in completions):
+        counts = [len(_values(cell)) for cell in completions]
+        for name, cells in columns.items():
+            columns[name] = list(map(_values, cells))
+            if list(map(len, columns[name])) != counts:
+                pairs = zip(cells, counts, strict=True)
+                columns[name] = [[cell] * count for cell, count in pairs]
+        rows, warnings = unrolled(replace(rows, columns=columns), "completion")
+    log = _parse_table(rows, keep)
+    return replace(log, warnings=(*warnings, *log.warnings))
+
+
+def _values(cell: Any) -> list[Any]:
+    """Return the values of a list; a conversation, or what is no list, is one."""
+    if not isinstance(cell, list) or (cell and isinstance(cell[0], Mapping)):
+        return [cell]
+    return cell
+
+
 def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
     """Return which column holds the truth under a name that slime and OpenRLHF have.
 
@@ -136,6 +178,7 @@ def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
 
 
 OPENRLHF_QUERIES = Form("OpenRLHF queries", _parse_queries, _are_queries)
+TRL_COLUMNS = Form("TRL columns", _parse_completions, _are_completions)
 FORMS = (
     INSPECT_LOG,
     PRIME_RL,
@@ -150,6 +193,7 @@ FORMS = (
     TRACES,
     RESULTS,
     OPENRLHF_QUERIES,
+    TRL_COLUMNS,
 )
 """In the order in which they are tried."""
 PLAIN_TABLE = Form("rollouts", _parse_table)

@@ -24,7 +24,7 @@ from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
-from rewardkit.primitives.messages import assistant_text, content_text
+from rewardkit.primitives.messages import assistant_text, content_text, opening_turns
 from rewardkit.rollouts.columns import JUDGED_PREFIX, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
     Form,
@@ -125,10 +125,11 @@ def _turns(content: Any, before: int) -> dict[str, Any]:
     if not isinstance(content, list) or not content:
         return {"completion": content or None}
     if isinstance(content[-1], Mapping):
-        roles = [inner(turn, "role") for turn in content]
-        before = roles.index("assistant") if "assistant" in roles else len(roles)
-        columns = {"prompt": content[:before], "completion": assistant_text(content)}
-        return {**columns, "messages": content}
+        return {
+            "prompt": opening_turns(content),
+            "completion": assistant_text(content),
+            "messages": content,
+        }
     prompt = "".join(map(str, content[:-1][:before]))
     columns = {"prompt": prompt, "completion": content[-1]}
     if len(content) <= before + 1:
