@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from rewardkit.__main__ import main
+from rewardkit.analysis.rehearsal import rehearsal
 
 ROOM = 16
 """Bytes that fit into a file on the full disk: those by which Python tries a temporary folder."""
@@ -53,6 +54,7 @@ def run(words, folder, fault):
 
 if __name__ == "__main__":  # stdout is a pipe, which no limit on files touches
     fault = sys.argv[1]
+    rehearsal.LEARNERS, rehearsal.STEPS = 2, 40  # what is forecast is not at issue
     said = {}
     for name, words in json.load(sys.stdin).items():
         said[name] = run(words, Path(name), fault)

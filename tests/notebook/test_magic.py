@@ -94,23 +94,13 @@ def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(
     assert "<table" in written._repr_html_() and ">0.25<" in written._repr_html_()
 
 
-def test_a_syntax_error_is_shown_at_its_line_of_the_cell_and_nothing_is_saved(
-    run, tmp_path
-):
-    said = refused(run, "%%reward mine.py", "x = 1\nif x ==:\n    pass\n")
-    assert (
-        said
-        == "mine.py is not saved: line 3 of the cell, `if x ==:`: SyntaxError: invalid syntax"
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_line(
     run, tmp_path
 ):
     run("%%reward mine.py", CELL)
     for broken, line, what in (
         (CELL + "x = missing\n", 12, "NameError: name 'missing'"),
+        ("x = 1\nif x ==:\n    pass\n", 3, "SyntaxError: invalid syntax"),
         ("def f():\n    raise SystemExit(3)\n\nf()\n", 3, "SystemExit: 3"),
         ("import json\njson.loads('x')\n", 3, "JSONDecodeError"),
         (

@@ -17,7 +17,10 @@ from rewardkit.history.baseline import accept
 from rewardkit.notebook.report import NOTEBOOKS, report
 from rewardkit.notebook.scorecard import AGREES
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("here")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.usefixtures("here", "short_rehearsals"),
+]
 
 
 def whole(page):

@@ -51,6 +51,8 @@ ABSTAINED = (None, "abstained", "returned None")
         (0.5, 0.5),
         (True, 1.0),
         (np.float32(0.5), 0.5),
+        (np.bool_(True), 1.0),
+        (np.int64(1), 1.0),
         (None, ABSTAINED),
         (math.nan, f"returned nan; {FINITE}"),
         (10**400, f"returned inf; {FINITE}"),
