@@ -10,6 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+Plain = Mapping[str, Any]
+"""Plain data by name, to be read: a rollout, a case, a record of a run."""
+Record = dict[str, Any]
+"""Plain data by name, to be made: what a record is in JSON, options, evidence."""
+
 
 class PlainRecord:
     """A dataclass that gives itself as plain data.
@@ -20,7 +25,7 @@ class PlainRecord:
 
     IN_RECORD: ClassVar[tuple[str, ...]] = ()
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
         names = self.IN_RECORD or _field_names(self)
         return {name: to_plain(getattr(self, name)) for name in names}
@@ -49,7 +54,7 @@ def to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def write_order(above: Mapping[str, Any], below: Mapping[str, Any]) -> dict[str, Any]:
+def write_order(above: Plain, below: Plain) -> Record:
     """Return an order of two completions as a case file has it.
 
     Columns that both have alike are shared; the completion stands on each side.
@@ -58,8 +63,8 @@ def write_order(above: Mapping[str, Any], below: Mapping[str, Any]) -> dict[str,
     >>> write_order(right, wrong)
     {'prompt': '?', 'above': {'completion': '4'}, 'below': {'completion': '5'}}
     """
-    shared: dict[str, Any] = {}
-    sides: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    shared: Record = {}
+    sides: tuple[Record, Record] = ({}, {})
     for name in {**above, **below}:
         is_answer = name in ("completion", "messages")
         is_shared = name in above and name in below and above[name] == below[name]

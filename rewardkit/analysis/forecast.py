@@ -29,7 +29,7 @@ from rewardkit.findings import short_number
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page
-from rewardkit.plain import to_plain
+from rewardkit.plain import Record, to_plain
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
@@ -181,13 +181,13 @@ class Forecast(HasPage):
             )
         return self.outlook.sentence
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
         table = self.table
         context = self.views[0].context
         if len(table):
             table = table[table["step"] % STEPS_APART == 0]
-        plain: dict[str, Any] = to_plain(
+        plain: Record = to_plain(
             {
                 "reward": self.scores.reward.name,
                 "rows": len(self.scores),

@@ -30,6 +30,7 @@ from rewardkit.findings import SEVERITIES, Finding, counted, percent
 from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import More, Page, accepted_findings, point_of
+from rewardkit.plain import Record
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores
@@ -186,12 +187,12 @@ def _components(view: View) -> Table:
 # --- tables
 
 
-def _part_of(view: View) -> dict[str, Any]:
+def _part_of(view: View) -> Record:
     """Return the first cell of a row, the part, where the reward has several."""
     return {"part": view.part} if view.part else {}
 
 
-def component_row(view: View, name: str) -> dict[str, Any]:
+def component_row(view: View, name: str) -> Record:
     """Return one row of `Diagnosis.components`."""
     values = view.scores[name]
     scores = pd.Series(values[~np.isnan(values)])
@@ -215,7 +216,7 @@ def component_row(view: View, name: str) -> dict[str, Any]:
     }
 
 
-def signal_of(view: View, rows: Mask) -> dict[str, Any]:
+def signal_of(view: View, rows: Mask) -> Record:
     """Return the figures of `Diagnosis.group_signal` for some groups of a view."""
     kinds, groups = np.unique(view.groups[rows], return_inverse=True)
     rewards = view.rewards[rows]
@@ -261,9 +262,7 @@ def over_steps(view: View, window: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _step_figures(
-    view: View, name: str, values: Floats, inside: Mask
-) -> dict[str, Any]:
+def _step_figures(view: View, name: str, values: Floats, inside: Mask) -> Record:
     """Return the figures of the reward or a component at some rows."""
     column = pd.Series(values[inside])
     quantiles = column.quantile([*STEP_QUANTILES.values()])
@@ -285,7 +284,7 @@ def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
     rows = different(view, n)
     table = scores.table.iloc[view.rows[rows]]
     names = ["rollout_id", *scores.rollouts.group_key]
-    columns: dict[str, Any] = {}
+    columns: Record = {}
     if view.part:
         columns["part"] = [view.part] * len(rows)
     for name in names:
@@ -322,7 +321,7 @@ def different(view: View, n: int) -> Codes:
 # --- kept with a run
 
 
-def run_figures(views: Sequence[View]) -> dict[str, Any]:
+def run_figures(views: Sequence[View]) -> Record:
     """Return what a diagnosis says of a scoring in figures, from its views.
 
     ``label_auc`` is the share of the sibling pairs with different labels that the
@@ -334,7 +333,7 @@ def run_figures(views: Sequence[View]) -> dict[str, Any]:
     """
     if len(views) == 1:
         return _figures_of(views[0])
-    joined: dict[str, Any] = {}
+    joined: Record = {}
     for view in views:
         for name, value in _figures_of(view).items():
             joined.setdefault(name, {})[view.part] = value
@@ -343,8 +342,8 @@ def run_figures(views: Sequence[View]) -> dict[str, Any]:
     return joined
 
 
-def _figures_of(view: View) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
+def _figures_of(view: View) -> Record:
+    figures: Record = {}
     if view.effective_weights:
         figures["effective_weights"] = view.effective_weights
     label = view.context.any_label

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from rewardkit.findings import SEVERITIES, counted
 from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run
 from rewardkit.history.runs_folder import KEPT_RUNS
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import cell_number
@@ -33,12 +33,10 @@ class LoadedScores(NamedTuple):
     """The scores, and where they are a log's what is said of it: in JSON, in words."""
 
     scores: rk.Scores
-    about: Mapping[str, Any] = MappingProxyType({})
+    about: Plain = MappingProxyType({})
     head: str = ""
 
-    def result(
-        self, record: Mapping[str, Any], text: object, status: int = 0
-    ) -> CommandResult:
+    def result(self, record: Plain, text: object, status: int = 0) -> CommandResult:
         """Return what a command found in the scores, behind what is said of them."""
         return CommandResult({**record, **self.about}, f"{self.head}{text}", status)
 
@@ -164,7 +162,7 @@ def read_gates(
     ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Gate | None]:
     """Return the gate of each component, None for no gate; join those on one."""
-    limits_of: dict[str, dict[str, Any]] = {}
+    limits_of: dict[str, Record] = {}
     for value in values:
         match = GATE_CONDITION.fullmatch(value)
         if match is None:

@@ -17,7 +17,7 @@ import re
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -38,7 +38,7 @@ from rewardkit.cli.options import (
 from rewardkit.cli.output import Legible, as_typed, say
 from rewardkit.errors import describe_error
 from rewardkit.html.excerpts import LINE
-from rewardkit.plain import to_json
+from rewardkit.plain import Plain, Record, to_json
 from rewardkit.scoring.deadlines import cannot_limit
 
 FREE_SPACE = "; free some space, then run the same command again"
@@ -81,7 +81,7 @@ JOBS = {
 """What is to be done -> the commands for it, in the order in which one meets them, and
 the modules that they are in, which are imported when they are asked for."""
 
-CONTEXT: dict[str, Any] = {
+CONTEXT: Record = {
     "help_option_names": ["-h", "--help"],
     "max_content_width": 100,
 }
@@ -198,7 +198,7 @@ class CommandResult:
     `error` is printed on stderr behind it.
     """
 
-    record: Mapping[str, Any]
+    record: Plain
     text: str
     status: int = 0
     error: str = ""
@@ -216,7 +216,7 @@ class Options(SimpleNamespace):
     what users' code prints goes to stderr.
     """
 
-    reading: dict[str, Any]
+    reading: Record
     typed: dict[str, str]
     stdout: Any
 
@@ -238,11 +238,11 @@ class Options(SimpleNamespace):
         values = {"json": False, **ctx.params, "stdout": sys.stdout}
         return cls(**values, reading=reading, typed=typed)
 
-    def select(self, names: str) -> dict[str, Any]:
+    def select(self, names: str) -> Record:
         """Return the values of these names, to be passed on as keyword arguments."""
         return {name: getattr(self, name) for name in names.split()}
 
-    def notebook_reading(self) -> dict[str, Any]:
+    def notebook_reading(self) -> Record:
         """Return the parameter `reading` of the notebooks: what was set of it."""
         reading = {}
         for name, value in {**self.reading, **self.select("as_ log_weights")}.items():
@@ -251,7 +251,7 @@ class Options(SimpleNamespace):
                 reading[name] = value
         return reading
 
-    def notebook_limits(self) -> dict[str, Any]:
+    def notebook_limits(self) -> Record:
         """Return the parameter `limits` of the notebooks: what was typed of it."""
         names = ("timeout", "budget", "leakage", "seed", "baseline")
         return {name: getattr(self, name) for name in names if name in self.typed}

@@ -13,6 +13,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.history.baseline import is_day
+from rewardkit.plain import Plain, Record
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
@@ -50,7 +51,7 @@ def _pairs(
 
     def read_all(
         ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
-    ) -> dict[str, Any]:
+    ) -> Record:
         texts: dict[str, str] = {}
         for value in values:
             name, _, text = value.partition("=")
@@ -137,7 +138,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 FILES = ("CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
 """Values that name files, which a shell completes, or something else."""
 
-VALUE_KINDS: dict[str, dict[str, Any]] = {
+VALUE_KINDS: dict[str, Record] = {
     "ACTION": {"type": click.Choice(["show", "restore", "tag", "export", "delete"])},
     "ARGUMENTS": {"nargs": -1, "type": click.UNPROCESSED},
     "COLUMN": {"callback": _columns},
@@ -165,7 +166,7 @@ VALUE_KINDS: dict[str, dict[str, Any]] = {
 }
 """What an argument or a value is called in the help -> what click takes of it."""
 
-OptionTable = Mapping[str, str | tuple[str, Mapping[str, Any]]]
+OptionTable = Mapping[str, str | tuple[str, Plain]]
 """Options as they are written -> the help, what else click takes.
 
 Behind the option stands what Python calls it, where that is another name; behind a
@@ -291,9 +292,7 @@ REQUIREMENTS = (
 """What options need, in each command that has both."""
 
 
-def missing_requirement(
-    typed: Mapping[str, str], values: Mapping[str, Any]
-) -> str | None:
+def missing_requirement(typed: Mapping[str, str], values: Plain) -> str | None:
     """Return the sentence on the first option that lacks what it needs, or None.
 
     `typed` has each option on the command line as it is written, `values` the values
@@ -350,9 +349,9 @@ class HelpedOption(click.Option):
         return extra
 
 
-def _option(form: str, help_text: str | tuple[str, Mapping[str, Any]]) -> HelpedOption:
+def _option(form: str, help_text: str | tuple[str, Plain]) -> HelpedOption:
     """Return an option of a table; without a name for its value it is a flag."""
-    settings: Mapping[str, Any] = {}
+    settings: Plain = {}
     if isinstance(help_text, tuple):
         help_text, settings = help_text
     flags = form.split()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from rewardkit.history.parts import load_unfinished
 from rewardkit.history.runs import find_unfinished
 from rewardkit.history.runs_folder import KEPT_RUNS, LABEL, SECONDS_PER_1000, written_in
 from rewardkit.html.cards import rollouts_page
+from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.table import ROWS_ON_PAGE
 from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.outcomes import STATUSES
@@ -100,7 +99,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     if isinstance(log, rk.Rollouts):
         unfinished = _find_unfinished(options, folder, reward, log)
     limit = options.time_limit(reward)
-    interrupted: dict[str, Any] = {}
+    interrupted: Record = {}
     try:
         scores = rk.score(
             reward,
@@ -194,7 +193,7 @@ def _find_unfinished(
 
 def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
     """Keep a scoring with its diagnosis in figures, and the seconds of 1,000 rows."""
-    figures: dict[str, Any] = {}
+    figures: Record = {}
     if seconds is not None:
         figures[SECONDS_PER_1000] = round(seconds, 4)
     if options.label is not None:
@@ -205,7 +204,7 @@ def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
     return rk.keep(scores, note=options.note or "", figures=figures, **settings)
 
 
-def _reading_text(about: Mapping[str, Any], first: rk.Rollouts) -> str:
+def _reading_text(about: Plain, first: rk.Rollouts) -> str:
     """Return what was read, as `Rollouts` show themselves; `first` are some of them."""
     rows = [first[row] for row in range(min(len(first), ROWS_ON_PAGE))]
     columns = list(map(str, first.table.columns))

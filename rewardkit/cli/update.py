@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
@@ -11,6 +10,7 @@ import rewardkit as rk
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import NAMED, counted, most
 from rewardkit.html.excerpts import one_line
+from rewardkit.plain import Plain
 from rewardkit.scoring.case_updates import (
     Update,
     propose_updates,
@@ -130,14 +130,14 @@ def _ask_of_miss(miss: Miss) -> str:
     return _ask(f"  Expect this from now on: {miss.proposed}", ("y", "n", "q"), "n")
 
 
-def _choices_of(case: Undecided) -> Mapping[str, Any]:
+def _choices_of(case: Undecided) -> Plain:
     """Return answer -> what is decided by it."""
     if case.choices == (ABOVE, BELOW):
         return {"1": ABOVE, "2": BELOW}
     return dict(zip("y", case.choices, strict=False))
 
 
-def _ask_of_undecided(case: Undecided, choices: Mapping[str, Any]) -> str:
+def _ask_of_undecided(case: Undecided, choices: Plain) -> str:
     """Show an undecided case, and ask for a decision; "s" skips it."""
     _say(f"\n{case.case}: {one_line(case.why)}")
     _show_completions(case.completion, case.below)

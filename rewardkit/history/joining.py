@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rewardkit.findings import counted
 from rewardkit.history.files import RECORDER, TOLD_STEPS
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Floats, Reward
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
@@ -46,14 +47,14 @@ class ScoresFile:
 
     path: Path
     table: pa.Table
-    record: Mapping[str, Any]
+    record: Plain
     json_columns: tuple[str, ...]
     reward: Reward
 
     @property
-    def recorder(self) -> Mapping[str, Any]:
+    def recorder(self) -> Plain:
         """Return what its recorder did; {} where `Scores.save` wrote it."""
-        recorder: Mapping[str, Any] = self.record.get(RECORDER, {})
+        recorder: Plain = self.record.get(RECORDER, {})
         return recorder
 
     @property
@@ -112,7 +113,7 @@ def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
     return Scores(table, first.reward, rollouts, run)
 
 
-def _join_recorders(parts: Sequence[ScoresFile]) -> dict[str, Any]:
+def _join_recorders(parts: Sequence[ScoresFile]) -> Record:
     """Return what the recorders of the parts did, as one record."""
     sessions = dict.fromkeys(part.recorder["session"] for part in parts)
     return {
@@ -127,7 +128,7 @@ def _join_recorders(parts: Sequence[ScoresFile]) -> dict[str, Any]:
 
 def _without_repeated_steps(
     parts: Sequence[ScoresFile],
-) -> tuple[list[np.ndarray[Any, np.dtype[np.bool_]]], list[str]]:
+) -> tuple[list[NDArray[np.bool_]], list[str]]:
     """Return by part which rows count, and a sentence on those that do not.
 
     A session that began after one of another run had ended takes the place of its steps

@@ -24,7 +24,7 @@ from rewardkit.html.blocks import Block, Code, Facts
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
-from rewardkit.plain import to_plain
+from rewardkit.plain import Plain, Record, to_plain
 from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.scoring.scores import UNFINISHED, Scores
 
@@ -45,7 +45,7 @@ class Run(HasPage):
 
     folder: Path
     version: Version
-    about: Mapping[str, Any] = field(repr=False)
+    about: Plain = field(repr=False)
 
     @property
     def scores(self) -> Scores:
@@ -78,7 +78,7 @@ class Run(HasPage):
         return tuple(self.about["tags"])
 
     @property
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Record:
         """Return its figures, with those of check and probe on its version."""
         return {**self.about["figures"], **self.version.about["figures"]}
 
@@ -87,10 +87,10 @@ class Run(HasPage):
         """Return its effective weights in percent, "" where they are not known."""
         return effective_shares(self.figures.get("effective_weights", {}))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
         about = {key: value for key, value in self.about.items() if key != "format"}
-        plain: dict[str, Any] = to_plain(
+        plain: Record = to_plain(
             {
                 **about,
                 "reward": self.version.about["reward"],
@@ -196,12 +196,12 @@ def check_tag(tag: str) -> None:
         raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
 
 
-def date_of(about: Mapping[str, Any]) -> str:
+def date_of(about: Plain) -> str:
     """Return when a run was kept, to a minute, in UTC."""
     return str(about["date"])[:16].replace("T", " ")
 
 
-def effective_shares(weights: Mapping[str, Any]) -> str:
+def effective_shares(weights: Plain) -> str:
     """Return effective weights in percent; those of a route's parts by their label."""
     parts = []
     for name, share in weights.items():

@@ -19,7 +19,7 @@ from rewardkit.errors import InputError, did_you_mean, error_text, preview
 from rewardkit.history.run import Run
 from rewardkit.history.runs_folder import LABEL
 from rewardkit.history.versions import write_files
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import Plain, PlainRecord, Record
 
 RUN_TAG = "rewardkit.run"
 """The tag by which MLflow finds a run that it has already."""
@@ -53,7 +53,7 @@ class Tracked(PlainRecord):
     key: str
     note: str
     tags: tuple[str, ...]
-    params: Mapping[str, Any]
+    params: Plain
     metrics: Mapping[str, float]
     source: Mapping[str, bytes] = field(repr=False)
 
@@ -140,7 +140,7 @@ def _describe(run: Run, tracker: str, project: str) -> Tracked:
     )
 
 
-def _weights(definition: Mapping[str, Any]) -> dict[str, Any]:
+def _weights(definition: Plain) -> Record:
     """Return the weights of a definition, of a route in dicts by value."""
     if "route" not in definition:
         return dict(definition["weights"])

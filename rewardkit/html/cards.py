@@ -17,9 +17,8 @@ from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.markup import Bar, number
 from rewardkit.html.pages import More, Page
 from rewardkit.html.pictures import histogram_svg
+from rewardkit.plain import Plain, Record
 from rewardkit.reasons import Reason
-
-Plain = Mapping[str, Any]
 
 MOST_MISSES = 12  # missed expectations in sight
 MOST_ANSWERS = 12  # raw answers of models
@@ -243,7 +242,7 @@ def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
             UserText(miss["why"]) if miss["why"] else "",
         ))  # fmt: skip
     header = ("case", "what", "expected", "got", "fields", "completion", "why")
-    options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
+    options: Record = {"numeric": ("expected",), "most": 200, "stacked": True}
     first = rows[:MOST_MISSES]
     rest = rows[MOST_MISSES:]
     blocks.append(Table("", header, first, limit=400, **options))
@@ -310,8 +309,8 @@ def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
 def result_page(
     reward: float,
     rows: Sequence[tuple[str, str, float, str, Reason | None]],
-    fields: Mapping[str, Any],
-    notes: Mapping[str, Any],
+    fields: Plain,
+    notes: Plain,
 ) -> Page:
     """Return what one completion got.
 
@@ -368,7 +367,7 @@ def taken_table(fields: Sequence[tuple[str, object, str]]) -> Table:
     return Table("", ("field", "value", "characters"), fields, limit=600)
 
 
-def note_table(notes: Mapping[str, Any]) -> Table:
+def note_table(notes: Plain) -> Table:
     """Return what components noted."""
     rows = [(name, UserText(value)) for name, value in notes.items()]
     return Table("", ("note", "value"), rows, limit=600)

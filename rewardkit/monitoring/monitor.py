@@ -47,7 +47,7 @@ from rewardkit.monitoring.remedy import make_cases, try_gate
 from rewardkit.monitoring.rules import RULES, report_paid
 from rewardkit.monitoring.timeline import Timeline
 from rewardkit.monitoring.windows import MOST_WINDOWS, restarts
-from rewardkit.plain import to_plain
+from rewardkit.plain import Record, to_plain
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.load import load_rollouts
@@ -116,7 +116,7 @@ class Monitor(AcceptsFindings, HasPage):
         return [item for timeline in self.timelines for item in timeline.newly_paid]
 
     @property
-    def cases(self) -> list[dict[str, Any]]:
+    def cases(self) -> list[Record]:
         """Return wrong completions that are newly paid, as cases for a case file."""
         return [case for timeline in self.timelines for case in make_cases(timeline)]
 
@@ -162,13 +162,13 @@ class Monitor(AcceptsFindings, HasPage):
                 }
         return weights
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
         newly_paid = []
         for timeline in self.timelines:
             for item in timeline.newly_paid:
                 newly_paid.append(dict(report_paid(timeline, item).evidence))
-        plain: dict[str, Any] = to_plain(
+        plain: Record = to_plain(
             {
                 "verdict": self.verdict,
                 "since": self.since,

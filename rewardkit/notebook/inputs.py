@@ -21,6 +21,7 @@ from rewardkit.history.parts import holds_scores, load_scores
 from rewardkit.history.run import Run
 from rewardkit.history.runs import find_run, runs
 from rewardkit.html.excerpts import hide_user_texts
+from rewardkit.plain import Plain, Record
 from rewardkit.probes.subjects.log import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
@@ -181,8 +182,8 @@ def read_inputs(
     cases: str | Path | None = None,
     label: str | None = None,
     by: Sequence[str] | None = None,
-    reading: Mapping[str, Any],
-    limits: Mapping[str, Any],
+    reading: Plain,
+    limits: Plain,
 ) -> NotebookInputs:
     """Read all that notebooks are given; `reading` and `limits` are their parameters.
 
@@ -234,7 +235,7 @@ SHELL_NAMES = ("In", "Out", "exit", "quit", "get_ipython", "open")
 PARAMETER_TYPES = (str, int, float, list, dict)
 """What papermill can set a parameter to, beside None."""
 
-OPTION_TYPES: dict[str, dict[str, Any]] = {
+OPTION_TYPES: dict[str, Record] = {
     "reading": {
         "columns": dict,
         "group": list,
@@ -292,7 +293,7 @@ def set_up_notebook(*, redact: bool = False) -> None:
 
 def check_parameters(variables: MutableMapping[str, Any]) -> None:
     """Check the variables of a notebook, as `set_up_notebook` does."""
-    declared: dict[str, Any] = dict(variables.get("__annotations__", {}))
+    declared: Record = dict(variables.get("__annotations__", {}))
     if declared and not variables.get(CHECKED):
         _refuse_undeclared(variables, declared)
     variables[CHECKED] = True
@@ -301,9 +302,7 @@ def check_parameters(variables: MutableMapping[str, Any]) -> None:
             _check_value(name, variables[name], kind)
 
 
-def _refuse_undeclared(
-    variables: Mapping[str, Any], declared: Mapping[str, Any]
-) -> None:
+def _refuse_undeclared(variables: Plain, declared: Plain) -> None:
     for name, value in variables.items():
         if name.startswith("_") or name in declared or name in SHELL_NAMES:
             continue
@@ -330,7 +329,7 @@ def _check_value(name: str, value: Any, kind: Any) -> None:
         _check_options(name, value)
 
 
-def _check_options(name: str, options: Mapping[str, Any]) -> None:
+def _check_options(name: str, options: Plain) -> None:
     types = OPTION_TYPES[name]
     for option, setting in options.items():
         if option not in types:

@@ -21,7 +21,7 @@ from rewardkit.monitoring.monitor import Monitor
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, HOLES, SIGNAL, Tile
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import Plain, PlainRecord, Record
 from rewardkit.probes.points import quote_examples
 from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult
 from rewardkit.rewards.recorded import is_recorded
@@ -137,12 +137,12 @@ class Short(PlainRecord):
                     return cls(**{**record, "tiles": summaries, "points": points})
         return None
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> Record:
         page = markup.part("report", "short", self)
         return {"text/html": page, "text/plain": self.line, MIME: self.record()}
 
 
-def _read_point(record: Mapping[str, Any]) -> Point:
+def _read_point(record: Plain) -> Point:
     quotes = [Quote(**quote) for quote in record["examples"]]
     return Point(**{**record, "examples": quotes})
 

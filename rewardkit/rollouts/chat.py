@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing.pool import ThreadPool
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rewardkit.errors import InputError, did_you_mean, preview
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.messages import content_text
 
 if TYPE_CHECKING:
@@ -179,10 +180,10 @@ def fatal_code(error: Exception) -> Any:
 
 def ask_all(
     server: Server,
-    requests: Sequence[Mapping[str, Any]],
+    requests: Sequence[Plain],
     *,
     concurrency: int = CONCURRENCY,
-) -> Generator[tuple[int, dict[str, Any] | Exception], None, None]:
+) -> Generator[tuple[int, Record | Exception], None, None]:
     """Yield the position of each request with its answer, or why there is none.
 
     InputError where no server is there, or one that answers nobody. Nothing waits for
@@ -195,8 +196,8 @@ def ask_all(
     models = server.models(client)
 
     def ask(
-        numbered: tuple[int, Mapping[str, Any]],
-    ) -> tuple[int, dict[str, Any] | Exception]:
+        numbered: tuple[int, Plain],
+    ) -> tuple[int, Record | Exception]:
         at, request = numbered
         started = time.perf_counter()
         try:
@@ -216,7 +217,7 @@ def ask_all(
         client.close()
 
 
-def read_answer(body: str) -> dict[str, Any]:
+def read_answer(body: str) -> Record:
     """Read the columns that a server's answer fills.
 
     `completion` is ``None``, not empty, where a refusal, tool calls or reasoning stand

@@ -11,6 +11,8 @@ from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean
 
+Column = Sequence[Any]
+"""A column: a value a row."""
 Columns = dict[str, list[Any]]
 
 LOGGED = "logged/"

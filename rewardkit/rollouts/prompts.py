@@ -12,21 +12,22 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import RolloutsError
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.messages import as_list
 from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.values import Place, SourceRows, present
 
-Messages = list[dict[str, Any]]
+Messages = list[Record]
 
 
 def read_prompts(
-    source: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    source: str | Path | pd.DataFrame | Iterable[Plain],
     *,
     columns: Mapping[str, str] | None = None,
     system: str | None = None,
     reserved: Collection[str] = (),
-) -> tuple[list[dict[str, Any]], tuple[Place, ...], list[str]]:
+) -> tuple[list[Record], tuple[Place, ...], list[str]]:
     """Read prompts, the rows that were kept out, and what a person should know.
 
     Columns have the names that `load_rollouts` knows, or those of `columns` ({"prompt":
@@ -50,7 +51,7 @@ def read_prompts(
     ids = rows.columns.get(id_name, missing)
     rejected = []
     repeats = []
-    by_id: dict[str, tuple[dict[str, Any], str]] = {}  # with its place
+    by_id: dict[str, tuple[Record, str]] = {}  # with its place
     for row, place in enumerate(rows.places):
         if place.reason:
             rejected.append(place)
@@ -62,7 +63,7 @@ def read_prompts(
         except ValueError as error:
             rejected.append(place._replace(reason=str(error)))
             continue
-        record: dict[str, Any] = {"prompt_id": prompt_id, "prompt": prompt}
+        record: Record = {"prompt_id": prompt_id, "prompt": prompt}
         record |= {column: cells[row] for column, cells in others.items()}
         first, first_place = by_id.setdefault(str(prompt_id), (record, place.place))
         if first["prompt"] != prompt:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from rewardkit.plain import Record
 from rewardkit.rollouts.columns import Columns, lists_of_columns
 
 
@@ -184,9 +185,9 @@ class SourceRows:
                 cells += part.columns.get(name, [None] * len(part.places))
         return cls(columns, places)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Record]:
         """Return each row as a dict."""
-        rows: list[dict[str, Any]] = [{} for _ in self.places]
+        rows: list[Record] = [{} for _ in self.places]
         for name, cells in self.columns.items():
             for row, cell in zip(rows, cells, strict=True):
                 row[name] = cell

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import CAUGHT
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.primitive import VERDICT
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import ROLLOUT, Columns, Reward, Rows
-from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.rollouts.columns import Column, lists_of_columns
 from rewardkit.scoring.answers import as_field, as_list, as_score
 from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
@@ -49,7 +50,7 @@ IMMUTABLE = frozenset({str, int, float, bool, NoneType, bytes})
 NEEDS_SIBLINGS = Reason(ReasonCode.NEEDS_SIBLINGS)
 
 
-def at_rows(values: Sequence[Any], rows: Rows) -> Sequence[Any]:
+def at_rows(values: Column, rows: Rows) -> Column:
     """Return the values of these rows, in their order."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
         return values if len(rows) == len(values) else values[rows[0] : rows[-1] + 1]
@@ -74,7 +75,7 @@ def copy_value(value: Any) -> Any:
 class MadeColumn(Sequence[Any]):
     """A column whose values are made of those of others, when they are asked for."""
 
-    def __init__(self, make: Callable[..., Any], *columns: Sequence[Any]) -> None:
+    def __init__(self, make: Callable[..., Any], *columns: Column) -> None:
         self._make, self._columns = make, columns
 
     def __len__(self) -> int:
@@ -92,21 +93,21 @@ class MadeColumn(Sequence[Any]):
 class RowTuples(MadeColumn):
     """The values of several columns, a tuple a row."""
 
-    def __init__(self, *columns: Sequence[Any]) -> None:
+    def __init__(self, *columns: Column) -> None:
         super().__init__(lambda *values: values, *columns)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return zip(*self._columns, strict=True)
 
 
-def copy_column(values: Sequence[Any]) -> Sequence[Any]:
+def copy_column(values: Column) -> Column:
     """Return a column whose values a function may change."""
     if IMMUTABLE.issuperset(map(type, values)):
         return values
     return MadeColumn(copy_value, values)
 
 
-class RowColumns(Mapping[str, Sequence[Any]]):
+class RowColumns(Mapping[str, Column]):
     """Some rows as columns, each read when it is first asked for.
 
     `count` is the number of rows; `read_column` gives one whose values may be changed.
@@ -116,19 +117,19 @@ class RowColumns(Mapping[str, Sequence[Any]]):
         self,
         names: Iterable[str],
         count: int,
-        read_column: Callable[[str], Sequence[Any]],
+        read_column: Callable[[str], Column],
     ) -> None:
         self.count, self._read = count, read_column
-        self._columns: dict[str, Any] = dict.fromkeys(names)
+        self._columns: Record = dict.fromkeys(names)
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> RowColumns:
+    def of(cls, rows: Sequence[Plain]) -> RowColumns:
         """Return these rows, whose values stay as they are."""
         columns = lists_of_columns(rows)
         return cls(columns, len(rows), lambda name: copy_column(columns[name]))
 
-    def __getitem__(self, name: str) -> Sequence[Any]:
-        column: Sequence[Any] | None = self._columns[name]
+    def __getitem__(self, name: str) -> Column:
+        column: Column | None = self._columns[name]
         if column is None:
             column = self._columns[name] = self._read(name)
         return column
@@ -142,7 +143,7 @@ class RowColumns(Mapping[str, Sequence[Any]]):
     def __len__(self) -> int:
         return len(self._columns)
 
-    def column(self, name: str) -> Sequence[Any]:
+    def column(self, name: str) -> Column:
         """Return a column, of ``None`` where the rows have none of this name."""
         return self[name] if name in self else [None] * self.count
 
@@ -151,15 +152,15 @@ class RowColumns(Mapping[str, Sequence[Any]]):
         others = [name for name in self if name not in names]
         return RowColumns(others, self.count, self.__getitem__)
 
-    def beside(self, columns: Mapping[str, Sequence[Any]]) -> RowColumns:
+    def beside(self, columns: Mapping[str, Column]) -> RowColumns:
         """Return the same rows with these columns, in place of their own."""
 
-        def read_column(name: str) -> Sequence[Any]:
+        def read_column(name: str) -> Column:
             return columns[name] if name in columns else self[name]
 
         return RowColumns([*self, *columns], self.count, read_column)
 
-    def rows(self, kind: type[dict[str, Any]] = dict) -> Sequence[dict[str, Any]]:
+    def rows(self, kind: type[Record] = dict) -> Sequence[Record]:
         """Return each row as a dict of its own."""
         if not len(self):
             return MadeColumn(lambda _: kind(), range(self.count))
@@ -181,14 +182,14 @@ class Caller:
         columns: Columns,
         groups: Rows | None,
         limit: TimeLimit | None,
-        notes: list[dict[str, Any]] | None,
+        notes: list[Record] | None,
     ) -> None:
         self.reward, self.columns, self.groups = reward, columns, groups
         self.limit, self.notes = limit, notes
-        self.values: dict[str, Any] = {}
+        self.values: Record = {}
         self._immutable: dict[str, bool] = {}
 
-    def column(self, name: str) -> Sequence[Any]:
+    def column(self, name: str) -> Column:
         """Return a column, field or score by name, as Python values."""
         if name == ROLLOUT and name not in (*self.values, *self.columns):
             rows = zip(*self.columns.values(), strict=True)
@@ -197,7 +198,7 @@ class Caller:
             ]
         if name not in self.values:
             self.values[name] = self.columns[name]
-        column: Sequence[Any] = self.values[name]
+        column: Column = self.values[name]
         if isinstance(column, np.ndarray):
             column = self.values[name] = column.tolist()
         return column
@@ -213,7 +214,7 @@ class Caller:
         settle: Callable[[Any], Any],
         together: Together = Together.ROW,
         verdicts: dict[int, Any] | None = None,
-    ) -> Sequence[Any]:
+    ) -> Column:
         """Call a function for these rows; return its answers, or Reasons.
 
         It is called for each row, or with lists for several rows `together`. `verdicts`
@@ -282,14 +283,14 @@ class Caller:
 
     def _new_notes(
         self, count: int, verdicts: dict[int, Any] | None
-    ) -> list[dict[str, Any]] | None:
+    ) -> list[Record] | None:
         """Return a dict for the notes of each call, or None if no notes are wanted."""
         if self.notes is None and verdicts is None:
             return None
         return [{} for _ in range(count)]
 
     def _keep_notes(
-        self, noted: dict[str, Any], rows: list[int], verdicts: dict[int, Any] | None
+        self, noted: Record, rows: list[int], verdicts: dict[int, Any] | None
     ) -> None:
         """Keep the verdicts of a call for these rows, and notes if it is one row."""
         if verdicts is not None and VERDICT in noted:
@@ -306,7 +307,7 @@ class Caller:
         rows: Rows,
         sizes: list[int] | None,
         settle: Callable[[Any], Any],
-        notes: list[dict[str, Any]] | None,
+        notes: list[Record] | None,
     ) -> Calls:
         """Return the calls for each of these rows, or for so many of them as lists."""
         calls = self._bind(call, rows, sizes)
@@ -335,7 +336,7 @@ class Caller:
             return None
         return calls
 
-    def _arguments(self, call: Call, rows: Rows, name: str) -> Sequence[Any]:
+    def _arguments(self, call: Call, rows: Rows, name: str) -> Column:
         """Return the values of a column, copies where a user's code may change them."""
         values = at_rows(self.column(name), rows)
         if not call.has_user_code or self._is_immutable(name):
@@ -351,7 +352,7 @@ class Caller:
 
     def _lists(
         self, call: Call, rows: Rows, sizes: list[int], name: str
-    ) -> list[Sequence[Any]]:
+    ) -> list[Column]:
         """Return the values of a column for each bundle of rows, as new lists."""
         values = list(self._arguments(call, rows, name))
         ends = list(accumulate(sizes))

@@ -24,6 +24,7 @@ from rewardkit.scoring.answers import as_field, reason_of
 
 if TYPE_CHECKING:  # a process that makes calls starts without numpy
     from rewardkit.rewards.component import Call
+    from rewardkit.rollouts.columns import Column
 
 CONCURRENT_CALLS = 16
 """Calls of one async component at a time. Our choice: about what an endpoint takes."""
@@ -81,20 +82,20 @@ class Calls:
     """
 
     function: Callable[..., Any]
-    positional: Sequence[Sequence[Any]]
-    keywords: Mapping[str, Sequence[Any]]
+    positional: Sequence[Column]
+    keywords: Mapping[str, Column]
     count: int
     settle: Callable[[Any], Any] = as_field
     is_async: bool = False
     result: Callable[..., Any] | None = None
-    result_arguments: Sequence[Sequence[Any]] = ()
+    result_arguments: Sequence[Column] = ()
     notes: Sequence[dict[str, Any]] | None = None
 
     @classmethod
     def of(
         cls,
         call: Call,
-        column: Callable[[str], Sequence[Any]],
+        column: Callable[[str], Column],
         count: int,
         settle: Callable[[Any], Any] = as_field,
     ) -> Calls:
@@ -108,7 +109,7 @@ class Calls:
     ) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
         """Return the arguments of some of the calls, and how many these are."""
 
-        def some(column: Sequence[Any]) -> list[Any]:
+        def some(column: Column) -> list[Any]:
             if type(column) is list and type(rows) is range:
                 return column[rows.start : rows.stop]
             return [column[row] for row in rows]
@@ -130,7 +131,7 @@ def prepare(functions: Iterable[Any]) -> None:
             prepare_function()
 
 
-def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Sequence[Any]]]:
+def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Column]]:
     """Return a function of positional arguments alone that makes a call, and columns.
 
     Parameters of a Python function are filled by position as far as they follow one
@@ -203,7 +204,7 @@ def in_turn(calls: Calls) -> list[Any]:
         results.append(reason_of(error))
 
 
-def _has_arguments(columns: Sequence[Sequence[Any]], row: int) -> bool:
+def _has_arguments(columns: Sequence[Column], row: int) -> bool:
     """Return whether the arguments of a row can be made, see `MadeColumn`."""
     try:
         for column in columns:
@@ -213,7 +214,7 @@ def _has_arguments(columns: Sequence[Sequence[Any]], row: int) -> bool:
     return True
 
 
-def arguments_at(columns: Sequence[Sequence[Any]], row: int) -> list[Any]:
+def arguments_at(columns: Sequence[Column], row: int) -> list[Any]:
     """Return the arguments of a row."""
     return [column[row] for column in columns]
 

@@ -15,7 +15,7 @@ from rewardkit.html import cards
 from rewardkit.html.blocks import Code
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, Page
-from rewardkit.plain import PlainRecord, to_plain
+from rewardkit.plain import Plain, PlainRecord, to_plain
 from rewardkit.reasons import Reason
 from rewardkit.scoring.cases import Case
 
@@ -58,7 +58,7 @@ class Miss:
     got: Any
     completion: str
     ground_truth: Any
-    fields: Mapping[str, Any]
+    fields: Plain
     status: Mapping[str, str]
     why: str
     turns: str = ""

@@ -16,6 +16,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.users_code import of_rewardkit, user_code
+from rewardkit.rollouts.columns import Column
 from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
 from rewardkit.scoring.calls import Calls, concurrency, in_turn, scoring
 from rewardkit.scoring.prints import Printed, caught_prints, print_here
@@ -290,8 +291,8 @@ def _make_calls(
     has_notes: bool,
     seconds: float,
     restarts: bool,
-    positional: Sequence[Sequence[Any]],
-    keywords: Mapping[str, Sequence[Any]],
+    positional: Sequence[Column],
+    keywords: Mapping[str, Column],
     size: int,
 ) -> tuple[list[Any], list[dict[str, Any]], Printed, float]:
     """Make some calls in the worker.

@@ -15,6 +15,7 @@ from rewardkit.html.blocks import Block, Quote
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.markup import LONGEST_ESCAPED, number
 from rewardkit.html.pages import HasPage, Page
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.fingerprint import describe
@@ -63,7 +64,7 @@ class Explanation(HasPage):
 
     reward: str
     completion: str
-    columns: dict[str, Any]
+    columns: Record
     spans: dict[str, list[Span]]
     lines: tuple[Contribution, ...]
     result: RewardResult
@@ -94,9 +95,7 @@ class Explanation(HasPage):
         ]
 
 
-def explain(
-    reward: Reward | Scores, rollout: Mapping[str, Any] | int | str
-) -> Explanation:
+def explain(reward: Reward | Scores, rollout: Plain | int | str) -> Explanation:
     """Explain the reward of one completion, before any transform.
 
     Args:
@@ -161,7 +160,7 @@ def _result_of_row(scores: Scores, row: int) -> RewardResult:
 
 
 def _explain(
-    reward: Reward, rollout: Mapping[str, Any], result: RewardResult, place: str
+    reward: Reward, rollout: Plain, result: RewardResult, place: str
 ) -> Explanation:
     """Say where the fields stand, and what each component adds."""
     part = reward.for_row(rollout)
@@ -201,7 +200,7 @@ def spans_of(extractor: Extractor, text: str) -> list[Span]:
         return []
 
 
-def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Span]]:
+def field_spans(reward: Reward, columns: Plain) -> dict[str, list[Span]]:
     """Find where fields are taken from a completion; nowhere in a very long one."""
     completion = columns.get("completion")
     part = reward.for_row(columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.plain import Plain, Record
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.rewards.route import Plan
@@ -31,7 +32,7 @@ class Outcome:
     scores: Floats
     status: NDArray[np.int8]
     reasons: dict[int, Reason] = field(default_factory=dict)
-    verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[int, Record] = field(default_factory=dict)
     seconds: float = 0.0
 
     @classmethod
@@ -86,7 +87,7 @@ class Outcomes:
     fields: dict[str, list[Any]]
     components: dict[str, Outcome]
     gate: Floats
-    notes: list[dict[str, Any]] | None = None
+    notes: list[Record] | None = None
     failed: dict[str, dict[int, Reason]] = field(default_factory=dict)
     printed: Printed = field(default_factory=Printed)
 
@@ -155,7 +156,7 @@ class Outcomes:
         return self.components[component].reasons.get(row)
 
 
-def summarize_verdicts(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def summarize_verdicts(verdicts: Iterable[Plain]) -> Record:
     """Count verdicts of models, those of which all answers were cached, and costs.
 
     `tokens` are of questions and of answers; `cost` is None where no prices are known.
@@ -183,7 +184,7 @@ def summarize_verdicts(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def verdicts_text(summary: Mapping[str, Any]) -> str:
+def verdicts_text(summary: Plain) -> str:
     """Write a summary of verdicts, with the commonest reason against one.
 
     >>> summary = {"verdicts": 12, "cached": 2, "tokens": [900, 120], "cost": 0.25}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from rewardkit.plain import Plain, Record
+from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.scoring.scores import Scores
 
 FIGURES = "figures"
@@ -70,9 +70,9 @@ class PartFigures:
         )
 
     @classmethod
-    def join(cls, parts: Iterable[Mapping[str, Any]]) -> PartFigures:
+    def join(cls, parts: Iterable[Plain]) -> PartFigures:
         """Add up the figures of parts, as their records have them."""
-        counts: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+        counts: Record = dict.fromkeys(COUNTS, 0)
         sums: dict[str, dict[str, tuple[int, float]]] = {"scores": {}, "steps": {}}
         for part in parts:
             for name in counts:
@@ -96,9 +96,7 @@ class PartFigures:
         return sentence
 
 
-def _count_signals(
-    rewards: NDArray[np.float64], groups: NDArray[np.intp]
-) -> tuple[int, int]:
+def _count_signals(rewards: Floats, groups: Rows) -> tuple[int, int]:
     """Count the groups with two rewards or more, and those whose rewards differ."""
     if not len(rewards):
         return 0, 0

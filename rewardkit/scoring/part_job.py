@@ -12,17 +12,18 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.files import piece_bytes
@@ -58,7 +59,7 @@ class PartJob:
 
     folder: Path
     reward: Reward
-    definition: dict[str, Any]
+    definition: Record
     reading: Reading
     settings: Settings
     base: str
@@ -118,7 +119,7 @@ class WrittenPart(NamedTuple):
 
     number: int
     name: str
-    record: dict[str, Any]
+    record: Record
     groups: NDArray[np.uint64]
     ids: NDArray[np.uint64]
     process: tuple[str, int]
@@ -166,7 +167,7 @@ def _describe(
     job: PartJob,
     number: int,
     path: Path,
-    record: Mapping[str, Any],
+    record: Plain,
     rollouts: Rollouts,
 ) -> WrittenPart:
     """Return a part that is written, of these rollouts."""
@@ -187,13 +188,13 @@ def _describe(
     )
 
 
-def _short(record: Mapping[str, Any]) -> dict[str, Any]:
+def _short(record: Plain) -> Record:
     """Return of a part's record what differs between parts."""
     names = ("rollouts", "counts", "asked", "rewards_missing", "printed", FIGURES)
     return {name: record[name] for name in names if name in record}
 
 
-def _keys_in(path: Path, record: Mapping[str, Any]) -> Rollouts:
+def _keys_in(path: Path, record: Plain) -> Rollouts:
     """Return of the rollouts in a part that is there what makes groups, and ids."""
     key = tuple(record["rollouts"]["group_key"])
     names = dict.fromkeys([*key, "prompt", "rollout_id"])
@@ -219,7 +220,7 @@ def write_run(
             counts.setdefault(name, Counter()).update(by_status)
         if "printed" in record:
             printed.add(Printed(**record["printed"]))
-    run: dict[str, Any] = {
+    run: Record = {
         "reward": reward.record(),
         "rollouts": about,
         "counts": {name: dict(counts[name]) for name in counts},

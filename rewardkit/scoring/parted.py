@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from rewardkit.plain import Record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
@@ -58,9 +59,9 @@ class PartedScores(Scores):
         return [self.folder / name for name in self.run["parts"]]
 
     @property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return the run record: what the folder's ``run.json`` says."""
-        record: dict[str, Any] = self.__dict__["_record"]
+        record: Record = self.__dict__["_record"]
         return record
 
     @property

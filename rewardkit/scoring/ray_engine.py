@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import InputError, RewardError
+from rewardkit.plain import Record
 from rewardkit.rollouts.whole_groups import LargeFile
 from rewardkit.scoring.part_engines import NumberedPart, PartCall, PartEngine
 from rewardkit.scoring.part_job import PartJob, WrittenPart
@@ -281,7 +282,7 @@ def _lost(ray: ModuleType) -> tuple[type[Exception], ...]:
     )
 
 
-def _check_sight(name: str, job: PartJob, path: Path, sight: dict[str, Any]) -> None:
+def _check_sight(name: str, job: PartJob, path: Path, sight: Record) -> None:
     """Raise where a node of this name does not see what it needs; see `_make_look`."""
     _check_versions(name, sight["versions"])
     for place, is_there in ((job.folder, sight["mark"]), (path, sight["file"])):
@@ -298,13 +299,13 @@ def _check_sight(name: str, job: PartJob, path: Path, sight: dict[str, Any]) -> 
         )
 
 
-def _make_look() -> Callable[..., dict[str, Any]]:
+def _make_look() -> Callable[..., Record]:
     """Return what looks about on a node, where there may be no rewardkit."""
 
-    def look(mark: str, file: str, job: Any) -> dict[str, Any]:
+    def look(mark: str, file: str, job: Any) -> Record:
         from pathlib import Path
 
-        sight: dict[str, Any] = {"versions": {}, "refusal": ""}
+        sight: Record = {"versions": {}, "refusal": ""}
         sight |= {"mark": Path(mark).exists(), "file": Path(file).exists()}
         try:
             from rewardkit.scoring.ray_engine import load_call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.primitive import VERDICT
 from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows
 from rewardkit.rewards.route import bind
@@ -140,11 +141,11 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
     return columns
 
 
-def _count_calls(bar: Any) -> Callable[[Mapping[str, Any]], None]:
+def _count_calls(bar: Any) -> Callable[[Plain], None]:
     """Return what shows calls beside a bar: how many, their rate, their cost."""
     began, calls, cost = time.perf_counter(), 0, 0.0
 
-    def count(notes: Mapping[str, Any]) -> None:
+    def count(notes: Plain) -> None:
         nonlocal calls, cost
         calls += 1
         cost += notes.get(VERDICT, {}).get("cost") or 0.0
@@ -155,9 +156,7 @@ def _count_calls(bar: Any) -> Callable[[Mapping[str, Any]], None]:
     return count
 
 
-def _make_scores(
-    outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]
-) -> Scores:
+def _make_scores(outcomes: Outcomes, rollouts: Rollouts, run: Plain) -> Scores:
     """Add up weights, apply the transform, and make the scored table."""
     if outcomes.printed:
         run = {**run, "printed": outcomes.printed.record()}
@@ -170,10 +169,10 @@ def _make_scores(
     return Scores(table, outcomes.plan.reward, rollouts, run)
 
 
-def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> dict[str, Any]:
+def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> Record:
     """Return the columns of these fields and components, see `Scores`."""
     rows = len(outcomes.gate)
-    columns: dict[str, Any] = {}
+    columns: Record = {}
     for name, values in outcomes.fields.items():
         if name not in names:
             continue

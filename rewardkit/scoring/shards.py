@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     chdir,
@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.errors import RewardError
+from rewardkit.plain import Plain, Record
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Columns, Rows
 from rewardkit.rewards.route import Plan
@@ -69,7 +70,7 @@ class Settings:
     workers: int | None = None
 
     @property
-    def of_evaluation(self) -> dict[str, Any]:
+    def of_evaluation(self) -> Record:
         """Return the options of `evaluate`."""
         return {"ignore_gates": self.ignore_gates, "notes": self.notes}
 
@@ -170,7 +171,7 @@ def run_shards(
 
 def _evaluate_shard(
     plan: Plan,
-    options: Mapping[str, Any],
+    options: Plain,
     rows: Rows,
     columns: Columns,
     groups: Rows,

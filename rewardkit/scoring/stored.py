@@ -6,7 +6,7 @@ import errno
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rewardkit.errors import preview
+from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.outcomes import STATUSES
@@ -30,7 +31,7 @@ def parquet() -> Any:
     return parquet
 
 
-def to_arrow(table: pd.DataFrame, record: Mapping[str, Any]) -> pa.Table:
+def to_arrow(table: pd.DataFrame, record: Plain) -> pa.Table:
     """Return the scored table for Parquet, with its record in the metadata.
 
     Columns with lists, dicts, mixed types or lone surrogates become JSON text.
@@ -65,7 +66,7 @@ def to_arrow(table: pd.DataFrame, record: Mapping[str, Any]) -> pa.Table:
 def write_table(
     path: Path,
     table: pd.DataFrame,
-    record: Mapping[str, Any],
+    record: Plain,
     *,
     most_bytes: float = math.inf,
     then: Callable[[], None] = lambda: None,
@@ -166,16 +167,14 @@ def _is_mixed(name: str, kinds: Sequence[tuple[pa.Schema, frozenset[str]]]) -> b
     return False
 
 
-def read_stored(path: Path) -> dict[str, Any]:
+def read_stored(path: Path) -> Record:
     """Return the record of a file and its JSON columns, without its rows.
 
     Raises:
         ValueError: it is no scored table that can be read.
     """
     try:
-        stored: dict[str, Any] = json.loads(
-            parquet().read_schema(path).metadata[METADATA]
-        )
+        stored: Record = json.loads(parquet().read_schema(path).metadata[METADATA])
         stored["record"], stored["json_columns"]
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise ValueError(f"{str(path)!r} is no scored table") from None

@@ -10,6 +10,7 @@ from typing import Any
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.findings import SEVERITIES, Finding, most
 from rewardkit.html.excerpts import one_line
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import WHOLE, Case
 from rewardkit.scoring.check import check
@@ -138,7 +139,7 @@ def _only_in(
 
 def compare_cases(
     a: Reward, b: Reward, cases: Sequence[Case], timeout: float | None
-) -> dict[str, Any]:
+) -> Record:
     """Return which cases B passes and A fails (`gained`), and the reverse (`lost`).
 
     What a case expects of a component that one reward lacks counts for neither, nor
@@ -146,7 +147,7 @@ def compare_cases(
     is a `reason` in their place.
     """
     shared = set(a.names).intersection(b.names)
-    passed: dict[str, Any] = {"a": None, "b": None}
+    passed: Record = {"a": None, "b": None}
     failed: dict[str, set[str]] = {}
     recorded = []
     for side, reward in (("a", a), ("b", b)):
@@ -176,7 +177,7 @@ def compare_cases(
     return {**changes, "compared": len(names), "reason": None}
 
 
-def describe_cases(changes: Mapping[str, Any] | None) -> list[str]:
+def describe_cases(changes: Plain | None) -> list[str]:
     """Say how many cases each side passes, and which are lost or gained."""
     if changes is None:
         return []

@@ -25,7 +25,7 @@ from rewardkit.findings import NOT_DECIDED, counted
 from rewardkit.html.blocks import Block, Code
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page
-from rewardkit.plain import to_plain
+from rewardkit.plain import Record, to_plain
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.cases import Case, load_cases
 
@@ -99,7 +99,7 @@ class Comparison(HasPage):
         return NOT_DECIDED
 
     @cached_property
-    def figures(self) -> list[dict[str, Any]]:
+    def figures(self) -> list[Record]:
         """Return the figures of each version, see `figures_by_version`."""
         return figures_by_version(self.sides, self.pairs)
 
@@ -224,7 +224,7 @@ class Comparison(HasPage):
 
     # --- as data, and as text
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return the comparison as plain data; of two with what the pair says."""
         pairs = [pair.record() for pair in self.pairs]
         only = pairs[0] if len(pairs) == 1 else {}
@@ -232,7 +232,7 @@ class Comparison(HasPage):
         versions = []
         for side, figures in zip(self.sides, self.figures, strict=True):
             versions.append({**side.record(), "figures": figures})
-        plain: dict[str, Any] = to_plain(
+        plain: Record = to_plain(
             {
                 **only,
                 "verdict": self.verdict,

@@ -12,7 +12,7 @@ from rewardkit.analysis.comparison.changes import first_of
 from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
 from rewardkit.analysis.rehearsal.rehearsal import RISE
 from rewardkit.findings import counted
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import Plain, PlainRecord
 
 LEAST_GAIN = 0.01
 """Difference of two AUCs from which one is better. Our choice: less is not worth a
@@ -61,7 +61,7 @@ def mark_of_counts(before: Any, after: Any, *, is_gain: bool = True) -> Mark:
     return "better" if (after > before) == is_gain else "worse"
 
 
-def of_cases(cases: Mapping[str, Any] | None) -> list[Ground]:
+def of_cases(cases: Plain | None) -> list[Ground]:
     """Return a ground each for cases that are lost and gained."""
     grounds = []
     for kind in ("lost", "gained"):

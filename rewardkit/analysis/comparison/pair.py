@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -46,7 +46,7 @@ from rewardkit.findings import SEVERITIES, counted, percent, short_number
 from rewardkit.history.run import source_diff
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import one_line
-from rewardkit.plain import to_plain
+from rewardkit.plain import Plain, Record, to_plain
 from rewardkit.scoring.cases import Case
 
 SHOWN_EXAMPLES = 2
@@ -67,7 +67,7 @@ class Pair(BeforeAfter):
 
     sides: tuple[Side, Side]
     matched: MatchedRows = field(repr=False)
-    cases: Mapping[str, Any] | None
+    cases: Plain | None
     is_task_redefined: bool = False
 
     # --- what changed
@@ -94,7 +94,7 @@ class Pair(BeforeAfter):
         return compare_findings(self.a, self.b, self.components.renamed)
 
     @property
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Record:
         """Return what was not the same when the two were scored, A and B by name."""
         before, after = (
             {"ignore_gates": run.get("ignore_gates"), **run.get("versions", {})}
@@ -395,14 +395,14 @@ class Pair(BeforeAfter):
 
     # --- as data, and as text
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return the pair as plain data."""
         prints = [side.record()["fingerprints"] for side in self.sides]
         graded = [
             {**now.record(), "before": was.severity}
             for was, now in self.findings.graded
         ]
-        plain: dict[str, Any] = to_plain(
+        plain: Record = to_plain(
             {
                 "a": self.names[0],
                 "b": self.names[1],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rewardkit.analysis.comparison.pair import Pair
@@ -12,14 +12,13 @@ from rewardkit.findings import percent, short_number
 from rewardkit.history.runs import NOT_KNOWN
 from rewardkit.history.runs_folder import SECONDS_PER_1000
 from rewardkit.html.blocks import Block, Table
+from rewardkit.plain import Plain, Record
 
 MOST_COLUMNS = 3
 """Versions that stand beside each other. Our choice: more do not fit a line."""
 
 
-def figures_by_version(
-    sides: Sequence[Side], pairs: Sequence[Pair]
-) -> list[dict[str, Any]]:
+def figures_by_version(sides: Sequence[Side], pairs: Sequence[Pair]) -> list[Record]:
     """Return the figures of each version, None where one is not known.
 
     ``auc`` is the share of pairs of siblings, of which one did more of the task, in
@@ -50,7 +49,7 @@ def figures_by_version(
     return figures
 
 
-def _cases(side: Side, checked: Mapping[str, Any] | None, letter: str) -> Any:
+def _cases(side: Side, checked: Plain | None, letter: str) -> Any:
     """Return how many cases pass, of how many: checked now, else when it was kept."""
     counts = (checked or {}).get(letter)
     if counts is not None:
@@ -58,14 +57,14 @@ def _cases(side: Side, checked: Mapping[str, Any] | None, letter: str) -> Any:
     return side.kept_figures.get("cases")
 
 
-def _plain_outlook(outlook: Outlook | None) -> dict[str, Any] | None:
+def _plain_outlook(outlook: Outlook | None) -> Record | None:
     if outlook is None or outlook.task is None:
         return None
     names = ("task", "start", "end", "fragility")
     return {name: getattr(outlook, name) for name in names}
 
 
-def _outlook_text(outlook: Mapping[str, Any]) -> str:
+def _outlook_text(outlook: Plain) -> str:
     ends = " to ".join(share_text(outlook[name]) for name in ("start", "end"))
     return f"{outlook['task']}, {ends}"
 
@@ -97,9 +96,7 @@ ROWS = {
 """The figures, in their order."""
 
 
-def version_blocks(
-    names: Sequence[str], figures: Sequence[Mapping[str, Any]]
-) -> list[Block]:
+def version_blocks(names: Sequence[str], figures: Sequence[Plain]) -> list[Block]:
     """Return the table, a column a version, and what is not known.
 
     A figure that is not known of any version is named below, and what figures are

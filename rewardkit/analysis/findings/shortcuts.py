@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from rewardkit.analysis.statistics import Floats, each, ratio
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
+from rewardkit.plain import Record
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
 
@@ -88,7 +88,7 @@ def order(
     if not view.is_judged.any():
         return
     lengths = view.context.lengths_of(view.few)
-    options: dict[str, Any] = {"unit": view.context.length_unit}
+    options: Record = {"unit": view.context.length_unit}
     measures = [x for x in view.paid_names if measures_length(view.components[x])]
     if measures:
         options |= {"declared": measures[0], "severity": "info"}
@@ -119,7 +119,7 @@ def _bias(
     code: str,
     values: Floats,
     limit: float,
-    options: dict[str, Any],
+    options: Record,
     *,
     tests: int = 1,
 ) -> Finding | None:
@@ -164,9 +164,7 @@ def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
     return abs(auc - 0.5) + 0.5 >= SAME_THING
 
 
-def _follows_length(
-    view: View, lengths: Floats, options: dict[str, Any]
-) -> Iterator[Finding]:
+def _follows_length(view: View, lengths: Floats, options: Record) -> Iterator[Finding]:
     """Find that length orders siblings nearly as the task's scores do, or in reverse.
 
     Only without a label, and for scores of more than two values: that right answers
@@ -200,7 +198,7 @@ def _ordered(
     control: Floats | None = None,
     *,
     tests: int = 1,
-) -> dict[str, Any]:
+) -> Record:
     """Measure how often `values` of the rows `view.few` order siblings as `by` does.
 
     With `control`, between siblings equal in it. Returns {} where it is within the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from rewardkit.findings import counted, percent
 from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page, explain_columns
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import Plain, PlainRecord, Record
 from rewardkit.scoring.scores import Scores
 
 UNRANKED = "neither training nor a trusted label tells them apart"
@@ -76,12 +76,12 @@ class Suggestion(HasPage, PlainRecord):
     component: str
     line: str
     why: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    before: Plain
+    after: Plain
     part: str = ""
     scores: Scores | None = field(default=None, repr=False)
     effects: tuple[Effect, ...] = ()
-    examples: tuple[Mapping[str, Any], ...] = ()
+    examples: tuple[Plain, ...] = ()
     rank: int | None = None
     verdict: str = ""
     answers: str = ""
@@ -146,7 +146,7 @@ class Suggestions(HasPage):
         """Return the normalization table, one row a way."""
         return pd.DataFrame([row.record() for row in self.normalization])
 
-    def record(self) -> list[dict[str, Any]]:
+    def record(self) -> list[Record]:
         """Return all as plain data; normalizations as changes from the row "as_is"."""
         changes = [{"kind": "change", **item.record()} for item in self.changes]
         base: dict[str, dict[str, float]] = {}
@@ -243,7 +243,7 @@ def _effect_block(effects: Sequence[Effect]) -> Block:
     return Table("", header, rows, header[1:], is_open=True)
 
 
-def _example_table(examples: Sequence[Mapping[str, Any]]) -> Table:
+def _example_table(examples: Sequence[Plain]) -> Table:
     names: dict[str, None] = {}
     for example in examples:
         names.update(dict.fromkeys(example))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import traitlets
-from numpy.typing import NDArray
 
 from rewardkit.analysis.parts import make_views, only_finite
-from rewardkit.analysis.statistics import Floats
+from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
 from rewardkit.analysis.whatif import with_gates
@@ -24,6 +23,7 @@ from rewardkit.findings import counted, percent
 from rewardkit.history.keep import keep
 from rewardkit.history.run import Run
 from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.paths import GALLERY_PREFIX
@@ -48,9 +48,9 @@ class Opened:
     """
 
     row: int | None = None
-    columns: Mapping[str, Any] = field(default_factory=dict)
+    columns: Plain = field(default_factory=dict)
     about: str = ""
-    case: Mapping[str, Any] | None = None
+    case: Plain | None = None
 
 
 class Bench(traitlets.HasTraits):
@@ -96,10 +96,10 @@ class Bench(traitlets.HasTraits):
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[..., Any]] = {}
         # pictures of scores, by component
-        self.drawn: dict[Scores, dict[str, Any]] = {}
+        self.drawn: dict[Scores, Record] = {}
         self._last_command = 0
         self._right: tuple[Floats, str] | None = None
-        self._computed: dict[str, Any] = {}  # under the variant of now, by name
+        self._computed: Record = {}  # under the variant of now, by name
         self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
         self._views: dict[Any, tuple[View, ...]] = {}
         self.start = self.variant = Variant.of(start, Training.of(training))
@@ -111,7 +111,7 @@ class Bench(traitlets.HasTraits):
         """Return the settings that a result which takes a while is of."""
         return self.variant, self.revised
 
-    def options(self, variant: Variant) -> dict[str, Any]:
+    def options(self, variant: Variant) -> Record:
         """Return the options for a diagnosis or a forecast of a variant."""
         return {"training": variant.training, "label": self.label, "seed": self.seed}
 
@@ -306,7 +306,7 @@ class Bench(traitlets.HasTraits):
         return right.values, f"right is one {right.by}" if right.by else ""
 
     @cached_property
-    def rows_of_group(self) -> list[NDArray[np.intp]]:
+    def rows_of_group(self) -> list[Codes]:
         """Return the rows of each group."""
         groups = self.scored.groups
         order = np.argsort(groups, kind="stable")
@@ -327,7 +327,7 @@ class Bench(traitlets.HasTraits):
         low, high = np.quantile(rewards, [0.01, 0.99])
         return float(low), float(high)
 
-    def siblings(self, row: int) -> NDArray[np.intp]:
+    def siblings(self, row: int) -> Codes:
         """Return the rows of the group that a row belongs to, itself among them."""
         return self.rows_of_group[int(self.scored.groups[row])]
 
@@ -347,7 +347,7 @@ class Bench(traitlets.HasTraits):
             return [*self.listed_cases, *load_cases(self.cases_path)]
         return list(self.listed_cases)
 
-    def write_case(self, case: Mapping[str, Any], path: str) -> str:
+    def write_case(self, case: Plain, path: str) -> str:
         """Add a case to a file, which is the case file from then on.
 
         Returns:

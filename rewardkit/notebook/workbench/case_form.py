@@ -9,7 +9,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, html, render, stack
-from rewardkit.plain import write_order
+from rewardkit.plain import Record, write_order
 from rewardkit.scoring.cases import OWN_KEYS
 from rewardkit.scoring.check_result import REWARD
 from rewardkit.scoring.expected import EXPECTED_STATUSES
@@ -130,7 +130,7 @@ class CaseForm:
             return ""
         return status if math.isnan(score) else f"{score:.6g}"
 
-    def case(self) -> dict[str, Any]:
+    def case(self) -> Record:
         """Return the case as it is in the form.
 
         Raises:
@@ -166,7 +166,7 @@ class CaseForm:
             "why": why,
         }
 
-    def _order(self, row: int, side: str, rollout_id: str) -> dict[str, Any]:
+    def _order(self, row: int, side: str, rollout_id: str) -> Record:
         """Return a row above or below a sibling, as a case has it.
 
         Raises:
@@ -185,7 +185,7 @@ class CaseForm:
             rows.reverse()
         return write_order(*rows)
 
-    def _columns(self, row: int) -> dict[str, Any]:
+    def _columns(self, row: int) -> Record:
         """Return what the reward asks for and a person reads, as the log has it."""
         needs = self.bench.scored.reward.needs
         rollout = self.bench.scored.rollouts[row]

@@ -35,6 +35,7 @@ from rewardkit.notebook.workbench.variant import (
     proposed_gates,
     share_of_turned_signs,
 )
+from rewardkit.plain import Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
 from rewardkit.rewards.save import DefinitionWriter
@@ -219,7 +220,7 @@ class Compose(Panel):
         redraw(self.settings, render("settings", choices, variant.is_routed))
         redraw(self.controls, render("controls", rows))
 
-    def _gate_row(self, name: str) -> dict[str, Any] | None:
+    def _gate_row(self, name: str) -> Record | None:
         """Return the gate of a component with its numeric limits; None without one."""
         if name not in self.bench.variant.gates:
             return None
@@ -344,7 +345,7 @@ def _describe(figures: Figures) -> dict[str, str]:
     }
 
 
-def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
+def _effect(bench: Bench, title: str, moved: bool) -> Record:
     """Return a component's share of the squared advantage, its weight and scores."""
     weights = bench.variant.shown_weights
     _, name = name_components(bench.views)[title]
@@ -371,10 +372,10 @@ def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
     }
 
 
-def _sparks(bench: Bench) -> dict[str, Any]:
+def _sparks(bench: Bench) -> Record:
     """Draw how the scores of each component are spread, which no weight moves."""
 
-    def draw() -> dict[str, Any]:
+    def draw() -> Record:
         pictures = {}
         for title, (view, name) in name_components(bench.views).items():
             svg = spark_svg(view.scores[name], view.components[name].range)

@@ -16,6 +16,7 @@ from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pages import Page
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import render
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import (
     arguments_of,
@@ -42,7 +43,7 @@ IN_PLACE = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
 # --- the list
 
 
-def line(bench: Bench, row: int) -> dict[str, Any]:
+def line(bench: Bench, row: int) -> Record:
     """Return a line of the list: reward, right or wrong, beginning, and siblings."""
     word = RIGHTNESS.get(float(bench.right[0][row]), "")
     text = str(bench.scored.table["completion"].iloc[row])
@@ -119,7 +120,7 @@ def row_page(bench: Bench, row: int) -> str:
     )
 
 
-def _head(bench: Bench, row: int) -> dict[str, Any]:
+def _head(bench: Bench, row: int) -> Record:
     """Return reward, advantage and place among siblings of a row, and who it is."""
     rewards, siblings, (right, by) = (
         bench.figures.rewards,
@@ -146,7 +147,7 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
     }
 
 
-def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
+def _siblings(bench: Bench, row: int) -> list[Record]:
     """Return a block for each sibling: height, right or wrong, and its row."""
     rows = around(bench, row, MOST_BLOCKS)
     figures = bench.figures
@@ -165,8 +166,8 @@ def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
 
 
 def _texts(
-    columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]
-) -> dict[str, Any]:
+    columns: Plain, completion: str, spans: Mapping[str, Sequence[Span]]
+) -> Record:
     """Return the prompt, the turns before the completion, and the completion."""
     prompt = as_list(columns.get("prompt"))
     if prompt is None and columns.get("prompt") is not None:
@@ -189,11 +190,11 @@ def _texts(
     }
 
 
-def _message(turn: Any) -> Mapping[str, Any]:
+def _message(turn: Any) -> Plain:
     return turn if isinstance(turn, Mapping) else {"role": "", "content": str(turn)}
 
 
-def _turn(turn: Any) -> dict[str, Any]:
+def _turn(turn: Any) -> Record:
     """Return a message: role, text and calls of tools; long results are folded."""
     message = _message(turn)
     role = str(message.get("role") or "")
@@ -212,7 +213,7 @@ def _turn(turn: Any) -> dict[str, Any]:
     }
 
 
-def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
+def _call(function: Plain) -> tuple[str, Any]:
     """Return a call in a line, or its name and its long arguments to unfold."""
     name = one_line(function["name"], LONGEST_VALUE)
     arguments = arguments_of(function)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Floats
+from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, applied
 from rewardkit.analysis.view import View
@@ -159,8 +158,8 @@ class Figures:
     low: Floats
     mean: Floats
     high: Floats
-    tied: NDArray[np.bool_]
-    alone: NDArray[np.bool_]
+    tied: Mask
+    alone: Mask
     effective: Mapping[str, float]
     auc: float
 

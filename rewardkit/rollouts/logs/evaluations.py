@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
+from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.columns import (
     INSPECT_GRADES,
     LOGGED,
@@ -65,7 +66,7 @@ def read_inspect_log(path: Path) -> SourceRows:
     return SourceRows.of_rows(placed, form=INSPECT_LOG.name)
 
 
-def _sample_row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
+def _sample_row(sample: Any, about: Any) -> Record | ValueError:
     error = sample.error.message if sample.error else None
     if error and not sample.output.completion:
         return ValueError(f"ended in an error: {' '.join(error.split())[:200]}")
@@ -100,13 +101,13 @@ def _sample_row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
     return row
 
 
-def _without_missing(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_missing(row: Plain) -> Record:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _plain(message: Any) -> dict[str, Any]:
+def _plain(message: Any) -> Record:
     """Return a chat message with what rewardkit reads of it."""
-    plain: dict[str, Any] = message.model_dump(exclude_none=True, mode="json")
+    plain: Record = message.model_dump(exclude_none=True, mode="json")
     fields = ("role", "content", "tool_calls", "tool_call_id", "error")
     return {name: plain[name] for name in fields if name in plain}
 
@@ -174,9 +175,7 @@ def _parse_traces(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return ParsedLog(rows, weights, beside=[SUM], total=SUM, on_missing="skip")
 
 
-def _rows_of(
-    episode: Mapping[str, Any], weights: dict[str, float]
-) -> list[dict[str, Any] | ValueError]:
+def _rows_of(episode: Plain, weights: dict[str, float]) -> list[Record | ValueError]:
     """Return a rollout for each trace of an episode, or why it is none.
 
     The completion is the last message that a model wrote, `messages` the way to it
@@ -184,7 +183,7 @@ def _rows_of(
     have the group's id where there is one, else the task's key. Scores have ``logged/``
     names; the weight of each goes into `weights`, 0 for a metric.
     """
-    rows: list[dict[str, Any] | ValueError] = []
+    rows: list[Record | ValueError] = []
     try:
         for trace in episode["traces"] or ():
             path = _path(trace)
@@ -203,11 +202,11 @@ def _rows_of(
 
 
 def _trace_row(
-    episode: Mapping[str, Any],
-    trace: Mapping[str, Any],
-    path: Sequence[Mapping[str, Any]],
+    episode: Plain,
+    trace: Plain,
+    path: Sequence[Plain],
     weights: dict[str, float],
-) -> dict[str, Any]:
+) -> Record:
     task = trace.get("task") or episode["task"]
     data = task.get("data") or {}
     group_id = inner(episode, "group", "id")
@@ -232,9 +231,9 @@ def _trace_row(
     return {**_without_missing(row), **_scores(trace, weights)}
 
 
-def _scores(trace: Mapping[str, Any], weights: dict[str, float]) -> dict[str, Any]:
+def _scores(trace: Plain, weights: dict[str, float]) -> Record:
     """Return the scores of a trace and their sum; fill in the weight of each."""
-    scores: dict[str, Any] = {}
+    scores: Record = {}
     total = None
     for name, reward in (trace.get("rewards") or {}).items():
         column = LOGGED + name
@@ -250,12 +249,12 @@ def _scores(trace: Mapping[str, Any], weights: dict[str, float]) -> dict[str, An
     return {**scores, SUM: total}
 
 
-def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _path(trace: Plain) -> list[Plain]:
     """Return the messages from the root to the last one that a model wrote."""
     nodes = trace.get("nodes") or []
     sampled = [at for at, node in enumerate(nodes) if node.get("sampled")]
     at = sampled[-1] if sampled else None
-    path: list[Mapping[str, Any]] = []
+    path: list[Plain] = []
     while at is not None:
         if len(path) == len(nodes):
             raise ValueError("its messages go in circles")
@@ -264,7 +263,7 @@ def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return path[::-1]
 
 
-def _error(record: Mapping[str, Any]) -> str:
+def _error(record: Plain) -> str:
     errors = record.get("errors")
     if not errors:
         return ""
@@ -282,7 +281,7 @@ def _is_prime_rl(columns: Columns) -> bool:
 
 def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
-    metrics: list[Mapping[str, Any]] = []
+    metrics: list[Plain] = []
     for cell in columns.get("metrics", ()):
         metrics.append(cell if isinstance(cell, Mapping) else {})
     by_name = lists_of_columns(metrics)  # as vf-eval writes them today

@@ -24,6 +24,7 @@ from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
+from rewardkit.plain import Record
 from rewardkit.primitives.messages import assistant_text, content_text, opening_turns
 from rewardkit.rollouts.columns import JUDGED_PREFIX, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
@@ -116,12 +117,12 @@ def _parse_nemo_rl(
     )
 
 
-def _turns(content: Any, before: int) -> dict[str, Any]:
+def _turns(content: Any, before: int) -> Record:
     """Return the prompt, the last answer, and the messages where there are more.
 
     `before` is how many texts make up the prompt.
     """
-    columns: dict[str, Any]
+    columns: Record
     if not isinstance(content, list) or not content:
         return {"completion": content or None}
     if isinstance(content[-1], Mapping):
@@ -177,11 +178,11 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
-def _messages(items: Any, role: str) -> list[dict[str, Any]]:
+def _messages(items: Any, role: str) -> list[Record]:
     """Return what OpenAI's Responses hold as chat messages, without the reasoning."""
     if isinstance(items, str):
         return [{"role": role, "content": items}]
-    messages: list[dict[str, Any]] = []
+    messages: list[Record] = []
     for item in items if isinstance(items, list) else ():
         kind = inner(item, "type") or "message"
         if kind == "message":
