@@ -6,17 +6,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import rewardkit as rk
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.recorded import LOGGED_REWARD
-from rewardkit.rollouts.paths import bundled, write_whole
+from rewardkit.rollouts.paths import bundled, write_content
 from rewardkit.starting.start import has_same_parameters, notebook_text, seen_from
 
 # --- new
@@ -90,7 +89,7 @@ def lab(options: Options) -> CommandResult:
     typed.pop("folder", None)
     typed.pop("arguments", None)
     stems: Sequence[str] = (BUILD, CHECK, ANALYZE, COMPARE, MONITOR)
-    values: dict[str, Any] = {}
+    values: Record = {}
     if typed:
         stems, values = _read_parameters(options, typed)
     notebooks = _copy_notebooks(stems, options.folder, values)
@@ -101,7 +100,7 @@ def lab(options: Options) -> CommandResult:
 
 def _read_parameters(
     options: Options, typed: Mapping[str, str]
-) -> tuple[Sequence[str], dict[str, Any]]:
+) -> tuple[Sequence[str], Record]:
     """Return the notebooks that the options are for, and their parameters.
 
     InputError: what cannot be used.
@@ -165,7 +164,7 @@ def seen_reward_from(folder: Path, reward: str) -> str:
     return seen_from(folder, match[1]) + (match[2] or "")
 
 
-def seen_options_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def seen_options_from(folder: Path, options: Plain) -> Record:
     """Return options with their paths as seen from the folder."""
     options = dict(options)
     for name in PATH_OPTIONS:
@@ -174,9 +173,7 @@ def seen_options_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any
     return options
 
 
-def _copy_notebooks(
-    stems: Sequence[str], folder: Path, values: Mapping[str, Any]
-) -> list[Path]:
+def _copy_notebooks(stems: Sequence[str], folder: Path, values: Plain) -> list[Path]:
     """Return the notebooks to open: copies in the folder with these parameters.
 
     A copy that is there is opened again where its parameters are the same, whatever
@@ -196,7 +193,6 @@ def _copy_notebooks(
             has_same_parameters(path, copies[path]) for path in existing
         ):
             break
-    folder.mkdir(parents=True, exist_ok=True)
     for path in copies.keys() - existing:
-        write_whole(path, partial(Path.write_text, data=copies[path], encoding="utf-8"))
+        write_content(path, copies[path])
     return paths

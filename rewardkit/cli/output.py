@@ -15,7 +15,7 @@ from rich.text import Text
 from rewardkit.html import markup
 from rewardkit.html.excerpts import LINE, one_line, visible
 from rewardkit.html.has_page import HasPage
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import write_content
 
 STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
@@ -165,5 +165,4 @@ def write_text(path: Path, record: HasPage) -> None:
     text = f"{page.markdown}\n"
     if path.suffix == ".html":
         text = markup.page(str(page.title), page.html)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+    write_content(path, text)

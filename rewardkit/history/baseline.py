@@ -8,13 +8,14 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
-from rewardkit.rollouts.paths import place_to_write, write_whole
+from rewardkit.plain import Record
+from rewardkit.rollouts.paths import place_to_write, write_content
 
 
 @dataclass(frozen=True)
@@ -173,10 +174,9 @@ def load_baseline(source: Baseline | str | Path) -> Baseline:
     if isinstance(source, Baseline):
         return source
     accepted = []
+    names = [field.name for field in fields(Accepted)]
     for entry in _read_file(Path(source))["accepted"]:
-        texts = {name: entry[name] for name in NEEDED_FIELDS}
-        scope = {name: entry.get(name, "") for name in ("until", "component")}
-        accepted.append(Accepted(**texts, **scope))
+        accepted.append(Accepted(*[entry.get(name, "") for name in names]))
     return Baseline(tuple(accepted))
 
 
@@ -211,7 +211,7 @@ def accept(
     file, today = place_to_write(path), str(datetime.date.today())
     if until and until < today:
         raise InputError(f"until={until!r} is over; give a day from {today} on")
-    content: dict[str, Any] = {"accepted": []}
+    content: Record = {"accepted": []}
     if file.exists():
         content = _read_file(file)
     new: dict[str, dict[str, str]] = {}
@@ -230,10 +230,7 @@ def accept(
     ]
     if new or not file.exists():
         content["accepted"] = [*others, *new.values()]
-        text = json.dumps(content, indent=2) + "\n"
-        write_whole(
-            file, lambda temporary: temporary.write_text(text, encoding="utf-8")
-        )
+        write_content(file, json.dumps(content, indent=2) + "\n")
     return len(new)
 
 
@@ -246,7 +243,7 @@ def check_reason(reason: Any) -> None:
         )
 
 
-def _read_file(file: Path) -> dict[str, Any]:
+def _read_file(file: Path) -> Record:
     """Read a baseline file whose entries can be used."""
     if file.is_dir():
         raise InputError(

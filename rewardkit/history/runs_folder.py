@@ -14,14 +14,14 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.plain import Plain, Record
+from rewardkit.rollouts.paths import write_content
 
 log = logging.getLogger(__name__)
 
@@ -87,13 +87,12 @@ def put_in_place(folder: Path, target: Path) -> bool:
     return True
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Plain) -> None:
     """Write plain data into a file, whole or not at all."""
-    text = json.dumps(content, indent=2, default=str) + "\n"
-    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+    write_content(path, json.dumps(content, indent=2, default=str) + "\n")
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Record:
     """Read what `write_json` wrote.
 
     Raises:
@@ -120,7 +119,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def date_after(abouts: Sequence[tuple[Path, Mapping[str, Any]]]) -> str:
+def date_after(abouts: Sequence[tuple[Path, Plain]]) -> str:
     """Return the time, or one just after the newest scoring if the clock went back.
 
     Args:
@@ -133,7 +132,7 @@ def date_after(abouts: Sequence[tuple[Path, Mapping[str, Any]]]) -> str:
     return (newest + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
 
 
-def read_or_warn(path: Path) -> dict[str, Any] | None:
+def read_or_warn(path: Path) -> Record | None:
     """Read what `write_json` wrote; None, with a warning, where it cannot be read."""
     try:
         return read_json(path)
@@ -147,7 +146,7 @@ def data_path(folder: Path, data: str) -> Path:
     return folder / DATA / f"{data}.parquet"
 
 
-def read_abouts(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
     """Return the folder of each scoring with what is known of it, newest first.
 
     One that cannot be read is left out, with a warning.

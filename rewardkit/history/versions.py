@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
@@ -30,10 +29,11 @@ from rewardkit.history.runs_folder import (
     write_json,
     written_in,
 )
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import save_reward
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import write_content
 
 WRITTEN = "reward.py"
 """The file of a definition that was not read from a file, or was changed since."""
@@ -51,7 +51,7 @@ class Version:
     """
 
     folder: Path
-    about: Mapping[str, Any] = field(repr=False)
+    about: Plain = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -104,9 +104,9 @@ class Version:
         """Return the files of its source that are not as they were kept."""
         if self.is_deleted:
             return []
-        before, now_there = self.about.get("files", {}), _hashes(self.source)
-        names = sorted({*before, *now_there}) if before else []
-        return [name for name in names if before.get(name) != now_there.get(name)]
+        before = self.about.get("files", {}).items()
+        changes = before ^ _hashes(self.source).items() if before else ()
+        return sorted({name for name, _ in changes})
 
     def restore(self, path: str | Path) -> list[Path]:
         """Write the source, byte for byte as it was.
@@ -138,9 +138,8 @@ class Version:
                 f"{str(path)!r} exists already, and is left as it is; give a new path"
             )
         if len(self.source) == 1:
-            place.parent.mkdir(parents=True, exist_ok=True)
             (content,) = self.source.values()
-            write_whole(place, lambda file: file.write_bytes(content))
+            write_content(place, content)
             return [place]
         if place.suffix == ".py":
             raise RewardError(
@@ -149,7 +148,7 @@ class Version:
             )
         return write_files(place, self.source)
 
-    def note_figures(self, figures: Mapping[str, Any]) -> Version:
+    def note_figures(self, figures: Plain) -> Version:
         """Return the version with figures of a check or a probe, which it keeps."""
         about = {**self.about, "figures": {**self.about["figures"], **figures}}
         write_json(self.folder / ABOUT, about)
@@ -168,7 +167,7 @@ class Version:
 
 
 def note_figures(
-    reward: Reward, figures: Mapping[str, Any], folder: str | Path = KEPT_RUNS
+    reward: Reward, figures: Plain, folder: str | Path = KEPT_RUNS
 ) -> Version:
     """Note figures of a check or a probe with the version of a reward, made if needed.
 
@@ -216,7 +215,7 @@ def read_versions(folder: Path) -> list[Version]:
     return sorted(versions, key=lambda version: version.number)
 
 
-def find_version(folder: Path, record: Mapping[str, Any]) -> Version | None:
+def find_version(folder: Path, record: Plain) -> Version | None:
     """Return the first version of the definition of a record, None without one."""
     definition = definition_hash(record)
     for version in read_versions(folder):
@@ -290,7 +289,7 @@ def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:
     return entry, why
 
 
-def _without_weights(record: Mapping[str, Any]) -> dict[str, Any]:
+def _without_weights(record: Plain) -> Record:
     """Return a definition without its weights, and what depends on them."""
     rest = {**record}
     for name in ("weights", "fingerprints"):

@@ -32,10 +32,11 @@ from rewardkit.notebook.report_pages import (
     page_of,
     summary_markdown,
 )
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.paths import bundled, write_whole
+from rewardkit.rollouts.paths import bundled, write_content
 from rewardkit.scoring.check import cases_for
 from rewardkit.scoring.score import score
 from rewardkit.starting.start import parameters_cell
@@ -86,8 +87,8 @@ def report(
     label: str | None = None,
     training: Any = None,
     by: Sequence[str] | None = None,
-    reading: Mapping[str, Any] | None = None,
-    limits: Mapping[str, Any] | None = None,
+    reading: Plain | None = None,
+    limits: Plain | None = None,
     timeout: float | Callable[[Sequence[Reward]], float | None] | None = None,
     single_file: bool = False,
     redact: bool = False,
@@ -125,8 +126,8 @@ def report(
     limits = dict(limits or {})
     by = names_of(by, "by") if by is not None else None
     _check_names(by, redact=redact)
-    columns: dict[str, Any] = {"label": label, "by": by}
-    options: dict[str, Any] = {"reading": reading, "limits": limits}
+    columns: Record = {"label": label, "by": by}
+    options: Record = {"reading": reading, "limits": limits}
     training = Training.of(training)
     with hidden_user_texts(redact):  # what functions print reaches the terminal, too
         inputs = read_inputs(names, rollouts, cases=cases, **columns, **options)
@@ -176,7 +177,7 @@ def _try(inputs: NotebookInputs, timeout: float | None, **settings: Any) -> None
 
 def _run_all(
     inputs: NotebookInputs,
-    parameters: Mapping[str, Any],
+    parameters: Plain,
     *,
     redact: bool,
     progress: bool,
@@ -258,18 +259,13 @@ def _write_report(
         for summary in summaries:
             for page in summary.pages:
                 text = notebook_page(page, summary.name, summary.pages)
-                _write(folder / page.file, text)
+                write_content(folder / page.file, text)
         if compared is not None:
             text = notebook_page(compared, ALL_REWARDS, [compared])
-            _write(folder / compared.file, text)
-    _write(index, index_page(summaries, compared, inline=single_file))
-    _write(markdown, summary_markdown(summaries, compared))
+            write_content(folder / compared.file, text)
+    write_content(index, index_page(summaries, compared, inline=single_file))
+    write_content(markdown, summary_markdown(summaries, compared))
     return Report(index, markdown, summaries, compared)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
@@ -287,7 +283,7 @@ def _slugs(names: Sequence[str]) -> list[str]:
 
 
 def _run(
-    stem: str, title: str, parameters: Mapping[str, Any], slug: str, redact: bool
+    stem: str, title: str, parameters: Plain, slug: str, redact: bool
 ) -> NotebookPage:
     """Execute one notebook with the parameters it has, and make its page."""
     notebook = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb").resolve()))

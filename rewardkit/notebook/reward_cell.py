@@ -6,7 +6,7 @@ import math
 import os
 import shlex
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,13 +33,14 @@ from rewardkit.notebook.reward_file import (
     SavedReward,
     describe_changes,
 )
+from rewardkit.plain import Plain, Record
 from rewardkit.probes.options import CALL_TIMEOUT
 from rewardkit.probes.probe import probe
 from rewardkit.reasons import ReasonCode
 from rewardkit.rewards.load import forget_beside, hides_module
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.load import load_rollouts
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import write_content
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, load_cases
 from rewardkit.scoring.check import check, components_of
@@ -80,7 +81,7 @@ class RewardMagics(Magics):
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
-        self.variables: dict[str, Any] = shell.user_ns
+        self.variables: Record = shell.user_ns
         self.saved: dict[Path, SavedReward] = {}
 
     @magic_arguments()
@@ -243,9 +244,7 @@ def reward_path(text: str) -> Path:
     return path
 
 
-def choose_rollouts(
-    variables: Mapping[str, Any], name: str | None
-) -> tuple[Rollouts | None, str]:
+def choose_rollouts(variables: Plain, name: str | None) -> tuple[Rollouts | None, str]:
     """Return the rollouts of this variable or file, or None and why there are none."""
     tables = [key for key in variables if isinstance(variables[key], ROLLOUT_TYPES)]
     if not name:
@@ -301,7 +300,7 @@ def _save_and_load(
     """
     file = path.resolve()
     if on_disk != data:
-        write_whole(file, lambda part: part.write_bytes(data))
+        write_content(file, data)
     forget_beside(file)
     name = f"{path}:{options.name}"
     seconds = options.timeout or None
@@ -314,7 +313,7 @@ def _save_and_load(
         if on_disk is None:
             file.unlink()
         elif on_disk != data:
-            write_whole(file, lambda part: part.write_bytes(on_disk))
+            write_content(file, on_disk)
         raise
 
 
@@ -339,7 +338,7 @@ def _try(
             notes.append("contract and cases are not tried, as calls take too long")
         else:
             first = rollouts.select(range(min(ROWS_FOR_CONTRACT, len(rollouts))))
-            options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}
+            options: Record = {"timeout": limit, "budget": CONTRACT_SECONDS}
             contract = probe(reward, first, only="contract", search=0, **options)
             if cases:
                 ignored = components_of(cases)  # where this reward has no such one

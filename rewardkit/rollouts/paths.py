@@ -86,6 +86,16 @@ def place_to_write(path: str | Path) -> Path:
     return file
 
 
+def write_content(path: Path, content: str | bytes) -> None:
+    """Write a file of these bytes, or of this text as UTF-8, see `write_whole`.
+
+    Its folder is made where it is missing.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: file.write_bytes(data))
+
+
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in place.
 

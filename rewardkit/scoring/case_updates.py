@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import CasesError, did_you_mean
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.paths import write_content
 from rewardkit.scoring.cases import TODO, Case, as_line, case_file, load_cases
 from rewardkit.scoring.check import evaluate_cases
 from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
@@ -65,7 +66,7 @@ def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
                 f"{did_you_mean(name, names)}"
             )
 
-    def edit(name: str, raw: dict[str, Any]) -> dict[str, Any]:
+    def edit(name: str, raw: Record) -> Record:
         for update in by_case.get(name, ()):
             raw = _updated(raw, update)
         return raw
@@ -73,7 +74,7 @@ def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
     return _rewrite(path, edit)
 
 
-def _updated(raw: dict[str, Any], update: Update) -> dict[str, Any]:
+def _updated(raw: Record, update: Update) -> Record:
     """Return a case, as a file has it, after an update."""
     case = dict(raw)
     if update.expected == BELOW:
@@ -126,7 +127,7 @@ def replace_component(
     if len(names) > 1:
         by_case = _outcomes_by_case(reward, cases, names, timeout)
 
-    def edit(case_name: str, raw: dict[str, Any]) -> dict[str, Any]:
+    def edit(case_name: str, raw: Record) -> Record:
         case = dict(raw)
         if raw.get("component") == old:
             case["component"] = names[0]
@@ -135,16 +136,13 @@ def replace_component(
         if old in raw.get("scores", {}):
             if len(names) > 1:
                 return _without_split(case, old, names)
-            expected = {names[0]: raw["scores"][old]}
-            case["scores"] = _with_key_replaced(raw["scores"], old, expected)
+            case["scores"] = _rename_key(raw["scores"], old, names[0])
         return case
 
     return _rewrite(path, edit)
 
 
-def _without_split(
-    raw: Mapping[str, Any], old: str, names: Sequence[str]
-) -> dict[str, Any]:
+def _without_split(raw: Plain, old: str, names: Sequence[str]) -> Record:
     """Return a case without what it expects of a component that was split.
 
     Its `why` says what that was. It is undecided unless it expects something else.
@@ -171,12 +169,10 @@ def _outcomes_by_case(
     outcomes = evaluate_cases(reward, cases, timeout)
     by_case: dict[str, dict[str, list[PartOutcome]]] = {}
     for case, row in numbered(cases):
-        rows = range(row, row + len(case.rows))
-        by_case[case.name] = {}
+        places = range(row, row + len(case.rows))
+        by_name = by_case[case.name] = {}
         for name in names:
-            by_case[case.name][name] = [
-                PartOutcome.of(outcomes, name, at) for at in rows
-            ]
+            by_name[name] = [PartOutcome.of(outcomes, name, at) for at in places]
     return by_case
 
 
@@ -188,18 +184,13 @@ def _component_of_order(by_case: Mapping[str, Sequence[PartOutcome]], old: str) 
     return old
 
 
-def _with_key_replaced(
-    scores: Mapping[str, Any], old: str, new: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a dict with other keys in the place of one; a key that is there stays."""
-    replaced: dict[str, Any] = {}
+def _rename_key(scores: Plain, old: str, new: str) -> Record:
+    """Return a dict with a key in the place of one; a key that is there stays."""
+    renamed: Record = {}
     for key, value in scores.items():
-        if key == old:
-            for name, expected in new.items():
-                replaced[name] = scores.get(name, expected)
-        else:
-            replaced[key] = value
-    return replaced
+        name = new if key == old else key
+        renamed[name] = scores.get(name, value)
+    return renamed
 
 
 def suggest_component(
@@ -224,9 +215,7 @@ def suggest_component(
     return next(iter([*near, *best]), "")
 
 
-def _rewrite(
-    path: str | Path, edit: Callable[[str, dict[str, Any]], dict[str, Any]]
-) -> int:
+def _rewrite(path: str | Path, edit: Callable[[str, Record], Record]) -> int:
     """Write a case file anew after an edit of its cases; return how many changed."""
     file = case_file(path)
     load_cases(file)
@@ -244,6 +233,5 @@ def _rewrite(
             lines[at] = as_line(case).rstrip(b"\n") + ending
             changed += 1
     if changed:
-        text = b"".join(lines)
-        write_whole(file, lambda temporary: temporary.write_bytes(text))
+        write_content(file, b"".join(lines))
     return changed

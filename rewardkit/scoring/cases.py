@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.errors import CasesError, preview
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, free_name
 from rewardkit.rollouts.lines import json_lines
@@ -19,7 +20,7 @@ from rewardkit.rollouts.paths import (
     GALLERY_PREFIX,
     place_to_write,
     resolve,
-    write_whole,
+    write_content,
 )
 from rewardkit.scoring.expected import TOLERANCE, Expected, is_finite_number
 
@@ -63,11 +64,11 @@ class Case:
     """
 
     name: str
-    columns: Mapping[str, Any]
+    columns: Plain
     reward: Expected | None = None
     scores: Mapping[str, Expected] = field(default_factory=dict)
     why: str = ""
-    below: Mapping[str, Any] | None = None
+    below: Plain | None = None
     component: str = WHOLE
 
     @property
@@ -76,7 +77,7 @@ class Case:
         return self.why.lstrip().startswith(TODO)
 
     @property
-    def rows(self) -> tuple[Mapping[str, Any], ...]:
+    def rows(self) -> tuple[Plain, ...]:
         """Return the columns of each of its completions: of one, or of two."""
         return (self.columns,) if self.below is None else (self.columns, self.below)
 
@@ -89,7 +90,7 @@ class Case:
         return (*names, *self.scores)
 
 
-CaseSource = str | Path | Iterable[Case | Mapping[str, Any]]
+CaseSource = str | Path | Iterable[Case | Plain]
 
 
 def load_cases(source: CaseSource) -> list[Case]:
@@ -194,7 +195,7 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
     return case
 
 
-def _read_order(raw: Mapping[str, Any], where: str, name: str, why: str) -> Case:
+def _read_order(raw: Plain, where: str, name: str, why: str) -> Case:
     """Read a case that says which of two completions is better."""
     for key in ("completion", "messages", "reward", "scores", "tolerance"):
         if key in raw:
@@ -224,7 +225,7 @@ def _read_order(raw: Mapping[str, Any], where: str, name: str, why: str) -> Case
     return Case(name, sides[0], None, {}, why, sides[1], component)
 
 
-def _read_columns(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _read_columns(raw: Plain, where: str) -> Record:
     """Read the columns of a completion. CasesError: it has no completion."""
     raw = {**raw, **_columns_by_alias(raw)}
     if "completion" not in raw and "messages" not in raw:
@@ -252,7 +253,7 @@ def _find_near(key: str) -> list[str]:
     return get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8)
 
 
-def _columns_by_alias(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _columns_by_alias(raw: Plain) -> Record:
     """Return the columns that stand under another name, as in a copied row of a log."""
     columns = {}
     for name in ("prompt", "completion", "ground_truth"):
@@ -275,7 +276,7 @@ def cases_of(source: CaseSource) -> list[Case]:
     return load_cases(source)
 
 
-def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
+def append_cases(path: str | Path, cases: Iterable[Plain]) -> int:
     """Add cases to a JSONL file, which is made where there is none.
 
     A case that asks and expects what one of the file does is passed over; a name that
@@ -321,8 +322,7 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
         return 0
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    text = before + b"".join(lines)
-    write_whole(file, lambda temporary: temporary.write_bytes(text))
+    write_content(file, before + b"".join(lines))
     return len(lines)
 
 
@@ -336,7 +336,7 @@ def case_file(path: str | Path) -> Path:
     return place_to_write(path)
 
 
-def as_line(case: Mapping[str, Any]) -> bytes:
+def as_line(case: Plain) -> bytes:
     """Write a case as a line of JSON; half a character as an escape."""
     try:
         text = json.dumps(case, ensure_ascii=False, allow_nan=False)
@@ -348,7 +348,7 @@ def as_line(case: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
-def _content_of(case: Mapping[str, Any]) -> str:
+def _content_of(case: Plain) -> str:
     """Return what a case asks and expects, as a key: all but its name and why."""
     content = {key: value for key, value in case.items() if key not in ("name", "why")}
     return json.dumps(content, sort_keys=True, default=preview)

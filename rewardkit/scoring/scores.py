@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.has_page import HasPage
+from rewardkit.plain import Plain, Record
 from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.fingerprint import definition_hash
-from rewardkit.rewards.reward import Floats, Part, Reward
+from rewardkit.rewards.reward import Floats, Part, Reward, Rows
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
 from rewardkit.rollouts.logs.log import numeric_column
@@ -31,7 +32,7 @@ from rewardkit.rollouts.paths import (
     PART_OF_SCORES,
     RECORDED_SCORES,
     SAVED_SCORES,
-    write_whole,
+    write_content,
 )
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
@@ -84,7 +85,7 @@ class Scores(HasPage):
     table: pd.DataFrame
     reward: Reward
     rollouts: Rollouts
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: Plain = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -100,7 +101,7 @@ class Scores(HasPage):
         return column
 
     @property
-    def groups(self) -> NDArray[np.intp]:
+    def groups(self) -> Rows:
         """Return the group code of each row, (rows,)."""
         return self.rollouts.groups
 
@@ -149,8 +150,8 @@ class Scores(HasPage):
             outcomes.fields[name] = column_values(self.table[f"field/{name}"])
             outcomes.failed[name] = self._reasons_by_row(name)
         for name in self.reward.names:
-            outcome = Outcome(self.score(name), self.status(name))
-            outcome.reasons.update(self._reasons_by_row(name))
+            reasons = self._reasons_by_row(name)
+            outcome = Outcome(self.score(name), self.status(name), reasons)
             if f"verdict/{name}" in self.table:
                 for row, verdict in enumerate(self.table[f"verdict/{name}"]):
                     if isinstance(verdict, Mapping):
@@ -174,7 +175,7 @@ class Scores(HasPage):
         return counts
 
     @cached_property
-    def asked(self) -> dict[str, dict[str, Any]]:
+    def asked(self) -> dict[str, Record]:
         """Return of each component that asks a model what came of its questions.
 
         See `summarize_verdicts`; `not_judged` counts the reasons of rows without score.
@@ -183,7 +184,7 @@ class Scores(HasPage):
 
     def _summarize_verdicts(
         self, sentence: Callable[[Reason], str]
-    ) -> dict[str, dict[str, Any]]:
+    ) -> dict[str, Record]:
         summaries = {}
         for name in self.reward.names:
             cells = self.column(f"verdict/{name}")
@@ -197,14 +198,14 @@ class Scores(HasPage):
         return summaries
 
     @cached_property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return the run record: definition, fingerprints, versions, counts.
 
         Scoring draws no random numbers, so its seed is None.
         """
         return self.record_with(self.rollouts.fingerprint)
 
-    def record_with(self, fingerprint: str) -> dict[str, Any]:
+    def record_with(self, fingerprint: str) -> Record:
         """Return the run record, with a hash of the rollouts that is known already."""
         verdicts = {"asked": self.asked} if self.asked else {}
         return {
@@ -259,20 +260,15 @@ class Scores(HasPage):
     def under(self, reward: Reward) -> Scores:
         """Return these scores combined as `reward` says, of the same components."""
         plan = self.plan(reward)
-        gate = np.full(len(self), 1.0)
-        gate[:] = self.table.get("gate/reward", 1.0)
+        gate = np.full(len(self), self.table.get("gate/reward", 1.0), dtype=float)
         raw = plan.combine(
             {name: self.score(name) for name in reward.names},
             {name: self.status(name) == GATED for name in reward.names},
             gate,
         )
         final = plan.transform(raw, self.groups)
-        return Scores(
-            self.table.assign(reward_raw=raw, reward=final),
-            reward,
-            self.rollouts,
-            self.run,
-        )
+        table = self.table.assign(reward_raw=raw, reward=final)
+        return Scores(table, reward, self.rollouts, self.run)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``scores.parquet`` and ``run.json`` into a folder, both or neither.
@@ -317,11 +313,8 @@ class Scores(HasPage):
 
         components = []
         for name, weight in self.reward.weights.items():
-            counts, errors = self.counts[name], self._reasons_of(name, ERROR)
-            scores = self.score(name)
-            components.append(
-                cards.ComponentScores(name, weight, scores, counts, errors)
-            )
+            figures = self.score(name), self.counts[name], self._reasons_of(name, ERROR)
+            components.append(cards.ComponentScores(name, weight, *figures))
         models = []
         redacted = self._summarize_verdicts(lambda reason: str(reason.redacted()))
         for name, summary in self.asked.items():
@@ -330,9 +323,13 @@ class Scores(HasPage):
         return cards.scores_page(self.reward.name, self.rewards, components, models)
 
 
-def is_unfinished(
-    record: Mapping[str, Any], reward: Reward, rollouts: Rollouts
-) -> bool:
+def select_rows(scores: Scores, rows: NDArray[Any]) -> Scores:
+    """Return the scores at these positions, or where the mask is true."""
+    table = scores.table.iloc[rows].reset_index(drop=True)
+    return replace(scores, table=table, rollouts=scores.rollouts.select(rows))
+
+
+def is_unfinished(record: Plain, reward: Reward, rollouts: Rollouts) -> bool:
     """Return whether a run record is of an interrupted scoring of these two."""
     if record.get(UNFINISHED, {}).get("rollouts") != rollouts.fingerprint:
         return False
@@ -347,8 +344,7 @@ def parts_in(folder: Path) -> list[Path]:
 
 def write_record(folder: Path, text: str) -> None:
     """Write the run record of a folder of scores whole or not at all."""
-    path = folder / RUN_RECORD
-    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_content(folder / RUN_RECORD, text)
 
 
 @contextmanager

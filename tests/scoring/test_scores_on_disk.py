@@ -141,7 +141,8 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
     old = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def half(path):
-        path.write_bytes(b"half a file")
+        with path.open("wb") as file:
+            file.write(b"half a file")
         raise OSError(28, "No space left on device")
 
     if file == "scores.parquet":
@@ -150,7 +151,7 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
         )
     else:
         monkeypatch.setattr(
-            "pathlib.Path.write_text", lambda path, *_, **__: half(path)
+            "pathlib.Path.write_bytes", lambda path, *_, **__: half(path)
         )
     other = rk.score(make().reweigh({"length": 9.0}), ROWS)
     with pytest.raises(
