@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics import Columns, Floats, finite
+from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, finite, in_both
 from rewardkit.answers.truth_column import name_truth
 from rewardkit.errors import InputError, preview
 from rewardkit.rollouts.logs.log import numeric, numeric_column
@@ -65,7 +64,7 @@ class Context:
         """Return the length of each completion in `length_unit`."""
         return self.lengths_of(slice(None))
 
-    def lengths_of(self, rows: slice | NDArray[np.intp]) -> Floats:
+    def lengths_of(self, rows: slice | Codes) -> Floats:
         """Return the lengths of the completions of some rows."""
         if self.length_unit == "tokens":
             return numbers(self.table[TOKENS].iloc[rows])
@@ -80,7 +79,7 @@ class Context:
         return "characters"
 
     @cached_property
-    def truncated(self) -> NDArray[np.bool_] | None:
+    def truncated(self) -> Mask | None:
         """Return whether each completion was cut at its limit; None if unknown."""
         if "finish_reason" not in self.table:
             return None
@@ -177,7 +176,7 @@ def _why_not_independent(
     fewest = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
     for component in components:
         scores = table[f"score/{component}"].to_numpy(dtype=float)
-        both = ~np.isnan(scores) & ~np.isnan(label)
+        both = in_both(scores, label)
         if both.sum() < fewest or len(np.unique(scores[both])) != 2:
             continue
         agrees = (scores[both] == scores[both].max()) == (label[both] == 1)

@@ -57,6 +57,7 @@ from rewardkit.errors import (
 from rewardkit.findings import Finding, Rule, counted, run_rules
 from rewardkit.history.baseline import AcceptsFindings, Baseline, load_baseline
 from rewardkit.html.pages import HasPage, Page
+from rewardkit.plain import Record
 from rewardkit.rewards.reward import Part
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
@@ -170,8 +171,7 @@ class Diagnosis(AcceptsFindings, HasPage):
         names = list(dict.fromkeys([*names, *self.by]))
         labels = []
         rows = []
-        for view in self.views:
-            part = Part(view.part, view.reward, view.rows)
+        for view, part in zip(self.views, self.scores.parts, strict=True):
             labels.append(view.part or "all")
             rows.append(signal_of(view, np.ones(len(view), dtype=bool)))
             for piece in rows_by(self.scores, part, names):
@@ -238,7 +238,7 @@ class Diagnosis(AcceptsFindings, HasPage):
             shares[view.part] = dead_share(values, view.groups, view.bootstrap, size)
         return shares
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return the diagnosis as plain data.
 
         With the share of dead groups at the group size of the settings, where they have
@@ -317,7 +317,7 @@ def diagnose(
     limits = _limits(thresholds)
     if baseline is not None:
         baseline = load_baseline(baseline)  # a broken file should not cost a minute
-    options: dict[str, Any] = {
+    options: Record = {
         "training": Training.of(training),
         "label": label,
         "columns": None if columns is None else names_of(columns, "columns"),
@@ -327,7 +327,7 @@ def diagnose(
     finite = prepare_scores(scores, options["training"])
     views = make_views(finite, **options)
     names = choose_columns(finite, by)
-    wholes = [Part(view.part, view.reward, view.rows) for view in views]
+    wholes = finite.parts
     pieces = [parts_of(finite, part, names) for part in wholes]
     report = _reporter(progress, [*wholes, *chain.from_iterable(pieces)])
 
@@ -335,9 +335,6 @@ def diagnose(
         return run_rules(
             VIEW_RULES, view, thresholds=limits, after_rule=lambda: report(len(view))
         )
-
-    def look_at_slice(part: Part, tests: int) -> list[Finding]:
-        return look_at(make_view(finite, part, tests=tests, **options))
 
     all_rows = scored.Scored(scores, finite, views, seed)
     findings = run_rules(SCORED_RULES, all_rows, thresholds=limits)
@@ -349,7 +346,13 @@ def diagnose(
             findings.append(item)
     for view, parts in zip(views, pieces, strict=True):
         of_view = [finding for finding in findings if finding.part == view.part]
-        findings += find_news(parts, of_view, look_at_slice)
+        findings += find_news(
+            parts,
+            of_view,
+            lambda part, tests: look_at(
+                make_view(finite, part, tests=tests, **options)
+            ),
+        )
     findings = sorted(scored.merge_causes(findings), key=_rank)
     notes: list[str] = []
     if finite.reward.is_scheduled and views and views[0].context.steps is None:

@@ -24,6 +24,7 @@ from rewardkit.analysis.statistics import (
     Mask,
     advantages,
     group_stats,
+    spread_out,
     within,
 )
 from rewardkit.rewards.component import Component
@@ -52,7 +53,7 @@ class RewardedRows:
 
     reward: Reward
     part: str
-    rows: NDArray[np.intp]
+    rows: Codes
     scores: Columns
     status: Mapping[str, NDArray[np.int8]]
     reasons: Mapping[str, NDArray[np.object_]]
@@ -197,7 +198,7 @@ class RewardedRows:
         return self.bootstrap.of_groups(self.groups)
 
     @cached_property
-    def few(self) -> slice | NDArray[np.intp]:
+    def few(self) -> slice | Codes:
         """Return the rows in which pairs of siblings are counted."""
         if len(self) <= MOST_PAIRED_ROWS:
             return slice(None)
@@ -245,13 +246,10 @@ class RewardedRows:
             width = declared
         return max(float(np.quantile(spread, 0.75)), width / 100)
 
-    def ids(self, rows: Mask | NDArray[np.intp]) -> tuple[Any, ...]:
+    def ids(self, rows: Mask | Codes) -> tuple[Any, ...]:
         """Return the ids of a few of these rows, spread over all of them."""
-        places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        if len(places) > SHOWN_IDS:
-            spread = np.linspace(0, len(places) - 1, SHOWN_IDS).astype(int)
-            places = places[spread]
-        return tuple(self.rollout_ids.iloc[places].tolist())
+        places: Any = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return tuple(self.rollout_ids.iloc[spread_out(places, SHOWN_IDS)].tolist())
 
     # --- advantages
 

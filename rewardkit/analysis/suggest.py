@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, percent, run_rules
-from rewardkit.rewards.reward import Part
+from rewardkit.plain import Record
 from rewardkit.scoring.scores import Scores
 
 PROPOSAL_RULES: tuple[ProposalRule, ...] = (
@@ -94,8 +93,8 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     changes: list[Suggestion] = []
     table: list[Normalization] = []
     notes: list[str] = []
-    for view in diagnosis.views:
-        scores = part_scores(diagnosis.scores, Part(view.part, view.reward, view.rows))
+    for view, part in zip(diagnosis.views, diagnosis.scores.parts, strict=True):
+        scores = part_scores(diagnosis.scores, part)
         findings = [item for item in diagnosis.findings if item.part == view.part]
         ranked, part_notes = _suggest_for_part(view, scores, findings, diagnosis.seed)
         rows = normalizations(view)
@@ -206,7 +205,7 @@ def _make_suggestion(
 
     The verdict is that of training where it tells before and after apart.
     """
-    figures: dict[str, Any] = {
+    figures: Record = {
         **proposal.after,
         "advantage_moved": moved(before.advantages, after.advantages),
     }
@@ -308,9 +307,9 @@ def _badness(finding: Finding) -> float:
     return float(-value if finding.code == "starved" else value)
 
 
-def _figures(measured: Sequence[Effect], side: str) -> dict[str, Any]:
+def _figures(measured: Sequence[Effect], side: str) -> Record:
     """Return figures "before" or "after" by name, weights by component."""
-    figures: dict[str, Any] = {}
+    figures: Record = {}
     for item in measured:
         value = getattr(item, side)
         if item.component is None:

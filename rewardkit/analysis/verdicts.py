@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.context import Context
-from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask
+from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, in_both
 from rewardkit.answers import find_truth
 from rewardkit.answers.stated import states_truth
 from rewardkit.primitives import extract
@@ -91,7 +91,7 @@ def _contradict(verdicts: Floats, rewards: Floats) -> bool:
     notation, answers in another. A reward that pays wrong answers as well pays right
     ones; one that pays a part of the right ones pays few others.
     """
-    is_read = ~np.isnan(verdicts) & ~np.isnan(rewards)
+    is_read = in_both(verdicts, rewards)
     if not is_read.any():
         return False
     is_right = verdicts[is_read] == 1

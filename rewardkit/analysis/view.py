@@ -13,9 +13,11 @@ from rewardkit.analysis.statistics import (
     Floats,
     GroupStats,
     Interval,
+    Ratio,
     advantages,
     each,
     group_stats,
+    in_both,
     numbered,
     ratio,
     within,
@@ -84,7 +86,7 @@ class View(RewardedRows):
             signal[is_decided] = (stats.live & self.live)[is_decided]
         return signal
 
-    def phantom_mass(self, values: Floats) -> tuple[Floats, Floats]:
+    def phantom_mass(self, values: Floats) -> Ratio:
         """Return the squared advantages by group where nothing is right, and all.
 
         Args:
@@ -253,12 +255,11 @@ class View(RewardedRows):
             first: (rows,), NaN in rows that do not count.
             second: likewise.
         """
-        is_missing = np.isnan(first) | np.isnan(second)
-        centred = []
-        for values in (first, second):
-            inside = within(np.where(is_missing, np.nan, values), self.groups)
-            centred.append(np.nan_to_num(inside))
-        a, b = centred
+        is_both = in_both(first, second)
+        a, b = (
+            np.nan_to_num(within(np.where(is_both, values, np.nan), self.groups))
+            for values in (first, second)
+        )
         sums = [a * a, b * b, a * b]
         squares = float(sums[0].sum() * sums[1].sum())
         if squares <= 0:

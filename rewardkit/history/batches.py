@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.rewards.reward import Floats, Reward
 from rewardkit.rollouts.columns import (
     ALIASES,
     ALL_ALIASES,
     RESULT_PREFIXES,
+    Column,
     Columns,
 )
 from rewardkit.scoring.outcomes import Outcomes
@@ -39,13 +41,13 @@ class Batch:
     `rewards` those that the trainer got, (count,), NaN where not judged.
     """
 
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Column]
     count: int
     outcomes: Outcomes
     rewards: Floats
 
     @property
-    def steps(self) -> Sequence[Any] | None:
+    def steps(self) -> Column | None:
         """Return the step of each row; None where not all are told."""
         steps = self.columns.get("step", [None])
         for step in steps:
@@ -72,8 +74,8 @@ class Batch:
 
 
 def recorded_columns(
-    columns: Mapping[str, Sequence[Any]], reward: Reward
-) -> dict[str, Sequence[Any]]:
+    columns: Mapping[str, Column], reward: Reward
+) -> dict[str, Column]:
     """Return the columns that are recorded, canonical ones first.
 
     Those are canonical ones, those that the reward asks for, and others that hold plain
@@ -81,12 +83,13 @@ def recorded_columns(
     unless the reward asks for it.
     """
     columns_needed = {*reward.needs, reward.routed_by}
-    recorded: dict[str, Sequence[Any]] = {}
+    recorded: dict[str, Column] = {}
     for name in ALIASES:
         if name in columns and (name != "messages" or name in columns_needed):
             recorded[name] = columns[name]
     for name, values in columns.items():
-        if name in recorded or _is_of_results(name):
+        is_result = name in ("reward", "reward_raw") or name.startswith(RESULT_PREFIXES)
+        if name in recorded or is_result:
             continue
         is_other = name not in ALL_ALIASES and _are_plain(values)
         if name in columns_needed or is_other:
@@ -94,11 +97,7 @@ def recorded_columns(
     return recorded
 
 
-def _is_of_results(name: str) -> bool:
-    return name in ("reward", "reward_raw") or name.startswith(RESULT_PREFIXES)
-
-
-def _are_plain(values: Sequence[Any]) -> bool:
+def _are_plain(values: Column) -> bool:
     plain = str | int | float | bool | np.generic | None
     return all(isinstance(value, plain) for value in values)
 
@@ -108,7 +107,7 @@ def as_scores(
     reward: Reward,
     *,
     ids: Sequence[str],
-    steps: Sequence[Any],
+    steps: Column,
     has_groups: bool,
     source: str,
     run: Mapping[str, Any],
@@ -161,26 +160,18 @@ def _joined_columns(batches: Sequence[Batch]) -> Columns:
     columns: Columns = {}
     rows = 0
     for batch in batches:
-        for name, values in batch.columns.items():
-            columns.setdefault(name, [None] * rows).extend(values)
+        nothing = [None] * batch.count
+        for name in {**columns, **batch.columns}:
+            column = columns.setdefault(name, [None] * rows)
+            column.extend(batch.columns.get(name, nothing))
         rows += batch.count
-        for values in columns.values():
-            values.extend([None] * (rows - len(values)))
     return columns
-
-
-def select(scores: Scores, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Scores:
-    """Return the scores of the rows where the mask is true."""
-    from rewardkit.scoring.scores import Scores
-
-    table = scores.table[rows].reset_index(drop=True)
-    return Scores(table, scores.reward, scores.rollouts.select(rows), scores.run)
 
 
 # --- samples of groups, and hashes in place of texts
 
 
-def in_sample(scores: Scores, share: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def in_sample(scores: Scores, share: float) -> NDArray[np.bool_]:
     """Mark the rows of a sample of whole groups, (rows,).
 
     It is drawn by the hash of the group's key, so that processes that have rows of one
@@ -206,10 +197,6 @@ def redact(scores: Scores) -> Scores:
     Numbers, statuses, and columns that label a row stay as they are. The hash of a
     short text can be found by trying: it hides texts from readers, not from an attack.
     """
-    from dataclasses import replace
-
-    from rewardkit.scoring.scores import Scores
-
     recorded = {*LABELS, scores.reward.routed_by}
     table = scores.table.copy()
     logged = scores.rollouts.table.copy()
@@ -221,8 +208,7 @@ def redact(scores: Scores) -> Scores:
         if name in logged:
             logged[name] = table[name]
     _redact_reasons(table)
-    rollouts = replace(scores.rollouts, table=logged)
-    return Scores(table, scores.reward, rollouts, scores.run)
+    return replace(scores, table=table, rollouts=replace(scores.rollouts, table=logged))
 
 
 def _redact_reasons(table: pd.DataFrame) -> None:
@@ -249,14 +235,12 @@ def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:
     values = []
     for value in column.tolist():
         if isinstance(value, dict):  # the verdict of a model: its numbers stay
-            is_number = (int, float, type(None))
             numbers = {}
             for key, inner in value.items():
-                if isinstance(inner, is_number):
+                if isinstance(inner, int | float | None):
                     numbers[key] = inner
-            values.append(numbers)
-            continue
-        if isinstance(value, list):
+            value = numbers
+        elif isinstance(value, list):
             value = json.dumps(value, default=str)
         if isinstance(value, str):
             if value not in hashes:

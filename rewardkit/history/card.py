@@ -22,7 +22,7 @@ from rewardkit.html.blocks import Block, Facts, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
-from rewardkit.plain import to_plain
+from rewardkit.plain import Plain, Record, to_plain
 from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
@@ -60,13 +60,13 @@ class Card(HasPage):
         training: What a monitor said of each training on it, as plain data.
     """
 
-    about: Mapping[str, Any] = field(repr=False)
+    about: Plain = field(repr=False)
     purpose: str
     task: tuple[str, ...]
     run: Run | None
     versions: Runs
     accepted: tuple[Accepted, ...]
-    training: tuple[Mapping[str, Any], ...]
+    training: tuple[Plain, ...]
 
     @property
     def name(self) -> str:
@@ -74,13 +74,13 @@ class Card(HasPage):
         return str(self.about["name"])
 
     @property
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Record:
         """Return what was measured on the newest kept run, {} without one."""
         return {} if self.run is None else self.run.figures
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
-        plain: dict[str, Any] = to_plain(
+        plain: Record = to_plain(
             {
                 "reward": self.name,
                 "purpose": self.purpose,
@@ -133,7 +133,7 @@ class Card(HasPage):
         if route["default"]:
             yield from self._reward_blocks(route["default"], "any other")
 
-    def _reward_blocks(self, about: Mapping[str, Any], part: str) -> Iterator[Block]:
+    def _reward_blocks(self, about: Plain, part: str) -> Iterator[Block]:
         effective = self.figures.get("effective_weights", {})
         if part:  # of a route they stand by the label of the part
             effective = effective.get(part, {})
@@ -155,7 +155,7 @@ class Card(HasPage):
         caption = f"What it pays for where {part}" if part else "What it pays for"
         yield Table(caption, header, rows, ("effective",), True)
         options = {
-            "reads": ", ".join(f"{name} = {how}" for name, how in _fields(about)),
+            "reads": ", ".join(map(" = ".join, about["fields"].items())),
             "combined by": about["aggregation"],
             "where a score is missing": WHERE_MISSING[about["on_missing"]],
             "gate of the whole reward": about["gate"],
@@ -197,10 +197,6 @@ class Card(HasPage):
             rows.append((entry.finding, entry.severity, entry.reason, until))
         header = ("finding", "severity", "accepted because", "until")
         return Table("Known holes", header, rows, (), True)
-
-
-def _fields(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [*about["fields"].items()]
 
 
 def card(

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from rewardkit.errors import InputError, preview
 from rewardkit.history.batches import redact as redact_texts
@@ -31,9 +28,11 @@ from rewardkit.history.runs_folder import (
     written_in,
 )
 from rewardkit.history.versions import keep_version
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rollouts.paths import SAVED_SCORES, write_whole
 from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.part_figures import PartFigures
 from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
 from rewardkit.scoring.stored import parquet, to_arrow
 
@@ -47,7 +46,7 @@ def keep(
     note: str = "",
     tags: Sequence[str] = (),
     folder: str | Path = KEPT_RUNS,
-    figures: Mapping[str, Any] | None = None,
+    figures: Plain | None = None,
     redact: bool = False,
 ) -> Run:
     """Keep a scoring: its results, the definition with its source, and a note.
@@ -91,7 +90,7 @@ def _keep_in(
     scores: Scores,
     note: str,
     tags: Sequence[str],
-    figures: Mapping[str, Any],
+    figures: Plain,
 ) -> Run:
     """Keep a scoring in a folder of runs; see `keep`."""
     version = keep_version(scores.reward, place)
@@ -108,7 +107,7 @@ def _keep_in(
     abouts = read_abouts(place)
     unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")
     if not target.exists():
-        about: dict[str, Any] = {
+        about: Record = {
             "format": FORMAT,
             "version": version.name,
             "data": data,
@@ -144,8 +143,8 @@ def _keep_in(
 
 
 def _take_unfinished(
-    run: Run, others: Sequence[tuple[Path, dict[str, Any]]], rollouts: str
-) -> list[dict[str, Any]]:
+    run: Run, others: Sequence[tuple[Path, Record]], rollouts: str
+) -> list[Record]:
     """Remove those of the others that a run went on with; return what was known.
 
     They are those of its version on some of the rollouts with this hash.
@@ -186,13 +185,11 @@ def _write_table(table: Any, path: Path) -> None:
     parquet().write_table(table, path, compression="zstd")
 
 
-def _figures_of(scores: Scores) -> dict[str, Any]:
+def _figures_of(scores: Scores) -> Record:
     """Return the mean reward, and the share of groups whose rewards differ."""
-    rewards = pd.Series(scores.rewards)
-    groups = rewards.groupby(scores.groups).agg(["count", "min", "max"])
-    several = groups[groups["count"] > 1]
-    signal = None
-    if len(several):
-        signal = float((several["max"] > several["min"]).mean())
-    mean = float(rewards.mean()) if rewards.notna().any() else None
-    return {"mean": mean, "signal": signal, "not_judged": int(np.isnan(rewards).sum())}
+    figures = PartFigures.of(scores)
+    return {
+        "mean": figures.total / figures.judged if figures.judged else None,
+        "signal": figures.signals / figures.siblings if figures.siblings else None,
+        "not_judged": figures.rows - figures.judged,
+    }

@@ -127,14 +127,15 @@ class PartWriter:
         return RecordedSession(self._before, calls)
 
     def _write_part(self, batches: Sequence[Batch]) -> None:
-        from rewardkit.history.batches import in_sample, redact, select
+        from rewardkit.history.batches import in_sample, redact
+        from rewardkit.scoring.scores import select_rows
 
         if self._session is None:
             self._session = self._make_session()
         share = self._share()
         scores = self._scores_of(batches, self._session, share)
         if share < 1:
-            scores = select(scores, in_sample(scores, share))
+            scores = select_rows(scores, in_sample(scores, share))
         if not len(scores):
             return
         if self.redact:

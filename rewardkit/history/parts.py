@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from rewardkit.findings import counted
 from rewardkit.history.files import part_paths
 from rewardkit.history.joining import ScoresFile, join_parts
 from rewardkit.history.runs_folder import KEPT_RUNS, data_path, find_scored
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.file_cache import FileCache
@@ -72,16 +72,16 @@ def holds_scores(path: str | Path) -> bool:
         return False
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> Record:
     """Return the record of a part, without its rows; RolloutsError: it has none."""
     try:
-        record: dict[str, Any] = read_stored(path)["record"]
+        record: Record = read_stored(path)["record"]
     except ValueError:
         raise _no_table(path) from None
     return record
 
 
-def combining(record: Mapping[str, Any]) -> dict[str, Any]:
+def combining(record: Plain) -> Record:
     """Return of a reward's record what two parts must have in common.
 
     Not the hashes of its functions: a process that is sent the reward, and does not
@@ -89,11 +89,11 @@ def combining(record: Mapping[str, Any]) -> dict[str, Any]:
     """
     if "route" in record:
         route = record["route"]
-        branches: list[Any] = []
-        for branch in route["rewards"]:
-            branches.append([branch["value"], combining(branch["reward"])])
+        rewards = {
+            item["value"]: combining(item["reward"]) for item in route["rewards"]
+        }
         default = route["default"] and combining(route["default"])
-        return {"column": route["column"], "rewards": branches, "default": default}
+        return {"column": route["column"], "rewards": rewards, "default": default}
     components = []
     for item in record["components"]:
         components.append([item["name"], item["weight"], item["range"]])
@@ -162,10 +162,9 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
     """Load the scores of a file or folder; see `load_scores`."""
     cache = cache or FileCache()
     if not place.is_dir():
-        file = place
-        if not file.is_file():
-            raise _nothing_there(file)
-        return join_parts([_read_part(file)], [])
+        if not place.is_file():
+            raise _nothing_there(place)
+        return join_parts([_read_part(place)], [])
     paths = part_paths(place)
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
@@ -209,7 +208,7 @@ def _is_finished(folder: Path) -> bool:
     return UNFINISHED not in record
 
 
-def _records_of_parts(paths: Sequence[Path]) -> list[dict[str, Any]]:
+def _records_of_parts(paths: Sequence[Path]) -> list[Record]:
     """Return the records of the parts of a large log, [] where it is none."""
     records = []
     for path in paths:
@@ -220,7 +219,7 @@ def _records_of_parts(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _describe_sample(
-    folder: Path, parts: Sequence[ScoresFile], records: Sequence[Mapping[str, Any]]
+    folder: Path, parts: Sequence[ScoresFile], records: Sequence[Plain]
 ) -> str:
     """Say of how many rows a sample is, and what is known of all; log it, too."""
     figures = PartFigures.join(record[FIGURES] for record in records)

@@ -9,6 +9,7 @@ import logging
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,8 @@ class Runs(HasPage, Sequence[Run]):
     @property
     def names(self) -> list[str]:
         """Return the versions and tags by which a run can be named."""
-        names: dict[str, None] = {}
-        for run in self.items:
-            names |= dict.fromkeys([run.version.name, *run.tags])
-        return list(names)
+        names = [[run.version.name, *run.tags] for run in self.items]
+        return list(dict.fromkeys(chain(*names)))
 
     def select(self, *, reward: str = "", tag: str = "", version: str = "") -> Runs:
         """Return the runs of a reward's name, with a tag, of a version."""
@@ -105,10 +104,8 @@ class Runs(HasPage, Sequence[Run]):
         chosen: dict[str, Run] = {}
         for run in self.items:
             newest = self.items[0]
-            is_same_reward = (
-                run.version.about["reward"] == newest.version.about["reward"]
-            )
-            if is_same_reward and run.about["data"] == newest.about["data"]:
+            is_of_reward = run.version.about["reward"] == newest.version.about["reward"]
+            if is_of_reward and run.about["data"] == newest.about["data"]:
                 chosen.setdefault(run.version.name, run)
         return list(chosen.values())[:count][::-1]
 
@@ -209,13 +206,13 @@ COLUMNS_OF_NUMBERS = ("rows", "mean", "signal", "label AUC", "cases", "exploits"
 
 def _cells(run: Run, runs: Runs) -> dict[str, str]:
     """Return the cells of a run's row, by column; "" where nothing is known."""
-    figures, about = run.figures, run.about
+    figures, about, source = run.figures, run.about, run.data_source
     cells = dict.fromkeys(COLUMNS, "")
     cells |= {
         "version": run.version.name,
         "reward": str(run.version.about["reward"]),
         "date": date_of(about),
-        "data": _short_source(run.data_source),
+        "data": source if ":" in source else Path(source).name,
         "rows": f"{about['rows']:,}",
         "mean": number_text(figures.get("mean")),
         "label AUC": number_text(figures.get("label_auc")),
@@ -231,11 +228,6 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
     if "exploits" in figures:
         cells["exploits"] = str(figures["exploits"])
     return cells
-
-
-def _short_source(source: str) -> str:
-    """Return where rollouts were read from, without the folders above."""
-    return source if ":" in source else Path(source).name
 
 
 def against_parent(run: Run, runs: Sequence[Run]) -> str:
@@ -306,11 +298,9 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
     return Runs(place, tuple(items), tuple(unscored))
 
 
-def find_unfinished(
-    reward: Reward, rollouts: Rollouts, folder: str | Path = KEPT_RUNS
-) -> Scores | None:
+def find_unfinished(reward: Reward, rollouts: Rollouts) -> Scores | None:
     """Return what was kept of an interrupted scoring of these two, None without one."""
-    for path, about in read_abouts(Path(folder)):
+    for path, about in read_abouts(Path(KEPT_RUNS)):
         if about.get(UNFINISHED) == rollouts.fingerprint:
             scores = load_unfinished(path, reward, rollouts)
             if scores is not None:

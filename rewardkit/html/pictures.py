@@ -82,15 +82,8 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     if not len(judged):
         return "<p>No group has a judged completion.</p>"
     order = judged[np.lexsort((high[judged], mean[judged]))]
-    columns = min(MOST_GROUP_COLUMNS, len(order))
-    edges = np.linspace(0, len(order), columns + 1).astype(int)
-    sizes = np.diff(edges)
-
-    def average(values: Array) -> Floats:
-        sums = np.add.reduceat(np.asarray(values, dtype=float)[order], edges[:-1])
-        return np.asarray(sums / sizes)
-
-    low, mean, high, silent = (average(item) for item in (low, mean, high, tied))
+    edges, (low, mean, high, silent) = average_columns(order, low, mean, high, tied)
+    columns = len(low)
     bottom = float(low.min())
     top = float(high.max())
     step = (WIDTH - LEFT) / columns
@@ -114,12 +107,28 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     inner += _bars("red", starts, HEIGHT - silent_heights, step, silent_heights)
     title = f"{len(order):,} groups by mean reward"
     if columns < len(order):
-        title += f", some {sizes.max()} groups a column"
+        title += f", some {np.diff(edges).max()} groups a column"
     title += f"; strip below: {silent_groups:,} whose siblings all earn the same"
     ends = ("lowest mean", "highest mean")
     return _svg(
         inner, title, "reward", ends, (short_number(bottom), short_number(top)), floor
     )
+
+
+def average_columns(order: Array, *values: Array) -> tuple[Array, list[Floats]]:
+    """Put groups, in this order, into columns, where they are many, of neighbours.
+
+    Returns:
+        The edges of the columns, (columns + 1,), and the means of the `values` of
+        groups in them, (columns,) each.
+    """
+    columns = min(MOST_GROUP_COLUMNS, len(order))
+    edges = np.linspace(0, len(order), columns + 1).astype(int)
+    means = []
+    for column in values:
+        sums = np.add.reduceat(column[order].astype(float), edges[:-1])
+        means.append(sums / np.diff(edges))
+    return edges, means
 
 
 def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:

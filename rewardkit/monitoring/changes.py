@@ -9,6 +9,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics import Floats
 from rewardkit.monitoring.windows import Stretches, WindowFigure, Windows
+from rewardkit.plain import Record
 
 LEAST_Z = 4.5
 """Standard errors of a change that is told. Our choice.
@@ -57,6 +58,22 @@ class Shift:
         if self.before <= 0:
             return math.nan
         return min(max(-self.size / self.before, 0.0), 1.0)
+
+    @property
+    def evidence(self) -> Record:
+        """Return it as the evidence of a finding."""
+        return {
+            "value": self.size,
+            "before": self.before,
+            "after": self.after,
+            "since": self.since,
+            "since_interval": self.interval,
+        }
+
+    def means(self, figure: WindowFigure) -> tuple[float, float]:
+        """Return the means of another figure in the two stretches."""
+        before, after = slice(*self.reference), slice(*self.ending)
+        return figure.mean(before), figure.mean(after)
 
 
 def find_change(

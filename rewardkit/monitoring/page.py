@@ -151,7 +151,7 @@ def notes_on(timeline: Timeline, primary: str | None) -> Iterator[str]:
     why = timeline.view.context.why_no_label
     if why:
         yield f"the label is not used: {why}"
-    again = int((timeline.windows.of_rows < 0).sum())
+    again = len(timeline.view) - timeline.windows.row_count
     if again:
         yield (
             f"{counted(again, 'row')} are left out: they have no step, or one that a "

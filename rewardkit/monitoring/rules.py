@@ -41,15 +41,11 @@ def report(
         timeline.view,
         code,
         component,
-        n=int((timeline.windows.of_rows >= 0).sum()),
+        n=timeline.windows.row_count,
         severity=severity,
         cost=1.0 if severity == "high" else min(loss or abs(change.size), 0.99),
         reading=timeline.windows.rows_in(range(*change.ending)),
-        value=change.size,
-        before=change.before,
-        after=change.after,
-        since=change.since,
-        since_interval=change.interval,
+        **change.evidence,
         **evidence,
     )
 
@@ -73,8 +69,7 @@ def task_falls(
         change = timeline.fall_of_last_prompts()
         if change is None or change.fall < fall_warn:
             return
-    before, after = slice(*change.reference), slice(*change.ending)
-    reward = timeline.figures["reward"]
+    reward_before, reward_after = change.means(timeline.figures["reward"])
     yield report(
         timeline,
         "task_falls",
@@ -82,8 +77,8 @@ def task_falls(
         change,
         severity="high" if change.fall >= fall_high else "warn",
         task=timeline.task.name,
-        reward_before=reward.mean(before),
-        reward_after=reward.mean(after),
+        reward_before=reward_before,
+        reward_after=reward_after,
         pays=_pays(timeline, change),
     )
 
@@ -150,9 +145,10 @@ def reward_without_task(
     change = find_change(reward, timeline.windows, 1, least=least)
     if change is None:
         return
-    parts = timeline.split(change)
-    before, after = slice(*change.reference), slice(*change.ending)
-    figure = timeline.task_figure
+    task_change = math.nan
+    if timeline.task_figure:
+        before, after = change.means(timeline.task_figure)
+        task_change = after - before
     pays = _pays(timeline, change)
     yield report(
         timeline,
@@ -160,9 +156,9 @@ def reward_without_task(
         None,
         change,
         severity="info" if pays in _causes_named(findings) else "warn",
-        parts=parts,
-        task=timeline.task.name if timeline.task else "",
-        task_change=figure.mean(after) - figure.mean(before) if figure else math.nan,
+        parts=timeline.split(change),
+        task=timeline.task_name,
+        task_change=task_change,
         pays=pays,
     )
 
@@ -208,11 +204,7 @@ def report_paid(
         n=len(timeline.rows_read),
         reading=rows[np.argsort(-timeline.windows.of_rows[rows], kind="stable")][:50],
         cost=abs(item.change.size),
-        value=item.change.size,
-        before=item.change.before,
-        after=item.change.after,
-        since=item.change.since,
-        since_interval=item.change.interval,
+        **item.change.evidence,
         pressure=item.pressure,
         interval=item.interval,
         by_component=dict(item.by_component),
@@ -297,7 +289,7 @@ def _throughout(timeline: Timeline, code: str, value: float) -> Finding:
         timeline.view,
         code,
         None,
-        n=int((timeline.windows.of_rows >= 0).sum()),
+        n=timeline.windows.row_count,
         value=value,
         since=first,
         since_interval=(first, first),

@@ -12,7 +12,7 @@ import pandas as pd
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
-from rewardkit.analysis.statistics import Codes, Floats, Mask, within
+from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both, within
 from rewardkit.analysis.view import View
 from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS, Shift, find_change
 from rewardkit.monitoring.features import Feature, StepTexts, read_features, same_texts
@@ -119,7 +119,7 @@ class Timeline:
         for name in self.view.paid_names:
             low, high = self.view.span(name)
             scores = self.view.scores[name]
-            has_both = ~(np.isnan(self.task.shares) | np.isnan(scores))
+            has_both = in_both(self.task.shares, scores)
             if not high > low or not has_both.any():
                 continue
             if ((scores >= high) == is_right)[has_both].mean() >= SAYS_RIGHT:
@@ -314,11 +314,11 @@ class Timeline:
 
     def split(self, change: Shift) -> dict[str, float]:
         """Return what each component adds to a change of the reward."""
-        before, after = slice(*change.reference), slice(*change.ending)
-        return {
-            name: figure.mean(after) - figure.mean(before)
-            for name, figure in self.amounts.items()
-        }
+        split = {}
+        for name, figure in self.amounts.items():
+            before, after = change.means(figure)
+            split[name] = after - before
+        return split
 
     @cached_property
     def effective_weights(self) -> Mapping[str, WindowFigure]:
@@ -397,9 +397,8 @@ class Timeline:
         return find_change(figure, self.windows_read, way)
 
     def _grows_over(self, item: NewlyPaid, change: Shift) -> bool:
-        figure = self.windows_read.figure(item.rows)
-        before, after = slice(*change.reference), slice(*change.ending)
-        return figure.mean(after) - figure.mean(before) >= GROWTH_OF_CAUSE
+        before, after = change.means(self.windows_read.figure(item.rows))
+        return after - before >= GROWTH_OF_CAUSE
 
     @cached_property
     def _advantage_parts(self) -> dict[str, Floats]:

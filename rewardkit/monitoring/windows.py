@@ -53,6 +53,11 @@ class Windows:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def row_count(self) -> int:
+        """Return how many rows are in a window."""
+        return int((self.of_rows >= 0).sum())
+
     @cached_property
     def of_groups(self) -> Codes:
         """Return the window of each group, (groups,)."""

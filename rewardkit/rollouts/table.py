@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.findings import counted
 from rewardkit.html.has_page import HasPage
+from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.columns import LOGGED, Columns
 from rewardkit.rollouts.logs.log import Logged, numeric_column
 from rewardkit.rollouts.values import Place, as_column, column_values, present
@@ -66,10 +67,10 @@ class Rollouts(HasPage):
         return len(self.table)
 
     @overload
-    def __getitem__(self, position: int) -> dict[str, Any]: ...
+    def __getitem__(self, position: int) -> Record: ...
     @overload
     def __getitem__(self, position: slice) -> Rollouts: ...
-    def __getitem__(self, position: int | slice) -> dict[str, Any] | Rollouts:
+    def __getitem__(self, position: int | slice) -> Record | Rollouts:
         if isinstance(position, slice):
             return self.select(range(len(self))[position])
         try:
@@ -87,7 +88,7 @@ class Rollouts(HasPage):
             ) from None
         return {str(name): present(row[name]) for name in self.table.columns}
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Record]:
         columns = self.columns()
         for values in zip(*columns.values(), strict=True):
             yield dict(zip(columns, values, strict=True))
@@ -153,11 +154,13 @@ class Rollouts(HasPage):
         """
         rows = np.unique(codes, return_index=True)[1]
         table = self.table.iloc[rows]
-        columns = {name: column_values(table[name]) for name in names}
+        ids = column_values(table["rollout_id"])
+        if not names:
+            return np.array([_hash(repr(value)) for value in ids], dtype=np.uint64)
+        columns = [column_values(table[name]) for name in names]
         hashes = np.empty(len(rows), dtype=np.uint64)
         prompts = column_values(table["prompt"]) if "prompt" in table else ()
-        ids = column_values(table["rollout_id"])
-        for place, values in enumerate(zip(*columns.values(), strict=True)):
+        for place, values in enumerate(zip(*columns, strict=True)):
             key = []
             for name, value in zip(names, values, strict=True):
                 if value is None and name in ("prompt", "prompt_id"):
@@ -169,13 +172,7 @@ class Rollouts(HasPage):
                 text = repr(key)
             else:
                 text = json.dumps(key, sort_keys=True, default=str)
-            data = text.encode("utf-8", "surrogatepass")
-            digest = hashlib.blake2b(data, digest_size=8).digest()
-            hashes[place] = int.from_bytes(digest, "big")
-        if not names:
-            for place, value in enumerate(ids):
-                digest = hashlib.blake2b(repr(value).encode(), digest_size=8).digest()
-                hashes[place] = int.from_bytes(digest, "big")
+            hashes[place] = _hash(text)
         return hashes
 
     @cached_property
@@ -306,7 +303,7 @@ class Rollouts(HasPage):
             digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Record:
         """Return what was read and how: rows, groups, mapping, scores, warnings."""
         sizes = self.group_sizes
         return {
@@ -332,6 +329,12 @@ class Rollouts(HasPage):
         rows = [self[row] for row in range(min(ROWS_ON_PAGE, len(self)))]
         columns = list(map(str, self.table.columns))
         return cards.rollouts_page(self.summary(), columns, rows)
+
+
+def _hash(text: str) -> int:
+    """Return a hash of a text, of 8 bytes."""
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
 def warn_of_rows(
@@ -366,14 +369,14 @@ def warn_of_rows(
     return tuple(sentences)
 
 
-def join_summaries(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def join_summaries(summaries: Sequence[Plain]) -> Record:
     """Return the summary of a log of those of its parts, see `Rollouts.summary`.
 
     Prompts are added up, as if no two parts had one in common.
     """
     first = summaries[0]
     sizes: Counter[int] = Counter()
-    joined: dict[str, Any] = {**first, "rejected": [], "notes": [], "cautions": []}
+    joined: Record = {**first, "rejected": [], "notes": [], "cautions": []}
     counted_names = ("rows", "groups", "prompts")
     joined |= dict.fromkeys(counted_names, 0)
     for summary in summaries:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardkit.errors import preview
 from rewardkit.html.has_page import HasPage
+from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call, Component
-from rewardkit.rewards.reward import Columns, Part, Reward, Rows
+from rewardkit.rewards.reward import Columns, Floats, Part, Reward, Rows
 from rewardkit.rewards.route import Plan, at_step_of, bind
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.answers import as_decision, as_field, as_score, guarded
@@ -277,11 +277,11 @@ def _explain_none(arguments: Mapping[str, Sequence[Any]], row: int) -> Reason:
     return RETURNED_NONE
 
 
-def _between(scores: NDArray[np.float64], gate: Gate) -> NDArray[np.bool_]:
+def _between(scores: Floats, gate: Gate) -> Any:
     """Mark the scores for which a gate on them is open, as `Gate.admits`."""
     low = -math.inf if gate.at_least is None else gate.at_least
     high = math.inf if gate.at_most is None else gate.at_most
-    is_open: NDArray[np.bool_] = (scores >= low) & (scores <= high)
+    is_open = (scores >= low) & (scores <= high)
     return is_open if gate.equals is None else is_open & (scores == gate.equals)
 
 
@@ -333,10 +333,10 @@ class RewardResult(HasPage):
     scores: dict[str, float]
     status: dict[str, str]
     reasons: dict[str, Reason]
-    fields: dict[str, Any]
-    notes: dict[str, Any]
+    fields: Record
+    notes: Record
     weights: dict[str, float] = field(default_factory=dict)
-    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, Record] = field(default_factory=dict)
 
     @property
     def errors(self) -> dict[str, str]:
@@ -356,7 +356,7 @@ class RewardResult(HasPage):
         return cards.result_page(self.reward, rows, self.fields, notes)
 
 
-def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
+def result_of(reward: Reward, columns: Plain) -> RewardResult:
     """Judge one completion, given by its columns.
 
     Raises:

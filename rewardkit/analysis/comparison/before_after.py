@@ -8,7 +8,7 @@ data: its `value` with a 95 % `interval` over prompts, the `n` it was measured o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -32,11 +32,13 @@ from rewardkit.analysis.statistics import (
     Interval,
     Mask,
     group_stats,
+    in_both,
     ratio,
 )
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.findings import percent, short_number
 from rewardkit.html.pages import HasPage, Page
+from rewardkit.plain import Plain, Record
 
 REWARD_MOVES = (
     "up",
@@ -48,7 +50,7 @@ REWARD_MOVES = (
 )
 ONE_PROMPT = "all compared rollouts are of one prompt, so there are no intervals"
 
-Figure = dict[str, Any]
+Figure = Record
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +69,7 @@ class BeforeAfter(HasPage):
     table: pd.DataFrame = field(repr=False)
     siblings: Codes = field(repr=False)
     bootstrap: Bootstrap = field(repr=False)
-    matching: Mapping[str, Any]
+    matching: Plain
     names: tuple[str, str] = field(default=("A", "B"), kw_only=True)
 
     def both(self, column: str) -> tuple[Floats, Floats]:
@@ -87,20 +89,20 @@ class BeforeAfter(HasPage):
         is_moved = is_both & ~np.isclose(a, b, rtol=RTOL, atol=ATOL)
         up = is_moved & (delta > 0)
         down = is_moved & (delta < 0)
-        masks = {
-            "up": up,
-            "down": down,
-            "equal": is_both & ~is_moved,
-            "newly_judged": np.isnan(a) & ~np.isnan(b),
-            "no_longer_judged": np.isnan(b) & ~np.isnan(a),
-            "judged_in_neither": np.isnan(a) & np.isnan(b),
-        }
+        masks = (
+            up,
+            down,
+            is_both & ~is_moved,
+            np.isnan(a) & ~np.isnan(b),
+            np.isnan(b) & ~np.isnan(a),
+            np.isnan(a) & np.isnan(b),
+        )
         reason = "no row is judged on both sides"
         return {
             **self._mean(delta, is_both, self.bootstrap.prompts, reason),
             "mean_a": pd.Series(a[is_both]).mean(),
             "mean_b": pd.Series(b[is_both]).mean(),
-            **_count(masks),
+            **_count(dict(zip(REWARD_MOVES, masks, strict=True))),
             "largest_up": self._rows_to_read(delta, up),
             "largest_down": self._rows_to_read(-delta, down),
         }
@@ -115,7 +117,7 @@ class BeforeAfter(HasPage):
         out.
         """
         before, after = self.both("advantage")
-        is_both = ~np.isnan(before) & ~np.isnan(after)
+        is_both = in_both(before, after)
         a = _signs(before, is_both)
         b = _signs(after, is_both)
         is_flipped = a * b < 0
@@ -144,9 +146,9 @@ class BeforeAfter(HasPage):
         `concordance`. `value` is NaN where one side ties all pairs.
         """
         a, b = self.both("reward")
-        is_missing = np.isnan(a) | np.isnan(b)
+        is_both = in_both(a, b)
         rows = np.arange(len(a), dtype=float)
-        a, b, rows = (np.where(is_missing, np.nan, x.round(12)) for x in (a, b, rows))
+        a, b, rows = (np.where(is_both, x.round(12), np.nan) for x in (a, b, rows))
         agreed, untied_b = concordance(a, b, self.siblings)  # ties in A count half
         _, untied_a = concordance(b, a, self.siblings)
         _, pairs = concordance(rows, rows, self.siblings)
@@ -341,7 +343,7 @@ def _tau(agreed: Any, untied_a: Any, untied_b: Any) -> Any:
     return agreed / np.sqrt(untied_a * untied_b)
 
 
-def _count(masks: Mapping[str, Any]) -> dict[str, int]:
+def _count(masks: Plain) -> dict[str, int]:
     return {name: int(values.sum()) for name, values in masks.items()}
 
 

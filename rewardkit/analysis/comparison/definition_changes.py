@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.comparison.matching import MatchedRows
-from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Floats, in_both
 from rewardkit.errors import preview
 from rewardkit.findings import percent, short_number
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import Plain, PlainRecord
 from rewardkit.scoring.scores import Scores
 
 COMPONENT_KEYS = (
@@ -98,8 +98,8 @@ class DefinitionChange(PlainRecord):
 
 
 def definition_changes(
-    a: Mapping[str, Any],
-    b: Mapping[str, Any],
+    a: Plain,
+    b: Plain,
     renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[DefinitionChange, ...]:
     """Return what differs between two rewards, from `Reward.record()` of each.
@@ -155,12 +155,12 @@ def _compare_entries(a: Entries, b: Entries, part: str = "") -> list[DefinitionC
     )
 
 
-def _route_entries(record: Mapping[str, Any]) -> Entries:
+def _route_entries(record: Plain) -> Entries:
     column = record["route"]["column"] if "route" in record else None
     return {("route", ""): column, ("name", ""): record["name"]}
 
 
-def _list_entries(record: Mapping[str, Any], shared: Collection[str]) -> Entries:
+def _list_entries(record: Plain, shared: Collection[str]) -> Entries:
     """Return what is defined, by kind and name; `shared` components key by key."""
     entries: Entries = {(key, ""): record[key] for key in REWARD_KEYS}
     for name, extractor in record["fields"].items():
@@ -182,9 +182,7 @@ def _list_entries(record: Mapping[str, Any], shared: Collection[str]) -> Entries
     return entries
 
 
-def _with_names(
-    record: Mapping[str, Any], names: Mapping[str, str]
-) -> Mapping[str, Any]:
+def _with_names(record: Plain, names: Mapping[str, str]) -> Plain:
     """Return a definition in which components have these names in place of others."""
     components = []
     for item in record["components"]:
@@ -192,11 +190,11 @@ def _with_names(
     return {**record, "components": components}
 
 
-def _component_names(record: Mapping[str, Any]) -> set[str]:
+def _component_names(record: Plain) -> set[str]:
     return {item["name"] for item in record["components"]}
 
 
-def _rewards_by_value(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
+def _rewards_by_value(record: Plain) -> dict[Any, Plain]:
     """Return the record of each reward by the value that it is for."""
     if "route" not in record:
         return {DEFAULT_PART: record}
@@ -255,7 +253,7 @@ def _is_same(before: Floats, after: Floats) -> bool:
 
 def _redefinition(name: str, before: Floats, after: Floats) -> DefinitionChange | None:
     """Return how two components of one name differ on the same completions."""
-    both = ~np.isnan(before) & ~np.isnan(after)
+    both = in_both(before, after)
     differs = ~np.isclose(before[both], after[both])
     if not differs.any():
         return None

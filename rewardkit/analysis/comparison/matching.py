@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import combinations
 from operator import ne
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import Codes, Mask, overflows
 from rewardkit.errors import InputError
 from rewardkit.findings import percent
+from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.scores import Scores
+from rewardkit.scoring.scores import Scores, select_rows
 
 SAME_COMPLETIONS = 0.05
 """Share of equal completions up to which other prompts mean another log. Our choice."""
@@ -56,7 +55,7 @@ class MatchedRows(NamedTuple):
     a: Codes
     b: Codes
     is_same: Mask
-    counts: dict[str, Any]
+    counts: Record
 
 
 def match_rows(
@@ -95,7 +94,7 @@ def match_rows(
         "only_b": ids_b.delete(rows_b),
         "other_completions": shared[is_other],
     }
-    counts: dict[str, Any] = {"matched": len(shared)}
+    counts: Record = {"matched": len(shared)}
     for name, ids in unmatched.items():
         counts[name] = len(ids)
         counts[f"{name}_ids"] = ids[:SHOWN_IDS].tolist()
@@ -133,10 +132,7 @@ def keep_shared(versions: Sequence[Scores], names: Sequence[str]) -> list[Scores
         shared = in_whole_groups
     selected = []
     for scores, index in zip(versions, ids, strict=True):
-        rows = index.get_indexer(shared)
-        table = scores.table.iloc[rows].reset_index(drop=True)
-        rollouts = scores.rollouts.select(rows)
-        selected.append(replace(scores, table=table, rollouts=rollouts))
+        selected.append(select_rows(scores, index.get_indexer(shared)))
     return selected
 
 
@@ -173,9 +169,7 @@ def count_unmatched(matched: MatchedRows, a: Scores, b: Scores) -> MatchedRows:
     )
 
 
-def notes_of(
-    counts: Mapping[str, Any], names: tuple[str, str] = ("A", "B")
-) -> list[str]:
+def notes_of(counts: Plain, names: tuple[str, str] = ("A", "B")) -> list[str]:
     """Return a sentence for each count of `match_rows` that a reader must know of."""
     notes = []
     unmatched = []
@@ -227,7 +221,7 @@ def _check_prompts(
         )
 
 
-def _differs(a: pd.Series[Any], b: pd.Series[Any]) -> NDArray[np.bool_]:
+def _differs(a: pd.Series[Any], b: pd.Series[Any]) -> Mask:
     """Return whether each value of one column differs from that of the other."""
     differs = map(ne, column_values(a), column_values(b))
     return np.fromiter(differs, dtype=bool, count=len(a))

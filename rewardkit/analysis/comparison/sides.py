@@ -24,7 +24,8 @@ from rewardkit.history.parts import load_scores
 from rewardkit.history.run import Run
 from rewardkit.history.runs import find_run
 from rewardkit.history.runs_folder import LABEL
-from rewardkit.history.versions import Version
+from rewardkit.history.versions import Version, write_files
+from rewardkit.plain import Plain, Record
 from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
@@ -100,7 +101,7 @@ class Side:
         return outlook
 
     @property
-    def kept_figures(self) -> Mapping[str, Any]:
+    def kept_figures(self) -> Plain:
         """Return what was measured when it was kept: cases, exploits, seconds.
 
         Of all its rows, whichever are compared.
@@ -108,7 +109,7 @@ class Side:
         return {} if self.run is None else self.run.figures
 
     @cached_property
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Record:
         """Return what its compared rows say: mean, signal, task signal, findings.
 
         ``signal`` is the share of groups of several judged rows whose rewards differ,
@@ -135,7 +136,7 @@ class Side:
             "findings": [severities[severity] for severity in GRAVE_SEVERITIES],
         }
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return what it is as plain data."""
         scores = self.scores
         return {
@@ -229,10 +230,7 @@ def read_kept_reward(version: Version) -> Reward | None:
     if file not in version.source:  # no file, or the module of a package
         return None
     with TemporaryDirectory() as folder:
-        for path, content in version.source.items():
-            place = Path(folder) / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+        write_files(Path(folder), version.source)
         try:
             reward, _ = find_reward(f"{Path(folder) / file}:{name}")
         except RewardError:
@@ -273,7 +271,7 @@ def keep_outlook(run: Run, source: Diagnosis | Forecast, outlook: Outlook) -> No
         run.changed(outlook=about)
 
 
-def _settings(source: Diagnosis | Forecast) -> dict[str, Any]:
+def _settings(source: Diagnosis | Forecast) -> Record:
     """Return what an outlook depends on beside the scores."""
     label = source.views[0].context.label_name
     return {"training": source.training.record(), "label": label, "seed": source.seed}

@@ -11,7 +11,7 @@ from rewardkit.analysis.comparison.before_after import BeforeAfter, Figure
 from rewardkit.analysis.comparison.matching import MatchedRows
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import choose_columns, parts_of
-from rewardkit.analysis.statistics import Floats, Mask, ratio
+from rewardkit.analysis.statistics import Floats, Mask, in_both, ratio
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.verdicts import judge_by_answers, judge_by_objects
 from rewardkit.rewards.reward import Part
@@ -56,7 +56,7 @@ def find_task(
     _, after, is_of_other = _named_task(b)
     before = before[matched.a]
     after = after[matched.b]
-    is_known = ~np.isnan(before) & ~np.isnan(after)
+    is_known = in_both(before, after)
     is_alike = np.allclose(before[is_known], after[is_known])
     if is_redefined and (is_of_reward or is_of_other):
         is_alike = False
@@ -120,10 +120,10 @@ def compare_order(
         reason = "nothing says which completions are right: name a label"
         return {**unknown, "reason": reason}
     a, b = pair.both("reward")
-    is_left_out = np.isnan(a) | np.isnan(b)
+    is_compared = in_both(a, b)
     if among is not None:
-        is_left_out |= ~among
-    order = np.where(is_left_out, np.nan, task.scores)
+        is_compared &= among
+    order = np.where(is_compared, task.scores, np.nan)
     owner = pair.bootstrap.of_groups(pair.siblings)
     agree_a, pairs = concordance(a, order, pair.siblings, total=len(owner))
     agree_b, _ = concordance(b, order, pair.siblings, total=len(owner))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics import Interval, deciding_end
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, read_codes
+from rewardkit.plain import Record
 
 Findings = Sequence[Finding]
 
@@ -33,7 +34,7 @@ def finding(
     limit: float | None = None,
     severity: str = "",
     past: str = "",
-    compared: dict[str, Any] | None = None,
+    compared: Record | None = None,
     tests: int = 1,
     reading: NDArray[Any] | None = None,
     answers: Sequence[str] | None = None,
@@ -84,9 +85,7 @@ def finding(
         severity = "info"
     if answers is None:
         answers = row.get("answers", ())
-    ids: tuple[Any, ...] = ()
-    if reading is not None:
-        ids = view.ids(reading)
+    ids = () if reading is None else view.ids(reading)
     return Finding(
         code, severity, component, evidence, n, limit, ids, tuple(answers), view.part
     )
@@ -94,7 +93,7 @@ def finding(
 
 def _undecided(
     view: View, value: float, interval: Interval, past: str, limit: float, tests: int
-) -> dict[str, Any]:
+) -> Record:
     """Return the evidence that a value may not be past its limit; {} if it is."""
     is_above = past == "above"
     shown_end = interval[0] if is_above else interval[1]
@@ -112,11 +111,8 @@ def _undecided(
 
 def components_that_fail(findings: Findings) -> set[str | None]:
     """Return the components that failed on so many rows that the rest says little."""
-    return {
-        finding.component
-        for finding in findings
-        if finding.code == "errors" and finding.severity == "high"
-    }
+    errors = [item for item in findings if item.code == "errors"]
+    return {item.component for item in errors if item.severity == "high"}
 
 
 def conclusive(
@@ -132,9 +128,7 @@ def conclusive(
     ]
 
 
-def share(
-    view: View, part: Any, total: Any, *, by_rows: bool = False
-) -> dict[str, Any]:
+def share(view: View, part: Any, total: Any, *, by_rows: bool = False) -> Record:
     """Return `value`, `interval` and `n` of the ratio of two sums.
 
     Args:

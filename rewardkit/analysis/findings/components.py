@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import Findings, finding, share
-from rewardkit.analysis.statistics import Floats, group_stats, ratio, within
+from rewardkit.analysis.statistics import (
+    Codes,
+    Floats,
+    group_stats,
+    in_both,
+    ratio,
+    within,
+)
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent, rule
+from rewardkit.plain import Record
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.route import add_up
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
@@ -64,7 +70,7 @@ def lost_rows(
             is_key_told |= lacks_key
 
 
-def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
+def _lost(view: View, name: str) -> dict[str, Codes]:
     """Return the rows in which a component has no score, by the code of their finding.
 
     Its own infinite scores are left out: `not_finite` reports them.
@@ -87,7 +93,7 @@ def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
 
 
 def _lost_rows(
-    view: View, name: str, code: str, rows: NDArray[np.intp], limit: float, high: float
+    view: View, name: str, code: str, rows: Codes, limit: float, high: float
 ) -> Finding:
     """Return the finding of lost rows: a warning from `limit`, grave from `high`.
 
@@ -121,7 +127,7 @@ def _lost_rows(
     )
 
 
-def _are_whole_groups(view: View, rows: NDArray[np.intp]) -> bool:
+def _are_whole_groups(view: View, rows: Codes) -> bool:
     """Return whether rows are all those of their groups, which have several."""
     groups = np.unique(view.groups[rows])
     return len(groups) < len(rows) == int(np.isin(view.groups, groups).sum())
@@ -193,7 +199,7 @@ def _redundant(
     sign = view.sign(first, second)
     scores = view.scores[first]
     others = sign * view.scores[second]
-    both = ~(np.isnan(scores) | np.isnan(others))
+    both = in_both(scores, others)
     gap = within(np.where(both, scores - others, np.nan), view.groups)
     return finding(
         view,
@@ -246,7 +252,7 @@ def dominant(
         declared = declared_weights[name]
         enough = min(declared, dominant) * task_mass.sum()
         beside_task = (view.group_shares[name] * task_mass).sum() > enough > 0
-        evidence: dict[str, Any] = {"declared": declared}
+        evidence: Record = {"declared": declared}
         candidates = []
         if effective >= dominant and spared and beside_task:
             candidates.append(_dominant(view, name, dominant, 0.0, evidence))
@@ -271,7 +277,7 @@ def _dominant(
     name: str,
     limit: float,
     subtracted: Floats | float,
-    evidence: dict[str, Any],
+    evidence: Record,
 ) -> Finding:
     """Return the finding that a component holds too much.
 
@@ -280,7 +286,7 @@ def _dominant(
     """
     shares = view.group_shares[name]
     mass = view.group_mass
-    options: dict[str, Any] = {"severity": "warn", "why": ""}
+    options: Record = {"severity": "warn", "why": ""}
     if view.by_design(name):
         options = {"severity": "info", "why": view.components[name].why, "answers": ()}
     measured = share(view, shares * mass, mass)

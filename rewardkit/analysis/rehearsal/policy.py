@@ -19,7 +19,7 @@ rewards. How fast is fitted to real runs (`data/training`); see `Learners`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -79,21 +79,29 @@ class Material:
     parents: Codes
     ability: Floats
     ease: Floats
-    starts: Codes = field(init=False)
-    counts: Codes = field(init=False)
-    order: Codes = field(init=False)
-    stands_for: Codes = field(init=False)
 
-    def __post_init__(self) -> None:
-        keys = STATES * self.kinds + np.where(self.hacks, HACK, self.right)
-        counts = np.bincount(keys, minlength=STATES * len(self.shares))
-        by_kind = counts.reshape(-1, STATES)
+    @cached_property
+    def states(self) -> Codes:
+        """Return a code for the kind and the state of each row, (rows,)."""
+        return STATES * self.kinds + np.where(self.hacks, HACK, self.right)
+
+    @cached_property
+    def counts(self) -> Codes:
+        """Return how many rows have each of these codes."""
+        return np.bincount(self.states, minlength=STATES * len(self.shares))
+
+    @cached_property
+    def order(self) -> Codes:
+        """Return the rows in the order of their codes."""
+        return np.argsort(self.states, kind="stable")
+
+    @cached_property
+    def stands_for(self) -> Codes:
+        """Return the code itself, or where no row has it the commonest of its kind."""
+        by_kind = self.counts.reshape(-1, STATES)
         most = STATES * np.arange(len(by_kind)) + by_kind.argmax(axis=1)
-        relative = np.where(counts > 0, np.arange(len(counts)), np.repeat(most, STATES))
-        object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "starts", np.cumsum(counts) - counts)
-        object.__setattr__(self, "order", np.argsort(keys, kind="stable"))
-        object.__setattr__(self, "stands_for", relative)
+        codes = np.arange(len(self.counts))
+        return np.where(self.counts > 0, codes, np.repeat(most, STATES))
 
     @cached_property
     def can_be_right(self) -> Mask:
@@ -114,7 +122,8 @@ class Material:
         """Return a row of each kind and state, or of the kind where none is so."""
         keys = self.stands_for[STATES * kinds + states]
         places = (random.random(keys.shape) * self.counts[keys]).astype(np.intp)
-        return np.asarray(self.order[self.starts[keys] + places])
+        starts = np.cumsum(self.counts) - self.counts
+        return np.asarray(self.order[starts[keys] + places])
 
 
 def fit_ability(kinds: Codes, prompts: Codes, right: Mask) -> tuple[Floats, Floats]:

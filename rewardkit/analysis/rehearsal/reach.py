@@ -6,11 +6,18 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import Kind, form_of
-from rewardkit.analysis.statistics import Codes, Floats, finite, group_stats
+from rewardkit.analysis.statistics import (
+    Codes,
+    Floats,
+    finite,
+    group_stats,
+    spread_out,
+)
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
 from rewardkit.rewards.reward import Reward
@@ -230,18 +237,20 @@ def _models(places: Codes, task: Floats) -> Codes:
     is_right = np.nan_to_num(task[places]) >= HALF
     chosen = []
     for part in (places[is_right], places[~is_right]):
-        if len(part):
-            chosen.append(part[np.linspace(0, len(part) - 1, MODELS // 2).astype(int)])
+        chosen.append(spread_out(part, MODELS // 2))
     return np.unique(np.concatenate(chosen))
+
+
+def columns_asked(view: View, rows: Any = slice(None)) -> dict[str, list[Any]]:
+    """Return the columns that the reward asks for, of some rows."""
+    table = view.context.table.iloc[rows]
+    names = [name for name in view.reward.needs if name in table]
+    return {name: column_values(table[name]) for name in names}
 
 
 def _scored(view: View, reached: Reached, limit: TimeLimit | None) -> Reached:
     """Return them with what the reward gives them."""
-    table = view.context.table
-    names = [name for name in view.reward.needs if name in table]
-    chosen = table[names].iloc[reached.places]
-    columns = {name: column_values(chosen[name]) for name in names}
-    columns["completion"] = reached.texts
+    columns = columns_asked(view, reached.places) | {"completion": reached.texts}
     try:
         with caught_prints():
             plan = bind(view.reward, columns, len(reached.texts))

@@ -15,6 +15,7 @@ from rewardkit.analysis.rehearsal.reach import (
     RATIO,
     Reached,
     asks_model,
+    columns_asked,
     looks_at_siblings,
     reach,
 )
@@ -33,7 +34,7 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
-from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.callers import at_rows
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
@@ -261,29 +262,29 @@ def pay_rows(view: View, rows: Rows) -> Payment:
     training = view.training
     reward = view.reward
     is_anew = is_scored_anew(reward)
-    columns_asked = _columns_asked(view, rows) if is_anew else {}
+    columns = {**columns_asked(view), "completion": rows.completions} if is_anew else {}
     is_by_step = reward.is_scheduled and not (is_anew or why_not_by_step(reward))
 
     def pay(
         drawn: Codes, groups: Codes, batches: Codes, step: int
     ) -> tuple[Floats, Floats]:
         if is_anew:
-            rewards, scores = _score_drawn(reward, columns_asked, drawn, groups, step)
+            rewards, scores = _score_drawn(reward, columns, drawn, groups, step)
         else:
             scores = {name: values[drawn] for name, values in rows.scores.items()}
             rewards = rows.rewards[drawn]
         if is_by_step:
             rewards = rows.paid_at(weights_at(reward, step))[drawn]
-        columns = None
+        table = None
         if training.name == "gdpo":
-            columns = np.column_stack([scores[name] for name in view.names])
+            table = np.column_stack([scores[name] for name in view.names])
         values = formulas.compute(
             training.name,
             rewards,
             groups,
             batches,
             eps=training.eps,
-            columns=columns,
+            columns=table,
             weights=weights_at(reward, step),
         )
         if training.filter_metric is not None:
@@ -325,14 +326,6 @@ def why_not_by_step(reward: Reward) -> str:
     )
 
 
-def _columns_asked(view: View, rows: Rows) -> dict[str, list[Any]]:
-    """Return the columns that the reward asks for, with the completions of `rows`."""
-    table = view.context.table
-    names = [name for name in view.reward.needs if name in table]
-    columns = {name: column_values(table[name]) for name in names}
-    return {**columns, "completion": rows.completions}
-
-
 def _score_drawn(
     reward: Reward,
     columns: Mapping[str, list[Any]],
@@ -341,9 +334,7 @@ def _score_drawn(
     step: int,
 ) -> tuple[Floats, Columns]:
     """Call the reward on each group that is drawn."""
-    chosen = {}
-    for name, values in columns.items():
-        chosen[name] = [values[row] for row in drawn.tolist()]
+    chosen = {name: at_rows(values, drawn) for name, values in columns.items()}
     plan = bind(reward.at(step), chosen, len(drawn))
     with caught_prints():
         outcomes = evaluate(plan, chosen, groups=groups)

@@ -27,6 +27,9 @@ Columns = Mapping[str, Floats]
 """Values of the same rows, (rows,) each, by name."""
 Interval = tuple[float, float]
 """Its ends; (NaN, NaN) where there is none."""
+Ratio = tuple[NDArray[Any], NDArray[Any]]
+"""Arrays, (groups,) or (rows,) each, of which the sum of one is a share of the other's.
+"""
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -97,6 +100,13 @@ class GroupStats:
         return ratio(self.dead, self.has_pairs)
 
 
+def spread_out(rows: Codes, most: int) -> Codes:
+    """Return up to so many of these rows, spread over all of them."""
+    if len(rows) <= most:
+        return rows
+    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(int)])
+
+
 def number_of(codes: Codes) -> int:
     """Return how many codes from 0 there are, up to the largest."""
     return int(codes.max(initial=-1)) + 1
@@ -154,6 +164,11 @@ def overflows(values: Floats) -> Mask:
     return np.abs(values) > LARGEST
 
 
+def in_both(first: Floats, second: Floats) -> Mask:
+    """Return the rows in which neither of two columns is NaN, (rows,)."""
+    return ~(np.isnan(first) | np.isnan(second))
+
+
 def finite(values: Floats) -> Floats:
     """Return the values with NaN for what float32 cannot hold; else the same array."""
     ends = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
@@ -185,9 +200,7 @@ def numbered(codes: Codes) -> Codes:
     return (np.cumsum(is_used) - 1)[codes]
 
 
-def count_ties(
-    values: Floats, groups: Codes, total: int | None = None
-) -> tuple[Floats, Floats]:
+def count_ties(values: Floats, groups: Codes, total: int | None = None) -> Ratio:
     """Count the pairs of equal siblings, and all pairs, of each group, (groups,) each.
 
     Values that agree in 12 digits behind the point are equal.

@@ -16,10 +16,13 @@ from rewardkit.analysis.statistics import (
     Codes,
     Columns,
     Floats,
+    Ratio,
     group_stats,
+    in_both,
     number_of,
     within,
 )
+from rewardkit.plain import Record
 
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
@@ -37,7 +40,7 @@ def concordance(
     alike: Floats | None = None,
     *,
     total: int | None = None,
-) -> tuple[Floats, Floats]:
+) -> Ratio:
     """Count the pairs of siblings that `values` orders as `order` does, and all pairs.
 
     Pairs count whose `order` differs; equal `values` count half. A row with NaN in any
@@ -96,9 +99,7 @@ def concordance(
     return agree, pairs
 
 
-def first_siblings(
-    values: Floats, task: Floats, groups: Codes, total: int
-) -> tuple[Floats, Floats]:
+def first_siblings(values: Floats, task: Floats, groups: Codes, total: int) -> Ratio:
     """Return by group the mean of `task` over the siblings of highest value.
 
     Args:
@@ -183,11 +184,11 @@ class Correlations:
         first, second = map(self.names.index, pair)
         return float(self.matrix[first, second])
 
-    def record(self) -> list[dict[str, Any]]:
+    def record(self) -> list[Record]:
         """Return it as plain data, one entry a pair."""
         pairs = []
         for (i, first), (j, second) in combinations(enumerate(self.names), 2):
-            pair: dict[str, Any] = {"first": first, "second": second}
+            pair: Record = {"first": first, "second": second}
             pair["value"] = float(self.matrix[i, j])
             pair["rows"] = int(self.rows[i, j])
             pair["why_not"] = self.why_not.get((first, second), "")
@@ -217,13 +218,11 @@ def correlations(columns: Columns, groups: Codes, part: str = "") -> Correlation
         pair = names[i], names[j]
         if pair[0] in centred and pair[1] in centred:
             n = len(groups)
-            a = centred[pair[0]]
-            b = centred[pair[1]]
+            a, b = (centred[name] for name in pair)
         else:
-            both = ~(np.isnan(columns[pair[0]]) | np.isnan(columns[pair[1]]))
+            both = in_both(columns[pair[0]], columns[pair[1]])
             n = int(both.sum())
-            owner = groups[both]
-            a, b = (within(columns[name][both], owner) for name in pair)
+            a, b = (within(columns[name][both], groups[both]) for name in pair)
         rows[i, j] = rows[j, i] = n
         squares_a = _product(a, a)
         squares_b = _product(b, b)

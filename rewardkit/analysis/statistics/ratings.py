@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both
 from rewardkit.findings import counted
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import PlainRecord, Record
 
 DRAWS = 1000
 """Of the bootstrap: ends of an interval move by a tenth of its width. Our choice."""
@@ -36,7 +36,7 @@ class Estimate:
             return f"{value} (n = {self.n})"
         return f"{value} ({self.low + 0.0:.2f} to {self.high + 0.0:.2f}, n = {self.n})"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
         return {"value": self.value, "interval": [self.low, self.high], "n": self.n}
 
@@ -69,7 +69,7 @@ class Ratings(PlainRecord):
     @cached_property
     def rows(self) -> Codes:
         """Return the rows with a score and a label."""
-        return np.flatnonzero(~np.isnan(self.scores) & ~np.isnan(self.labels))
+        return np.flatnonzero(in_both(self.scores, self.labels))
 
     @property
     def middle(self) -> float:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.findings import Finding
+from rewardkit.plain import Plain
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component, is_async
@@ -19,7 +20,7 @@ from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.route import RoutedReward
 from rewardkit.scoring.rescore import moved_by, rescore
-from rewardkit.scoring.scores import Scores
+from rewardkit.scoring.scores import Scores, select_rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +32,7 @@ class Change:
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
-    components: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    components: Mapping[str, Plain] = field(default_factory=dict)
     fields: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     added: tuple[Component, ...] = ()
 
@@ -177,11 +178,7 @@ def applied(change: Change, to: Changed, part: str = "") -> Changed:
 
 def part_scores(scores: Scores, part: Part) -> Scores:
     """Return the scores of one part, as scores of its own reward."""
-    table = scores.table.iloc[part.rows].reset_index(drop=True)
-    rollouts = scores.rollouts.table.iloc[part.rows].reset_index(drop=True)
-    return Scores(
-        table, part.reward, replace(scores.rollouts, table=rollouts), scores.run
-    )
+    return replace(select_rows(scores, part.rows), reward=part.reward)
 
 
 def why_not_run(reward: Reward, touched: set[str]) -> str:
@@ -233,8 +230,8 @@ class Proposal:
     why: str
     change: Change
     scores: Scores
-    after: Mapping[str, Any] = field(default_factory=dict)
-    examples: tuple[Mapping[str, Any], ...] = ()
+    after: Plain = field(default_factory=dict)
+    examples: tuple[Plain, ...] = ()
 
     @cached_property
     def changed(self) -> Scores:

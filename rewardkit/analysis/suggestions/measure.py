@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardkit.analysis.comparison.before_after import in_brackets
 from rewardkit.analysis.parts import scored_arrays
@@ -24,7 +22,15 @@ from rewardkit.analysis.rehearsal.reach import limit_calls
 from rewardkit.analysis.rehearsal.rehearsal import RISE, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Bootstrap, Floats, Interval, Mask, ratio
+from rewardkit.analysis.statistics import (
+    Bootstrap,
+    Codes,
+    Floats,
+    Interval,
+    Mask,
+    Ratio,
+    ratio,
+)
 from rewardkit.analysis.statistics.pairs import concordance, first_siblings
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
@@ -32,7 +38,6 @@ from rewardkit.findings import percent
 from rewardkit.plain import PlainRecord
 from rewardkit.scoring.scores import Scores
 
-Ratio = tuple[NDArray[Any], NDArray[Any]]
 LEAST_WEIGHT_CHANGE = 0.02
 """Difference of an effective weight from which it is shown. Our choice."""
 CERTAIN_ERRORS = 3.0
@@ -143,7 +148,7 @@ def _pair_ratios(
     bootstrap: Bootstrap,
     figure: str,
     ratios: Sequence[Ratio],
-    owner: NDArray[np.intp],
+    owner: Codes,
     tests: int = 1,
     component: str | None = None,
 ) -> Effect:
@@ -171,7 +176,7 @@ def share_in_tied_groups(before: View, after: View) -> float:
     return float(added[before.dead[before.groups]].sum() / total)
 
 
-def _ordered(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
+def _ordered(view: View, is_judged: Mask) -> Ratio:
     """Count by group the sibling pairs ordered as the label does, and all pairs.
 
     Of rows that have a reward both before and after. GDPO's order is that of its
@@ -183,7 +188,7 @@ def _ordered(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
     )
 
 
-def _best(view: View, is_judged: Mask) -> tuple[Floats, Floats]:
+def _best(view: View, is_judged: Mask) -> Ratio:
     """Return by group the mean label of the first siblings, and 1 where it is known.
 
     Of groups of two or more that have a reward both before and after.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics import Floats, group_stats, ratio
+from rewardkit.analysis.statistics import Floats, group_stats, in_both, ratio
 from rewardkit.analysis.statistics.advantages import (
     moved,
     of_one_size,
@@ -18,7 +17,7 @@ from rewardkit.analysis.statistics.advantages import (
 )
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import PlainRecord, Record
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise
 from rewardkit.rewards.training import Training
 
@@ -40,7 +39,7 @@ TRANSFORMS: dict[str, tuple[str, Transform]] = {
 EACH = {"standardise": "standardise", "min_max": "min_max", "rank": "rank_group"}
 """Those that are tried on each component, too."""
 SUMMED = {"multi_objective_aggregation": "sum_then_normalize"}
-SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+SETTINGS: dict[str, tuple[str, Record]] = {
     "group_std": ("advantage with group std", {**SUMMED, "scale_rewards": "group"}),
     "batch_std": ("advantage with batch std", {**SUMMED, "scale_rewards": "batch"}),
     "no_std": ("advantage with no std", {**SUMMED, "scale_rewards": "none"}),
@@ -222,7 +221,7 @@ def _measure(
 ) -> Normalization:
     before = of_one_size(view.advantages)
     after = of_one_size(advantages)
-    is_known = ~np.isnan(before) & ~np.isnan(after)
+    is_known = in_both(before, after)
     signs = [np.sign(side[is_known].round(6)) for side in (before, after)]
     sign_changes = 0.0
     if is_known.any():

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rewardkit.analysis.statistics import spread_out
 from rewardkit.analysis.suggestions.change import (
     Change,
     LeftOut,
@@ -24,6 +25,7 @@ from rewardkit.analysis.suggestions.rules import prediction_column
 from rewardkit.analysis.view import View
 from rewardkit.answers.kinds import common_kind
 from rewardkit.findings import Finding
+from rewardkit.plain import Record
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.component import Component
@@ -57,7 +59,7 @@ LOOSER_VERIFIERS: dict[Kind, tuple[Callable[..., Any], ...]] = {
 }
 
 
-Ways = dict[str, Any]
+Ways = Record
 """Other extractors or verifiers by what they are called."""
 
 
@@ -281,7 +283,7 @@ def _stricter_verifiers(item: Component, kind: Kind) -> Ways:
     return ways
 
 
-def _attributes_of_verifier(item: Component, field: str) -> dict[str, Any]:
+def _attributes_of_verifier(item: Component, field: str) -> Record:
     """Return the attributes of a component that another verifier needs otherwise."""
     columns = None if field == "prediction" else {"prediction": field}
     needed = {"columns": columns, "range": (0.0, 1.0), "batch": False, "group": False}
@@ -304,8 +306,7 @@ def _propose(
     name = view.primary
     old = before.score(name)
     new = after.score(name)
-    is_both = ~np.isnan(old) & ~np.isnan(new)
-    up = is_both & (new > old)
+    up = new > old
     down = ~np.isnan(old) & ~(new >= old)
     judged = np.isnan(old) & ~np.isnan(new)
     counts = {
@@ -329,7 +330,7 @@ def _propose(
         risk = "a stricter way may miss what is right"
     rows: list[int] = []
     for mask in kinds:
-        rows += _spread(np.flatnonzero(mask))
+        rows += spread_out(np.flatnonzero(mask), MOST_EXAMPLES).tolist()
     return Proposal(
         code,
         name,
@@ -342,17 +343,9 @@ def _propose(
     )
 
 
-def _spread(rows: Any) -> list[int]:
-    """Return a few of these rows, spread over all of them."""
-    count = min(MOST_EXAMPLES, len(rows))
-    places = np.linspace(0, max(len(rows) - 1, 0), count).astype(int)
-    chosen: list[int] = rows[np.unique(places)].tolist()
-    return chosen
-
-
 def _make_examples(
     before: Scores, after: Scores, source: str, name: str, rows: Collection[int]
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[Record, ...]:
     """Return the first rows with what is read and scored before and after."""
     first = [*rows][:MOST_EXAMPLES]
     columns = {

@@ -19,14 +19,15 @@ from numpy.typing import ArrayLike
 from rewardkit.analysis.statistics import Floats
 from rewardkit.errors import InputError
 from rewardkit.findings import percent, short_number
+from rewardkit.plain import Record
 
 BLUE, GREY, ORANGE, RED = "#0072b2", "#8c8c8c", "#e69f00", "#d55e00"
 MUTED, SOFT = "#444444", "#f0f0f0"
 CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "D"))
-GRID: dict[str, Any] = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
+GRID: Record = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
 SMALL = 8.5  # points of the words along the axes
 LABEL_SIZE = 8.0  # points of the words beside what is drawn
-KEY_STYLE: dict[str, Any] = {
+KEY_STYLE: Record = {
     "ncols": 9,
     "fontsize": LABEL_SIZE,
     "frameon": False,
@@ -77,7 +78,7 @@ def grid_for(
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     shape = (size[0] * columns, size[1] * rows)
-    options: dict[str, Any] = {"layout": "constrained", "squeeze": False}
+    options: Record = {"layout": "constrained", "squeeze": False}
     _, cells = plt.subplots(rows, columns, figsize=shape, **options)
     for ax in cells.flat[count:]:
         ax.set_visible(False)
@@ -132,6 +133,12 @@ def put_words(ax: Axes, text: str, title: str = "") -> Axes:
     style: dict[str, Any] = {"ha": "center", "va": "center", "color": MUTED}
     ax.text(0.5, 0.5, wrapped(text, 48), transform=ax.transAxes, **style)
     return finished(ax, title)
+
+
+def put_foot(plots: Sequence[Axes], words: str) -> None:
+    """Write words below the plots of a figure."""
+    style: dict[str, Any] = {"ha": "left", "fontsize": SMALL, "color": MUTED}
+    plots[0].figure.supxlabel(words, x=0.01, parse_math=False, **style)
 
 
 def label(

@@ -51,12 +51,10 @@ def forecast_curves(
     plots = canvas.grid_for(axes, len(figures), columns=3, size=(3.4, 2.9))
     for ax, name in zip(plots, figures, strict=True):
         _draw_figure(canvas.axes_for(ax), forecast, name, actual)
-    figure = plots[0].figure
     words = "medians of the learners of a pace; bands: 80 % of them"
     if actual is not None:
         words += f"; training: means of {WINDOW} steps"
-    style: dict[str, Any] = {"fontsize": canvas.SMALL, "color": canvas.MUTED}
-    figure.supxlabel(words, x=0.01, ha="left", parse_math=False, **style)
+    canvas.put_foot(plots, words)
     return plots
 
 

@@ -40,8 +40,7 @@ def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
     if steps:
         numbers = ", ".join(map(short_number, steps))
         words += f"; dotted: since when an alarm holds (step {numbers})"
-    style: dict[str, Any] = {"fontsize": canvas.SMALL, "color": canvas.MUTED}
-    plots[0].figure.supxlabel(words, x=0.01, ha="left", parse_math=False, **style)
+    canvas.put_foot(plots, words)
     return plots
 
 

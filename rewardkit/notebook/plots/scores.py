@@ -16,6 +16,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.analysis.view import View
 from rewardkit.findings import number_range, short_number
+from rewardkit.html.pictures import average_columns
 from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
@@ -160,8 +161,6 @@ def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
 
 # --- groups
 
-MOST_PLOT_COLUMNS = 160
-"""Groups up to which each has a column; of more, neighbours share one."""
 MOST_DOTS = 40  # columns up to which the mean of each has a dot
 NO_PAIR = "no group has two completions with a reward"
 
@@ -210,25 +209,16 @@ def _describe_signal(dead: int, several: int) -> str:
 
 def _draw_columns(ax: Axes, view: View, order: Codes) -> None:
     """Draw columns of neighbouring groups, and the share of dead ones in a strip."""
-    columns = min(MOST_PLOT_COLUMNS, len(order))
-    edges = np.linspace(0, len(order), columns + 1).astype(int)
-    sizes = np.diff(edges)
-
-    def average(values: Any) -> Floats:
-        sums = np.add.reduceat(values[order].astype(float), edges[:-1])
-        return np.asarray(sums / sizes)
-
     stats = view.stats
-    low = average(stats.low)
-    high = average(stats.high)
-    mean = average(stats.mean)
-    dead = average(view.dead)
+    columns = (stats.low, stats.high, stats.mean, view.dead)
+    edges, (low, high, mean, dead) = average_columns(order, *columns)
+    sizes = np.diff(edges)
     place = edges[:-1] + (sizes + 1) / 2
     key = "lowest to highest sibling"
     if sizes.max() > 1:
         key = f"lowest to highest, means of {sizes.max()} groups"
     ax.bar(place, high - low, sizes, low, color=canvas.BLUE, alpha=0.3, label=key)
-    marker = "." if columns <= MOST_DOTS else ""
+    marker = "." if len(sizes) <= MOST_DOTS else ""
     ax.plot(place, mean, color=canvas.BLUE, linewidth=1.6, marker=marker, label="mean")
     ax.set_xlim(0.5, len(order) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

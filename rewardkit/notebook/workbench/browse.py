@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics import Floats
+from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.analysis.summary import different
 from rewardkit.findings import short_number
 from rewardkit.html.excerpts import one_line
@@ -31,8 +31,6 @@ from rewardkit.notebook.workbench.parts import (
 )
 from rewardkit.scoring.outcomes import STATUSES
 
-Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 MOST_HIGHEST = 24
 """Diverse completions of the highest rewards. Our choice."""
 WRONG_BUT_PAID, RIGHT_BUT_UNPAID = "wrong but paid", "right but unpaid"
@@ -89,7 +87,7 @@ class Sieve:
 
     bench: Bench
 
-    def rows(self, wanted: Filter) -> Rows:
+    def rows(self, wanted: Filter) -> Codes:
         """Return the rows that pass a filter, in its order."""
         mask = self._of_kind(wanted)
         scores = self.bench.scores
@@ -105,8 +103,7 @@ class Sieve:
         if wanted.text:
             mask &= self._find_text(wanted.text, mask)
         rows = np.flatnonzero(mask)
-        rows = rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
-        return rows
+        return rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
 
     def limit(self, wanted: Filter) -> float:
         """Return the reward from which wrong completions are paid, or right ones not.
@@ -187,7 +184,7 @@ class Sieve:
         """Return the values of a column, the most frequent first."""
         return [text for text, _ in Counter(self._texts_of(column)).most_common()]
 
-    def _keys(self, order: str, rows: Rows) -> Floats:
+    def _keys(self, order: str, rows: Codes) -> Floats:
         """Return the sort key of each row, lowest first; missing ones are last."""
         figures = self.bench.figures
         if order == "log":
