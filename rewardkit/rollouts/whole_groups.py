@@ -12,23 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.files import (
     BUCKET,
-    STRETCHES,
     LogPiece,
     add_to_bucket,
-    cannot_read,
     is_table,
     list_pieces,
     read_piece,
 )
+from rewardkit.rollouts.large_file import LargeFile, count_lines, counts_rows
 from rewardkit.rollouts.load import LoadedRows, Reading
 from rewardkit.rollouts.logs import with_completions
 from rewardkit.rollouts.table import Rollouts
@@ -42,27 +39,7 @@ ROWS_OF_OTHERS = 4
 FIRST_WINDOW = 16
 """Rows in which the end of a group is looked for first. Our choice."""
 
-BLOCK = 65_536
-"""Bytes that are read at a time where ends of lines are looked for."""
-
 Part = tuple[LogPiece, ...]
-
-
-class LargeFile(NamedTuple):
-    """A file of a large log.
-
-    `size` is its last byte or row, as pieces count; a row has `row_bytes` bytes, 1
-    where bytes are counted.
-    """
-
-    piece: LogPiece
-    size: int
-    row_bytes: float
-    can_be_cut: bool
-
-    def bytes_from(self, start: int) -> float:
-        """Return how many bytes the rest of the file has."""
-        return (self.size - start) * self.row_bytes
 
 
 @dataclass(frozen=True)
@@ -137,7 +114,7 @@ def open_large(
     pieces, notes = list_pieces(source)
     if not all(piece.path.is_file() for piece in pieces):
         return None  # which load_rollouts says
-    described = list(map(_describe, pieces))
+    described = list(map(LargeFile.of, pieces))
     if sum(file.bytes_from(0) for file in described) <= part_bytes:
         return None
     reading = Reading.of(source, **options)
@@ -146,11 +123,11 @@ def open_large(
     bytes_left: float = min(HEAD_BYTES, part_bytes)
     for file in described:
         piece = file.piece
-        stop = _row_places(file, 0, ROWS_OF_OTHERS)[-1]
+        stop = file.row_places(0, ROWS_OF_OTHERS)[-1]
         if bytes_left > 0:
-            stop = max(stop, _row_end(file, int(bytes_left / file.row_bytes)))
-        head = read_piece(_stretch(file, 0, stop), reading.columns)
-        if file.can_be_cut and piece.kind != ".parquet":
+            stop = max(stop, file.row_end(int(bytes_left / file.row_bytes)))
+        head = read_piece(file.stretch(0, stop), reading.columns)
+        if file.can_be_cut and not counts_rows(piece):
             file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
         if bytes_left <= 0 and not file.can_be_cut:
             head = head.keep([row < ROWS_OF_OTHERS for row in range(len(head.places))])
@@ -168,76 +145,6 @@ def open_large(
     return LargeLog(reading, loaded.rollouts, tuple(log_files), part_bytes, most_bytes)
 
 
-def _describe(piece: LogPiece) -> LargeFile:
-    """Return a file with its size; RolloutsError: it cannot be read."""
-    size = piece.path.stat().st_size
-    can_be_cut = piece.kind in STRETCHES
-    if piece.kind == ".parquet":
-        try:
-            rows = pq.read_metadata(piece.path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise cannot_read(piece.path, error) from None
-        uncompressed = 0
-        for place in range(rows.num_row_groups):
-            uncompressed += rows.row_group(place).total_byte_size
-        return LargeFile(
-            piece, rows.num_rows, max(1.0, uncompressed / max(1, rows.num_rows)), True
-        )
-    return LargeFile(piece, size, 1.0, can_be_cut)
-
-
-def _stretch(file: LargeFile, start: int, stop: int, line: int = 0) -> LogPiece:
-    """Return a piece of a file, `line` lines from its beginning."""
-    if not file.can_be_cut:
-        return file.piece
-    return file.piece._replace(start=start, stop=stop, line=line)
-
-
-def _row_end(file: LargeFile, place: int) -> int:
-    """Return the first place from this one on at which a row begins, or the file ends.
-
-    >>> parquet = LargeFile(LogPiece(Path("a.parquet")), 10, 100.0, True)
-    >>> _row_end(parquet, 7), _row_end(parquet, 12)
-    (7, 10)
-    """
-    if place >= file.size or not file.can_be_cut:
-        return file.size
-    if file.piece.kind == ".parquet" or not place:
-        return place
-    with file.piece.path.open("rb") as lines:
-        lines.seek(place - 1)
-        lines.readline()
-        return lines.tell()
-
-
-def _row_before(file: LargeFile, place: int) -> int:
-    """Return where the row begins that ends at this place."""
-    if file.piece.kind == ".parquet":
-        return place - 1
-    start = place
-    text = b""
-    with file.piece.path.open("rb") as lines:
-        while start and b"\n" not in text[:-1].rstrip():
-            start = max(0, start - BLOCK)
-            lines.seek(start)
-            text = lines.read(place - start)
-    return start + text.rstrip().rfind(b"\n") + 1
-
-
-def _row_places(file: LargeFile, start: int, rows: int) -> list[int]:
-    """Return where so many rows begin from a place on, and where the last one ends."""
-    if not file.can_be_cut:
-        return [start, file.size]
-    if file.piece.kind == ".parquet":
-        return list(range(start, min(start + rows, file.size) + 1))
-    places = [start]
-    with file.piece.path.open("rb") as lines:
-        lines.seek(start)
-        while len(places) <= rows and lines.readline():
-            places.append(lines.tell())
-    return places
-
-
 def cut_parts(log: LargeLog) -> Iterator[Part]:
     """Yield the parts of a log: each ends where a group does.
 
@@ -251,13 +158,13 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
         if not file.size:
             part.append(file.piece)
         while start < file.size:
-            stop = _row_end(file, start + max(0, int(room / file.row_bytes)))
+            stop = file.row_end(start + max(0, int(room / file.row_bytes)))
             if stop < file.size or (part and room <= 0):
                 before = _last_row(file, start, stop, part)
                 stop = _group_end(log, file, stop, before)
             if stop > start:
-                piece = _stretch(file, start, stop, line)
-                line += _count_lines(piece)
+                piece = file.stretch(start, stop, line)
+                line += count_lines(piece)
                 part.append(piece)
                 room -= (stop - start) * file.row_bytes
                 start = stop
@@ -269,38 +176,23 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
         yield tuple(part)
 
 
-def _count_lines(piece: LogPiece) -> int:
-    """Return how many lines a piece has; 0 where rows are counted."""
-    if piece.stop is None or piece.kind == ".parquet":
-        return 0
-    count = 0
-    with piece.path.open("rb") as file:
-        file.seek(piece.start)
-        bytes_left = piece.stop - piece.start
-        while bytes_left:
-            block = file.read(min(bytes_left, 16 * BLOCK))
-            count += block.count(b"\n")
-            bytes_left -= len(block)
-    return count
-
-
 def _last_row(
     file: LargeFile, start: int, stop: int, part: Sequence[LogPiece]
 ) -> LogPiece:
     """Return the row before a place: of this file, or of the last piece before it."""
     if stop > start or not part:
-        return _stretch(file, _row_before(file, stop), stop, -1)
+        return file.stretch(file.row_before(stop), stop, -1)
     last = part[-1]
     if last.stop is None:
         return last
-    last_file = _describe(last)
-    return last._replace(start=_row_before(last_file, last.stop), line=-1)
+    last_file = LargeFile.of(last)
+    return last._replace(start=last_file.row_before(last.stop), line=-1)
 
 
 def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
     """Return the end of a part, with at least its last step, to be compared with."""
     last = part[-1]
-    file = _describe(last)
+    file = LargeFile.of(last)
     start = last.start
     stop = file.size if last.stop is None else last.stop
     rows = FIRST_WINDOW
@@ -309,7 +201,7 @@ def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
         for _ in range(rows):
             if place <= start:
                 break
-            place = max(start, _row_before(file, place))
+            place = max(start, file.row_before(place))
         # lines below 0, which no row of a part has
         piece = last._replace(start=place, stop=stop, line=-rows - 2)
         steps = load_part(log.reading, [piece]).rollouts.codes(["step"])
@@ -323,13 +215,13 @@ def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> 
     """Return the first place from one on at which a group ends, or the file's end."""
     rows = FIRST_WINDOW
     while True:
-        places = _row_places(file, place, rows)
-        window = _stretch(file, place, places[-1])
+        places = file.row_places(place, rows)
+        window = file.stretch(place, places[-1])
         loaded = log.load([before, window])
         order = np.zeros(len(loaded.places), dtype=np.intp)  # 0 is the row before
         for row, at in enumerate(loaded.places):
             if at.file == file.piece.name:
-                order[row] = _order(file, at.line, place)
+                order[row] = file.order(at.line, place)
         groups = loaded.rollouts.groups
         if log.looks_back:
             groups = loaded.rollouts.codes(["step"])
@@ -347,13 +239,6 @@ def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> 
                 window_bytes,
             )
         rows *= 4
-
-
-def _order(file: LargeFile, line: int, place: int) -> int:
-    """Return where a row stands in the window from a place on, from 1."""
-    if not file.can_be_cut:
-        return 1
-    return line - place if file.piece.kind == ".parquet" else line
 
 
 def _too_large(
@@ -440,8 +325,8 @@ def _stretches(log: LargeLog) -> Iterator[LogPiece]:
         start = line = 0
         while start < file.size:
             step = max(1, int(log.part_bytes / file.row_bytes))
-            stop = _row_end(file, start + step)
-            piece = _stretch(file, start, stop, line)
-            line += _count_lines(piece)
+            stop = file.row_end(start + step)
+            piece = file.stretch(start, stop, line)
+            line += count_lines(piece)
             start = stop
             yield piece

@@ -26,7 +26,7 @@ from typing import Any
 
 from rewardkit.errors import InputError, RewardError
 from rewardkit.plain import Record
-from rewardkit.rollouts.whole_groups import LargeFile
+from rewardkit.rollouts.large_file import LargeFile
 from rewardkit.scoring.part_engines import NumberedPart, PartCall, PartEngine
 from rewardkit.scoring.part_job import PartJob, WrittenPart
 from rewardkit.scoring.ray_models import (

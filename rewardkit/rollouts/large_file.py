@@ -1,0 +1,121 @@
+"""A file of a large log: its size, where its rows begin, and stretches of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardkit.rollouts.files import STRETCHES, LogPiece, cannot_read
+
+BLOCK = 65_536
+"""Bytes that are read at a time where ends of lines are looked for."""
+
+
+class LargeFile(NamedTuple):
+    """A file of a large log.
+
+    `size` is its last byte or row, as pieces count; a row has `row_bytes` bytes, 1
+    where bytes are counted.
+    """
+
+    piece: LogPiece
+    size: int
+    row_bytes: float
+    can_be_cut: bool
+
+    @classmethod
+    def of(cls, piece: LogPiece) -> LargeFile:
+        """Return a file with its size; RolloutsError: it cannot be read."""
+        path = piece.path
+        if not counts_rows(piece):
+            return cls(piece, path.stat().st_size, 1.0, piece.kind in STRETCHES)
+        try:
+            rows = pq.read_metadata(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise cannot_read(path, error) from None
+        uncompressed = 0
+        for place in range(rows.num_row_groups):
+            uncompressed += rows.row_group(place).total_byte_size
+        row_bytes = max(1.0, uncompressed / max(1, rows.num_rows))
+        return cls(piece, rows.num_rows, row_bytes, True)
+
+    def bytes_from(self, start: int) -> float:
+        """Return how many bytes the rest of the file has."""
+        return (self.size - start) * self.row_bytes
+
+    def stretch(self, start: int, stop: int, line: int = 0) -> LogPiece:
+        """Return a piece of the file, `line` lines from its beginning."""
+        if not self.can_be_cut:
+            return self.piece
+        return self.piece._replace(start=start, stop=stop, line=line)
+
+    def row_end(self, place: int) -> int:
+        """Return the first place from this one on where a row begins or the file ends.
+
+        >>> from pathlib import Path
+        >>> parquet = LargeFile(LogPiece(Path("a.parquet")), 10, 100.0, True)
+        >>> parquet.row_end(7), parquet.row_end(12)
+        (7, 10)
+        """
+        if place >= self.size or not self.can_be_cut:
+            return self.size
+        if counts_rows(self.piece) or not place:
+            return place
+        with self.piece.path.open("rb") as lines:
+            lines.seek(place - 1)
+            lines.readline()
+            return lines.tell()
+
+    def row_before(self, place: int) -> int:
+        """Return where the row begins that ends at this place."""
+        if counts_rows(self.piece):
+            return place - 1
+        start = place
+        text = b""
+        with self.piece.path.open("rb") as lines:
+            while start and b"\n" not in text[:-1].rstrip():
+                start = max(0, start - BLOCK)
+                lines.seek(start)
+                text = lines.read(place - start)
+        return start + text.rstrip().rfind(b"\n") + 1
+
+    def row_places(self, start: int, rows: int) -> list[int]:
+        """Return where so many rows begin from a place on, and where the last ends."""
+        if not self.can_be_cut:
+            return [start, self.size]
+        if counts_rows(self.piece):
+            return list(range(start, min(start + rows, self.size) + 1))
+        places = [start]
+        with self.piece.path.open("rb") as lines:
+            lines.seek(start)
+            while len(places) <= rows and lines.readline():
+                places.append(lines.tell())
+        return places
+
+    def order(self, line: int, place: int) -> int:
+        """Return where a row stands in the window from a place on, from 1."""
+        if not self.can_be_cut:
+            return 1
+        return line - place if counts_rows(self.piece) else line
+
+
+def counts_rows(piece: LogPiece) -> bool:
+    """Return whether places in the file are rows, not bytes."""
+    return piece.kind == ".parquet"
+
+
+def count_lines(piece: LogPiece) -> int:
+    """Return how many lines a piece has; 0 where rows are counted."""
+    if piece.stop is None or counts_rows(piece):
+        return 0
+    count = 0
+    with piece.path.open("rb") as file:
+        file.seek(piece.start)
+        bytes_left = piece.stop - piece.start
+        while bytes_left:
+            block = file.read(min(bytes_left, 16 * BLOCK))
+            count += block.count(b"\n")
+            bytes_left -= len(block)
+    return count
