@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
-from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.answers.stated import Statement
 from rewardkit.monitoring.readings import ATTACKS, CompletionReading, both_ends
 from rewardkit.monitoring.wordings import find_wordings
@@ -51,8 +51,8 @@ class StepTexts:
     completions: Sequence[str]
     readings: Sequence[CompletionReading]
     groups: Codes
-    is_early: Sequence[bool]
-    is_cut: Sequence[bool]
+    is_early: Mask
+    is_cut: Mask
 
     @cached_property
     def statements(self) -> Sequence[Statement]:
@@ -121,7 +121,7 @@ def _fixed_answers(texts: StepTexts, statements: Sequence[Statement]) -> list[bo
 def _lengths(texts: StepTexts) -> Iterable[Feature]:
     """Yield what is long, and what is short, beside the completions of the start."""
     lengths = np.array([len(text) for text in texts.completions], dtype=float)
-    early = lengths[np.asarray(texts.is_early, dtype=bool)]
+    early = lengths[texts.is_early]
     if not len(early):
         return
     median = float(np.median(early))
@@ -160,6 +160,5 @@ def _wordings(texts: StepTexts) -> Iterable[Feature]:
     """Yield words, signs and pairs of them whose share differs most over the run."""
     ends = list(map(both_ends, texts.completions))
     least = max(1.0, LEAST_FEATURE_SHARE * len(ends))
-    is_early = np.asarray(texts.is_early, dtype=bool)
-    for wording, rows in find_wordings(ends, is_early, least).items():
+    for wording, rows in find_wordings(ends, texts.is_early, least).items():
         yield Feature(f"have {wording}", f"lack {wording}", rows, is_wording=True)

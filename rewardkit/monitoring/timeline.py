@@ -255,8 +255,8 @@ class Timeline:
             completions,
             self.reader.read_all(completions, truths),
             windows.groups,
-            self.is_early(windows.of_rows).tolist(),
-            is_cut.tolist(),
+            self.is_early(windows.of_rows),
+            is_cut,
         )
 
     # --- figures

@@ -16,6 +16,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rewardkit.errors import InputError, RolloutsError, preview
+from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.chat import (
     ANSWER_TIMEOUT,
     CONCURRENCY,
@@ -91,7 +92,7 @@ class Sampled:
     completion_tokens: int
     seconds: float
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return it as plain data."""
         record = asdict(self)
         failures = record.pop("failed")
@@ -210,7 +211,7 @@ def sample(
             "bytes)",
         )
     mend(path, broken)
-    answers: list[dict[str, Any]] = []
+    answers: list[Record] = []
     failed: list[Failed] = []
     bar = tqdm(
         desc="sampling", unit="completion", total=len(wanted), disable=not progress
@@ -265,15 +266,15 @@ class _Run:
     policy: str
     model: str
     seed: int | None
-    settings: dict[str, Any]
+    settings: Record
     has_plain_ids: bool  # not where another policy's rows have taken them
 
-    def row(self, prompt: Mapping[str, Any], k: int) -> dict[str, Any]:
+    def row(self, prompt: Plain, k: int) -> Record:
         """Return the row of completion `k` of a prompt before the server answers."""
         rollout_id = f"{prompt['prompt_id']}#{k}"
         if not self.has_plain_ids:
             rollout_id = f"{self.policy}:{rollout_id}"
-        row: dict[str, Any] = {"generation": k, "policy": self.policy}
+        row: Record = {"generation": k, "policy": self.policy}
         if self.policy != self.model:
             row["model"] = self.model
         if self.seed is not None:
@@ -290,8 +291,8 @@ class _Run:
 def _sampled_before(
     run: _Run,
     path: Path,
-    rows: Sequence[Mapping[str, Any]],
-    prompts: Sequence[Mapping[str, Any]],
+    rows: Sequence[Plain],
+    prompts: Sequence[Plain],
     add: bool,
 ) -> set[str]:
     """Return the ids of the rows of this policy and these prompts in the log.
@@ -316,9 +317,7 @@ def _sampled_before(
     return sampled
 
 
-def _check_same(
-    expected: Mapping[str, Any], row: Mapping[str, Any], path: Path
-) -> None:
+def _check_same(expected: Plain, row: Plain, path: Path) -> None:
     """Raise a RolloutsError where a row of the log has other settings."""
     for name in dict.fromkeys([*expected, *row]):
         if name not in ANSWERED and row.get(name) != expected.get(name):
@@ -342,7 +341,7 @@ LINE_START = b'{"rollout_id": '
 """How each line begins, by which a broken last line is known as ours."""
 
 
-def read_log(path: Path) -> tuple[list[dict[str, Any]], int]:
+def read_log(path: Path) -> tuple[list[Record], int]:
     """Return the rows of a log, and the bytes of a last line that was broken off.
 
     RolloutsError: another kind of file, or one that `sample` did not write.
@@ -380,7 +379,7 @@ def mend(path: Path, broken: int) -> None:
             file.write(b"\n")
 
 
-def append_row(path: Path, row: Mapping[str, Any]) -> None:
+def append_row(path: Path, row: Plain) -> None:
     """Append a row as a whole line, which is in the file when this returns."""
     line = json.dumps(row, ensure_ascii=False) + "\n"
     with path.open("ab") as file:

@@ -10,7 +10,14 @@ from rewardkit.html.blocks import Action, Block, Quote, Table
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Page, Point
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import Message, Panel, html, render, stack
+from rewardkit.notebook.workbench.parts import (
+    Message,
+    Panel,
+    html,
+    preview_lines,
+    render,
+    stack,
+)
 from rewardkit.scoring.case_updates import Update, propose_updates
 from rewardkit.scoring.cases import Case
 from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
@@ -31,13 +38,6 @@ def _show_case(
         text = f"above:\n{above}\n\nbelow:\n{below}"
         quote = Quote("", text, {}, len(text))
     return Point(severity, case.name, sentence, case.why, "", [quote], actions=buttons)
-
-
-def preview_lines(text: str, longest: int) -> str:
-    """Return the first characters of a text, and how many are left."""
-    if len(text) <= longest:
-        return text
-    return f"{text[:longest]} ... {len(text) - longest:,} more characters"
 
 
 class Cases(Panel):

@@ -45,6 +45,13 @@ def html(mark: str, value: str = "") -> Any:
     return classed(widgets.HTML(value), mark)
 
 
+def preview_lines(text: str, longest: int) -> str:
+    """Return the first characters of a text, and how many are left."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]} ... {len(text) - longest:,} more characters"
+
+
 def redraw(pane: Any, body: str) -> None:
     """Show this HTML, also where it is unchanged: else the page would not get it."""
     pane.value = ""

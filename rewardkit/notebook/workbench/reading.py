@@ -15,7 +15,7 @@ from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pages import Page
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import render
+from rewardkit.notebook.workbench.parts import preview_lines, render
 from rewardkit.plain import Plain, Record
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import (
@@ -239,9 +239,7 @@ def mark_fields(
 
 
 def _short_text(value: Any) -> str:
-    text = "missing" if value is None else str(value)
-    rest = len(text) - LONGEST_VALUE
-    return f"{text[:LONGEST_VALUE]} ... {rest:,} more characters" if rest > 0 else text
+    return "missing" if value is None else preview_lines(str(value), LONGEST_VALUE)
 
 
 def _figure(value: float) -> str:
