@@ -82,7 +82,9 @@ READ_AS_SETS_F1_READS = {
 }
 
 
-@pytest.mark.parametrize("name", inventory.CALLS.keys() - READ_AS_SETS_F1_READS)
+@pytest.mark.parametrize(
+    "name", [name for name in inventory.CALLS if name not in READ_AS_SETS_F1_READS]
+)
 def test_what_a_primitive_does_takes_a_time_that_grows_with_the_text(name):
     call, check = inventory.CALLS[name]
     for text, quarter in zip(awkward(SIZE), awkward(SIZE // 4), strict=True):
