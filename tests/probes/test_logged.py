@@ -731,3 +731,40 @@ def test_a_class_whose_right_answer_is_paid_nowhere_is_told_by_elimination(
             item.evidence["found"] for item in findings if item.code == "truth_unpaid"
         ]
         assert told == [lost] * bool(lost)
+
+
+REFUSALS = ("I cannot help with that", "Please ask somebody else for it")
+
+
+def in_lower_case(text):
+    return text.lower()
+
+
+def without_refusals(phrases, fold):
+    def kind(completion):
+        sends_away = any(phrase in fold(completion) for phrase in phrases)
+        return float(completion.endswith("!")) - sends_away
+
+    return kind
+
+
+@pytest.mark.parametrize(
+    ("phrases", "fold", "codes"),
+    [
+        (REFUSALS, in_lower_case, ["phrase_unread"]),
+        (REFUSALS, str, []),
+        (tuple(map(str.lower, REFUSALS)), in_lower_case, []),
+        (("Data Loss", "Slow Start"), in_lower_case, []),
+    ],
+)
+def test_a_phrase_with_capitals_is_not_found_in_a_text_in_lower_case(
+    phrases, fold, codes
+):
+    texts = (f"{REFUSALS[0]}.", "Of course!", f"Sorry. {REFUSALS[1]}!", "Here you are.")
+    rows = [
+        {"prompt_id": prompt, "prompt": f"Question {prompt}?", "completion": text}
+        for prompt in range(6)
+        for text in texts
+    ]
+    result = probed(without_refusals(phrases, fold), rows)
+    assert [item.code for item in result.alarms if "phrase" in item.code] == codes

@@ -5,6 +5,7 @@ They are found without a call, in code, closures, defaults and attributes.
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import inspect
@@ -156,10 +157,16 @@ class _Home(NamedTuple):
             file = getattr(sys.modules.get(module), "__file__", None) or ""
         return cls(module, str(Path(file).parent) if Path(file).is_absolute() else "")
 
-    def is_near(self, other: _Home) -> bool:
-        """Whether both share a module or folder that is not Python's or rewardkit's."""
+    @property
+    def is_users(self) -> bool:
+        """Whether it is not Python's or rewardkit's."""
         package = self.module.partition(".")[0]
-        if package in sys.stdlib_module_names or self.module.startswith(HOLDERS):
+        is_pythons = package in sys.stdlib_module_names
+        return not is_pythons and not self.module.startswith(HOLDERS)
+
+    def is_near(self, other: _Home) -> bool:
+        """Whether both share a module or folder that is a user's."""
+        if not self.is_users:
             return False
         if self.module == other.module:
             return True
@@ -171,8 +178,25 @@ Constant = tuple[Any, int | None]
 """A text, number or pattern, with the flags named beside it; None: no engine is."""
 
 
-def _search(functions: Iterable[Any]) -> Iterator[Constant]:
+def names_used(functions: Iterable[Any]) -> set[str]:
+    """Return the names of globals and methods in code, where `constants` looks.
+
+    >>> sorted(names_used([lambda text: len(text.lower())]))
+    ['len', 'lower']
+    """
     visited: dict[int, Any] = {}
+    collections.deque(_search(functions, visited), maxlen=0)
+    names: set[str] = set()
+    for value in visited.values():
+        if isinstance(value, types.FunctionType) and _Home.of(value).is_users:
+            names.update(names_in(value))
+    return names
+
+
+def _search(
+    functions: Iterable[Any], visited: dict[int, Any] | None = None
+) -> Iterator[Constant]:
+    visited = {} if visited is None else visited
     for function in functions:
         for part in (function, *user_code(function)):
             yield from _walk(part, None, None, visited)

@@ -29,6 +29,7 @@ from rewardkit.findings import Example, Finding, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.findings.phrases import unread_phrases
 from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
@@ -291,5 +292,11 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
         yield observed.finding(code, len(rows), count, examples=examples, gain=1.0)
 
 
-LOG_RULES = (misread_rows, other_scale, misjudged_rows, empty_truth_results)
+LOG_RULES = (
+    misread_rows,
+    other_scale,
+    misjudged_rows,
+    empty_truth_results,
+    unread_phrases,
+)
 """Rules of all rows of the log."""
