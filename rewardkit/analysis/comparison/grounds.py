@@ -113,9 +113,9 @@ def of_outlooks(before: Outlook | None, after: Outlook | None) -> list[Ground]:
         return []
     if abs(after.end - before.end) < RISE:
         return []
-    ends = f"{share_text(before.end)} -> {share_text(after.end)} of the task"
+    end = f"{share_text(after.end)} of the task, not {share_text(before.end)}"
     is_better = after.end > before.end
-    return [Ground("outlook", is_better, f"a rehearsed training ends at {ends}")]
+    return [Ground("outlook", is_better, f"a rehearsed training ends at {end}")]
 
 
 def of_findings(pair: BeforeAfter) -> list[Ground]:
