@@ -60,7 +60,9 @@ def test_what_is_found_and_what_got_worse_is_a_problem(flawed):
     assert not flawed.passed
     alarms, worse = flawed.problems
     assert alarms == "2 alarms of the probes"
-    assert worse.startswith("worse than v1: a rehearsed training ends at 0.04 of the task, not 0.82")
+    assert worse.startswith(
+        "worse than v1: a rehearsed training ends at 0.04 of the task, not 0.82"
+    )
     text = flawed._repr_markdown_()
     assert "does not pass" in text and "Padding pays" in text
     assert "| figure | v1 | this one |" in text
