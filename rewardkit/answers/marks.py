@@ -25,7 +25,8 @@ CLEAR_MARKS: dict[str, Extractor] = {
 """Name -> what finds an answer that is marked on purpose, beside tags."""
 
 LOOSE_MARKS: dict[str, Extractor] = {
-    "colon": extract.pattern(r"(?m)^[^\n:]{0,40}:[ \t]*(\S[^\n]*)$"),
+    # a line of JSON is no answer behind its label
+    "colon": extract.pattern(r"(?m)^(?![ \t]*[{\"'])[^\n:]{0,40}:[ \t]*(\S[^\n]*)$"),
     "number": extract.number(),
     "line": extract.pattern(r"(?m)^(\S[^\n]*)$"),
     "whole": extract.pattern(r"(?s)\S.*"),
@@ -84,6 +85,8 @@ def find_likely_place(completion: str) -> MarkedPlace:
     MarkedPlace(name='tag <answer>', start=26, end=31)
     >>> find_likely_place("\\boxed{6}\nWait, that is wrong.\nAnswer: 7").name
     'colon'
+    >>> find_likely_place('{\n  "city": "Oslo"\n}').name
+    'bare'
     """
     inside = None  # a tag that holds another: <answer><b>36</b></answer>
     for place in _find_tagged(completion):
