@@ -196,13 +196,27 @@ def loop_verl(function, rows):
     return rewards
 
 
+class Trace:
+    """What verifiers' trace has and does where a function asks for its last reply."""
+
+    root_reply = None
+
+    def __init__(self, completion):
+        answer = SimpleNamespace(role="assistant", content=completion)
+        self.assistant_messages = [answer]
+
+    @property
+    def last_reply(self):
+        if self.root_reply is not None:
+            return self.root_reply.strip()
+        messages = self.assistant_messages
+        return (messages[-1].content or "").strip() if messages else ""
+
+
 async def loop_verifiers(function, rows):
     rewards = []
     for row in rows:
-        task, trace = (
-            SimpleNamespace(**row),
-            SimpleNamespace(last_reply=row["completion"]),
-        )
+        task, trace = SimpleNamespace(**row), Trace(row["completion"])
         rewards.append(await function(task=task, trace=trace))
     return rewards
 
