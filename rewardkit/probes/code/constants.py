@@ -5,7 +5,6 @@ They are found without a call, in code, closures, defaults and attributes.
 
 from __future__ import annotations
 
-import collections
 import dis
 import functools
 import inspect
@@ -185,7 +184,8 @@ def names_used(functions: Iterable[Any]) -> set[str]:
     ['len', 'lower']
     """
     visited: dict[int, Any] = {}
-    collections.deque(_search(functions, visited), maxlen=0)
+    for _ in _search(functions, visited):
+        pass
     names: set[str] = set()
     for value in visited.values():
         if isinstance(value, types.FunctionType) and _Home.of(value).is_users:

@@ -33,8 +33,6 @@ LONGER_TRIAL = "longer"
 MENTIONS_TAG, WINDOWS_LINES = "tag_mentioned", "windows_lines"
 """Layouts whose loss is a fault only where completions of the log have them, too."""
 
-MARKED_TWICE = "marked_twice"
-
 SHORTEST_VERDICT = 4  # characters that a completion has of no other cause: our choice
 VERDICT_PROBES = ("fake_verdict", "verdict_inside")
 """Probes that fall where a model judges, and its verdict is taken from its text."""
@@ -220,8 +218,8 @@ def _is_written(tally: Tally, observed: Observed) -> bool:
         return any("\r\n" in text for text in texts)
     if tally.probe.name != MENTIONS_TAG:
         return True
-    tallies = {other.probe.name: other for other in observed.tallies}
-    if MARKED_TWICE in tallies and tallies[MARKED_TWICE].falls:
+    twice = [other for other in observed.tallies if other.probe.name == "marked_twice"]
+    if any(other.falls for other in twice):
         return False
     tag = re.escape(tally.falls[0].subject.format.tag or "")
     naming = re.compile(rf"<{tag}>[^<]*(?:<{tag}>|\band </{tag}>)")

@@ -43,30 +43,30 @@ def unread_phrases(
     if not phrases:
         return
     pattern = re.compile("|".join(phrases).replace("'", "['’]"), re.IGNORECASE)
-    holders: list[tuple[Row, float]] = []
+    holders: list[tuple[Row, float, str]] = []
     for row, outcome in observed.calibration.pool:
-        if outcome.is_judged and pattern.search(str(row["completion"])):
-            holders.append((row, outcome.reward))
+        match = pattern.search(str(row["completion"]))
+        if match is not None and outcome.is_judged:
+            holders.append((row, outcome.reward, match[0]))
     if len(holders) < LEAST_HOLDERS:
         return
     highest_first = sorted(holders, key=lambda holder: -holder[1])  # 0 cannot be lost
     changed = highest_first[:MOST_HOLDERS]
     rows = []
-    for row, _ in changed:
+    for row, _, _ in changed:
         text = pattern.sub("", str(row["completion"]))
         rows.append(observed.tries.varied(row, text))
     rewards = rewards_in(observed.tries.outcomes(rows, share=SHARE_OF_PHRASES))
-    if list(rewards) != [reward for _, reward in changed]:
+    if list(rewards) != [reward for _, reward, _ in changed]:
         return
-    row, reward = min(changed, key=lambda holder: len(str(holder[0]["completion"])))
-    match = pattern.search(str(row["completion"]))
-    assert match is not None
+    shortest = min(changed, key=lambda holder: len(str(holder[0]["completion"])))
+    row, reward, phrase = shortest
     yield observed.finding(
         "phrase_unread",
         len(rows),
         len(rows),
         examples=[observed.row_example(row, reward, "phrase_unread")],
-        phrase=match[0],
+        phrase=phrase,
         holders=len(holders),
         judged=len(observed.calibration.pool),
     )
