@@ -10,6 +10,7 @@ from typing import Any
 import rewardkit as rk
 from rewardkit.answers.kinds import (
     KIND_SHARE,
+    MARKED_TRUTH,
     OPTION_LETTERS,
     are_lists,
     common_kind,
@@ -197,10 +198,17 @@ def _is_flat(truth: Any) -> bool:
 
 
 def _find_reader(truths: Sequence[Any], kind: str) -> Extractor | None:
-    """Return what finds answers in worked solutions, None where truths are answers."""
+    r"""Return what finds answers in worked solutions, None where truths are answers.
+
+    >>> _find_reader(["3 + 4 = 7\n#### 7"], "number")
+    gsm8k()
+    >>> _find_reader(['["S.####", "....G"]'], "text") is None
+    True
+    """
     behind: Extractor = extract.gsm8k() if kind == "number" else extract.after("####")
-    for mark, extractor in {"####": behind, "\\boxed": extract.boxed()}.items():
-        marked = sum(isinstance(truth, str) and mark in truth for truth in truths)
-        if marked >= KIND_SHARE * len(truths):
-            return extractor
-    return None
+    texts = [truth for truth in truths if isinstance(truth, str)]
+    marked = sum(MARKED_TRUTH.search(text) is not None for text in texts)
+    if marked >= KIND_SHARE * len(truths):
+        return behind
+    boxed = sum("\\boxed" in text for text in texts)
+    return extract.boxed() if boxed >= KIND_SHARE * len(truths) else None
