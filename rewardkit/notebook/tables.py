@@ -41,11 +41,9 @@ GLOSSARIES = (
         "share of all rows",
     },
     {
-        "groups": "those with so many rewards; for a fit, those with two or more",
+        "groups": "those with so many rewards",
         "batches": "how many a trainer samples for a full one, where it drops groups "
         "without a signal (DAPO)",
-        "how": "exact: counted in the groups; fitted: from a fit over prompts, left "
-        "out where that would be a guess",
     },
     {
         "effective_weight": "share of the squared advantage",
@@ -70,13 +68,15 @@ def group_sizes(
 ) -> pd.DataFrame:
     """Return the share of groups without a signal by group size (and part).
 
-    ``groups`` is how many it is of: those with so many rewards, for a fit those with
-    two or more; ``batches`` how many are sampled for a full one where such groups are
-    dropped; ``how`` says whether the share is exact, fitted, or why there is none.
+    Up to the size that was sampled. ``groups`` is how many it is of, those with so many
+    rewards; ``batches`` how many are sampled for a full one where such groups are
+    dropped.
     """
     rows = []
     for size in sizes:
         for part, share in diagnosis.dead_share(size).items():
+            if not share.groups:
+                continue
             low, high = share.interval
             rows.append({
                 "part": part,
@@ -85,8 +85,7 @@ def group_sizes(
                 "without_a_signal": share.value,
                 "from": low,
                 "to": high,
-                "batches": share.batches if share.value <= 1 else np.nan,
-                "how": share.why or share.method,
+                "batches": share.batches,
             })  # fmt: skip
     return _table_by_part(rows)
 
