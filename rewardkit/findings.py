@@ -391,6 +391,9 @@ class Finding:
         }
 
 
+Findings = Sequence[Finding]
+
+
 @dataclass(frozen=True)
 class Rule:
     """One entry of a list: a function that looks for findings of some `codes`.

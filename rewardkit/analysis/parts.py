@@ -19,7 +19,7 @@ from rewardkit.analysis.statistics import Bootstrap, Codes, finite, number_of, n
 from rewardkit.analysis.totals import weigh_as_trained
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean, names_of
-from rewardkit.findings import Finding, counted, most
+from rewardkit.findings import Finding, Findings, counted, most
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values, extra_names
@@ -320,7 +320,7 @@ def explain_slices(scores: Scores, part: Part, names: Sequence[str]) -> Iterator
 
 def find_news(
     parts: Sequence[Part],
-    findings: Sequence[Finding],
+    findings: Findings,
     find: Callable[[Part, int], list[Finding]],
 ) -> Iterator[Finding]:
     """Find what holds in a slice for certain and is not reported of all rows.

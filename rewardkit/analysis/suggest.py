@@ -38,7 +38,7 @@ from rewardkit.analysis.suggestions.rules import (
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import Finding, percent, run_rules
+from rewardkit.findings import Finding, Findings, percent, run_rules
 from rewardkit.plain import Record
 from rewardkit.scoring.scores import Scores
 
@@ -108,7 +108,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 
 
 def _suggest_for_part(
-    view: View, scores: Scores, findings: Sequence[Finding], seed: int
+    view: View, scores: Scores, findings: Findings, seed: int
 ) -> tuple[list[Suggestion], list[str]]:
     """Return the ranked changes for one reward, and why others are left out."""
     certain_findings = []
@@ -149,7 +149,7 @@ def _suggest_for_part(
 
 
 def _measure_proposals(
-    view: View, proposals: Sequence[Proposal], findings: Sequence[Finding], seed: int
+    view: View, proposals: Sequence[Proposal], findings: Findings, seed: int
 ) -> tuple[list[Suggestion], list[str]]:
     """Measure proposals; those that make worse what they answer become notes."""
     suggestions = []
@@ -320,9 +320,7 @@ def _figures(measured: Sequence[Effect], side: str) -> Record:
     return figures
 
 
-def _rank(
-    suggestions: list[Suggestion], findings: Sequence[Finding]
-) -> list[Suggestion]:
+def _rank(suggestions: list[Suggestion], findings: Findings) -> list[Suggestion]:
     """Sort suggestions: first, numbered, what certainly improves; last what harms.
 
     What is unclear stands between them, as an estimate that may be noise ranks nothing:
@@ -353,7 +351,7 @@ def _rank(
 
 
 def _answered_by_normalization(
-    view: View, findings: Sequence[Finding], rows: Sequence[Normalization]
+    view: View, findings: Findings, rows: Sequence[Normalization]
 ) -> list[str]:
     """Return a note on each certain finding that a normalization answers."""
     working = {row.code: row for row in rows if row.works}

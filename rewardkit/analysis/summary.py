@@ -26,7 +26,7 @@ from rewardkit.analysis.statistics.advantages import (
 )
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
-from rewardkit.findings import SEVERITIES, Finding, counted, percent
+from rewardkit.findings import SEVERITIES, Findings, counted, percent
 from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import More, Page, accepted_findings, point_of
@@ -70,7 +70,7 @@ def name_codes(findings: Iterable[Any]) -> str:
 def diagnosis_page(
     name: str,
     on: str,
-    findings: Sequence[Finding],
+    findings: Findings,
     views: Sequence[View],
     notes: Sequence[str] = (),
 ) -> Page:
@@ -116,7 +116,7 @@ def diagnosis_page(
     )
 
 
-def _counts(findings: Sequence[Finding]) -> str:
+def _counts(findings: Findings) -> str:
     """Count the findings by severity, and those that are accepted."""
     counts = Counter(item.severity for item in findings if not item.accepted)
     words = []
@@ -154,7 +154,7 @@ def _of_the_task(view: View) -> str:
     return f", {percent(share)} one of the task{by}"
 
 
-def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
+def _folded_findings(word: str, findings: Findings) -> More:
     points: list[Block] = [*map(point_of, findings[:MOST_FOLDED])]
     hidden = len(findings) - len(points)
     if hidden:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import rewardkit as rk
 from rewardkit.cli.command import Options
 from rewardkit.errors import did_you_mean
-from rewardkit.findings import Finding, counted
+from rewardkit.findings import Finding, Findings, counted
 from rewardkit.history.baseline import AcceptsFindings, accept, check_reason
 
 Result = TypeVar("Result", bound=AcceptsFindings)
@@ -59,7 +59,7 @@ def accept_alarms(
     return accepted, {"accepted": count}, [note]
 
 
-def _named_alarms(alarms: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
+def _named_alarms(alarms: Findings, names: Sequence[str]) -> list[Finding]:
     """Return the alarms of these names, CODE or CODE:COMPONENT.
 
     Without names all that are not accepted.

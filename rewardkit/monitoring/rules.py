@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,10 @@ import numpy as np
 
 from rewardkit.analysis.findings import finding
 from rewardkit.analysis.statistics import Floats
-from rewardkit.findings import Finding, Rule, rule
+from rewardkit.findings import Finding, Findings, Rule, rule
 from rewardkit.monitoring.changes import Shift, find_change
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.timeline import Timeline
-
-Findings = Sequence[Finding]
 
 FEATURES_NAMED = 2
 """Newly paid features in the sentence of an alarm. Our choice."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from rewardkit.analysis.rehearsal.outlook import share_text
 from rewardkit.findings import (
     NAMED,
     NOT_DECIDED,
-    Finding,
+    Findings,
     counted,
     most,
     percent,
@@ -248,7 +248,7 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     return tile
 
 
-def _grade(tile: Tile, findings: Sequence[Finding]) -> Tile:
+def _grade(tile: Tile, findings: Findings) -> Tile:
     """Return a tile with the grade of the worst of its findings, and their codes."""
     for severity, noun in (("high", "grave finding"), ("warn", "warning")):
         graded = [finding for finding in findings if finding.severity == severity]
@@ -260,7 +260,7 @@ def _grade(tile: Tile, findings: Sequence[Finding]) -> Tile:
     return tile
 
 
-def _count_codes(findings: Sequence[Finding]) -> str:
+def _count_codes(findings: Findings) -> str:
     """Return the first few codes with their counts: "dominant, saturated (2)"."""
     counts = Counter(finding.code for finding in findings)
     names = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.findings import SEVERITIES, Finding, counted, most, read_codes
+from rewardkit.findings import SEVERITIES, Finding, Findings, counted, most, read_codes
 from rewardkit.history.baseline import Accepted, AcceptsFindings, Baseline
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
@@ -382,7 +382,7 @@ class ProbeResult(AcceptsFindings, HasPage):
             yield UserText(f"{line}; such as {example}", instead=line)
 
 
-def count_alarms(alarms: Sequence[Finding]) -> str:
+def count_alarms(alarms: Findings) -> str:
     """Count alarms by what they are and how grave: "2 holes (1 high, 1 warn)"."""
     phrases: list[str] = []
     for kind, plural in ALARM_PLURALS.items():

@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.analysis.comparison.compare import Comparison, compare
 from rewardkit.analysis.comparison.version_table import version_blocks
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.findings import SEVERITIES, Findings, counted
 from rewardkit.history.baseline import Baseline
 from rewardkit.history.run import Run
 from rewardkit.history.runs import find_run, runs
@@ -55,7 +55,7 @@ class Review(HasPage):
     fail_on: str
 
     @property
-    def alarms(self) -> Sequence[Finding]:
+    def alarms(self) -> Findings:
         """Return the alarms of the probes that are problems, the worst first."""
         return alarms_from(self.probed, self.fail_on)
 

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import Interval, deciding_end
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, read_codes
+from rewardkit.findings import Finding, Findings, read_codes
 from rewardkit.plain import Record
-
-Findings = Sequence[Finding]
 
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""

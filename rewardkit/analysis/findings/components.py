@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rewardkit.analysis.findings import Findings, finding, share
+from rewardkit.analysis.findings import finding, share
 from rewardkit.analysis.statistics import (
     Codes,
     Floats,
@@ -18,7 +18,7 @@ from rewardkit.analysis.statistics import (
 )
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, percent, rule
+from rewardkit.findings import Finding, Findings, percent, rule
 from rewardkit.plain import Record
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.route import add_up

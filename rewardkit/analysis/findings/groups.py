@@ -9,7 +9,6 @@ import numpy as np
 
 from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
-    Findings,
     components_that_fail,
     conclusive,
     finding,
@@ -26,7 +25,7 @@ from rewardkit.analysis.statistics import (
 )
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, counted, percent, rule
+from rewardkit.findings import Finding, Findings, counted, percent, rule
 
 MOST_REMAINING = 0.5
 """Share of their variance that two cancelling components may leave. Our choice."""

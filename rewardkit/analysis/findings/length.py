@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.findings import Findings, conclusive, finding
+from rewardkit.analysis.findings import conclusive, finding
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.curves import (
     CurveFit,
@@ -20,7 +20,7 @@ from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.answers.stated import LONGEST_TRUTH_STATED, read_statement
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.primitives.texts import normal_text
 
 MOST_VERDICT_LEVELS = 10

@@ -6,7 +6,7 @@ import ast
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from rewardkit.analysis.findings.scored import Scored
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import Codes, Floats, finite
-from rewardkit.findings import Finding, most, rule
+from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.values import column_values
@@ -32,7 +32,7 @@ RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
 
 
 @rule("log_mismatch", "log_not_compared")
-def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+def log_mismatch(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find where the log's reward and scores are not what was computed here.
 
     Like with like: a score of the log with the component of its name, its total with
@@ -128,7 +128,7 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
 
 
 @rule("total_of_parts")
-def parts_of_total(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+def parts_of_total(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find that the total of a log is a sum of its other scores, as they were weighed.
 
     `weigh_parts` weighed them for this diagnosis.
@@ -147,7 +147,7 @@ def parts_of_total(scored: Scored, findings: Sequence[Finding]) -> Iterator[Find
 
 
 @rule("unread_keys")
-def unread_keys(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+def unread_keys(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find numbers in a function's results under keys that its first result lacked."""
     scores = scored.scores
     read_keys: dict[str, set[str]] = defaultdict(set)

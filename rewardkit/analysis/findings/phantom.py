@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rewardkit.analysis.findings import NO_INTERVAL, Findings, finding, share
+from rewardkit.analysis.findings import NO_INTERVAL, finding, share
 from rewardkit.analysis.statistics import Floats, Interval, Mask
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 
 LEAST_BY_LENGTH = 0.5
 """Correlation with the length from which a lone number is taken to pay for it there.

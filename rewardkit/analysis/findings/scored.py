@@ -25,7 +25,7 @@ from rewardkit.answers.misjudged import (
     find_misjudged,
     find_unpaid_truths,
 )
-from rewardkit.findings import Finding, most, rule, severity_of
+from rewardkit.findings import Finding, Findings, most, rule, severity_of
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.outcomes import ERROR
@@ -67,7 +67,7 @@ class Scored:
 
 
 @rule("not_finite")
-def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+def not_finite(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find scores that are infinite in float32, and such rewards of finite scores.
 
     A trainer takes an infinite reward into the mean of its group and so into the
@@ -124,7 +124,7 @@ def _infinite(
 @rule("abstentions")
 def without_reward(
     scored: Scored,
-    findings: Sequence[Finding],
+    findings: Findings,
     *,
     abstained: float = 0.01,
     lost_rows_high: float = 0.2,
@@ -155,7 +155,7 @@ def without_reward(
 
 
 @rule(*LOGGED_CODES, "truth_unpaid")
-def logged(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find right completions that earned nothing, and others that are paid as such.
 
     They are those that probes find before they try anything. Whole groups are read, of
@@ -216,7 +216,7 @@ def _report(scored: Scored, part: str, misjudged: Misjudged) -> Finding:
     )
 
 
-def merge_causes(findings: Sequence[Finding]) -> list[Finding]:
+def merge_causes(findings: Findings) -> list[Finding]:
     """Return findings of which none repeats what logged rows show.
 
     A label that disagrees says which rows of it do; length that moves the reward is the

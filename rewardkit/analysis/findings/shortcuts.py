@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from rewardkit.analysis.findings import Findings, conclusive, finding, share
+from rewardkit.analysis.findings import conclusive, finding, share
 from rewardkit.analysis.statistics import Floats, each, ratio
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import Record
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe

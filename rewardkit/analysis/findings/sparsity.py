@@ -10,7 +10,6 @@ import numpy as np
 
 from rewardkit.analysis.findings import (
     FEWEST_GROUPS,
-    Findings,
     components_that_fail,
     finding,
     share,
@@ -24,7 +23,7 @@ from rewardkit.analysis.statistics import (
 )
 from rewardkit.analysis.verdicts import read_answers
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 
 FIRST_ROWS = 1 << 16
 """Rows that are looked at before all are."""

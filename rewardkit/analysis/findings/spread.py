@@ -7,17 +7,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rewardkit.analysis.findings import (
-    FEWEST_GROUPS,
-    Findings,
-    finding,
-    share,
-)
+from rewardkit.analysis.findings import FEWEST_GROUPS, finding, share
 from rewardkit.analysis.statistics import LEVEL, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.distributions import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 
 FEWEST_VALUES = 20
 """Scores, or means of prompts, under which a distribution has no shape. Our choice."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import preview
-from rewardkit.findings import Finding, most, rule, run_rules
+from rewardkit.findings import Finding, Findings, most, rule, run_rules
 from rewardkit.probes.contract.batches import (
     ArgumentChanged,
     Batches,
@@ -39,8 +39,6 @@ ROWS_MADE_LONG, LONG_WORDS = 4, 2000
 """Rows that are tried with so many words of filler before them. Our choice."""
 
 CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
-
-Findings = Sequence[Finding]
 
 
 def check_contract(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.answers.marks import find_likely_mark
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.code.constants import patterns_in
 from rewardkit.probes.code.patterns import slow_texts
 from rewardkit.probes.findings import Failure, report_failures
@@ -67,7 +67,7 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
 
 
 @rule("hang", "slow", "dies")
-def hangs(observed: Observed, findings: Sequence[Finding]) -> Iterator[Finding]:
+def hangs(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report the first completion on which a call does not come back.
 
     One is enough. A call that comes back after all, in what is left of the budget, is

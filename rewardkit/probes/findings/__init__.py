@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rewardkit.findings import HIGH_RISK, Example, Finding, Rule, rule, run_rules
+from rewardkit.findings import (
+    HIGH_RISK,
+    Example,
+    Finding,
+    Findings,
+    Rule,
+    rule,
+    run_rules,
+)
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, judge_words, length
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -25,8 +33,6 @@ from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Row
-
-Findings = Sequence[Finding]
 
 OF_LOG = "rollout"
 """Name in place of a probe's for rows of the log."""

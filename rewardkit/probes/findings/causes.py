@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, LEAST_ROWS
-from rewardkit.findings import Finding, most, rule
+from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.falls import (
@@ -24,8 +24,6 @@ from rewardkit.probes.findings.evidence import Observed
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.notations import LAYOUT, NOTATION
 from rewardkit.strategies.strategy import Subject
-
-Findings = Sequence[Finding]
 
 LONGER_TRIAL = "longer"
 """Filler around a wrong answer; who pays for it pays for all that makes one longer."""

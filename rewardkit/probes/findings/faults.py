@@ -14,7 +14,7 @@ from itertools import chain
 from statistics import fmean
 from typing import Any
 
-from rewardkit.findings import SEVERITIES, Finding, read_codes
+from rewardkit.findings import SEVERITIES, Finding, Findings, read_codes
 from rewardkit.probes.findings.causes import HOLE_CODES
 from rewardkit.probes.findings.evidence import EXAMPLES_OF_A_FINDING, rate_of
 
@@ -32,7 +32,7 @@ MORE_THAN_TRUTH = (
 """Probes that are paid for it: the first has to be, and one of the others."""
 
 
-def merge_by_cause(findings: Sequence[Finding]) -> list[Finding]:
+def merge_by_cause(findings: Findings) -> list[Finding]:
     """Return one finding for each cause; codes of those merged are in its `also`."""
     order = {code: place for place, code in enumerate(read_codes()["probe"])}
     causes = sorted(findings, key=lambda item: order.get(item.code, len(order)))
@@ -50,7 +50,7 @@ def merge_by_cause(findings: Sequence[Finding]) -> list[Finding]:
     return merged
 
 
-def _find_root(finding: Finding, causes: Sequence[Finding]) -> Finding:
+def _find_root(finding: Finding, causes: Findings) -> Finding:
     """Follow a finding to the cause that no other one explains."""
     others = [cause for cause in causes if cause is not finding]
     for cause in others:
@@ -92,7 +92,7 @@ def _is_certain(finding: Finding) -> bool:
     return finding.severity != "info"
 
 
-def _fold(root: Finding, members: Sequence[Finding]) -> Finding:
+def _fold(root: Finding, members: Findings) -> Finding:
     """Merge a cause and what follows from it.
 
     Of wrong answers that are paid the gravest is shown, else the cause.
@@ -149,7 +149,7 @@ def _rank(finding: Finding) -> tuple[bool, int, bool, float]:
     return not is_contradiction, severity, "logged" not in finding.evidence, worth
 
 
-def _pool_parts(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
+def _pool_parts(findings: Findings, parts: Sequence[str]) -> Finding:
     """Merge a fault in several parts: as in the worst, with pooled rates."""
     findings = sorted(findings, key=lambda finding: finding.order)
     evidences = [finding.evidence for finding in findings]

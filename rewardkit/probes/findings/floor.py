@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from rewardkit.errors import preview
-from rewardkit.findings import Example, Finding, most, rule
+from rewardkit.findings import Example, Finding, Findings, most, rule
 from rewardkit.probes.falls import NOISY, RARE, RIGHT_LOST
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
 from rewardkit.probes.runner import RowOutcome
 from rewardkit.strategies.strategy import Subject
-
-Findings = Sequence[Finding]
 
 FLAT_CREDIT = 0.2
 """Share of full marks that any text may earn for nothing. Our choice."""

@@ -15,7 +15,7 @@ from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
-from rewardkit.findings import SEVERITIES, Example, Finding, rule, severity_of
+from rewardkit.findings import SEVERITIES, Example, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.verdicts import OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -154,7 +154,7 @@ def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
 
 
 def _find_caused(
-    observed: Observed, reader: VerdictReader, findings: Sequence[Finding]
+    observed: Observed, reader: VerdictReader, findings: Findings
 ) -> list[Finding]:
     """Find what is paid because a verdict was read out of a word."""
     caused: list[Finding] = []
@@ -169,9 +169,7 @@ def _find_caused(
 
 
 @rule(FINDING_CODE)
-def verdict_in_words(
-    observed: Observed, findings: Sequence[Finding]
-) -> Iterator[Finding]:
+def verdict_in_words(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a judge whose verdict is read out of words, and what is paid by it."""
     reader = find_reader(observed.reward.functions)
     tries = observed.tries

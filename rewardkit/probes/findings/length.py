@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,14 +15,12 @@ from rewardkit.analysis.statistics.curves import (
     tell_curve,
 )
 from rewardkit.answers.formats import REASONING
-from rewardkit.findings import Example, Finding, rule
+from rewardkit.findings import Example, Finding, Findings, rule
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.runner import rewards_in
 from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Subject
-
-Findings = Sequence[Finding]
 
 LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
 """Characters around which a completion is written. Our choice: what policies write."""

@@ -15,7 +15,7 @@ from rewardkit.analysis.findings.logs import (
     compare_with_log,
 )
 from rewardkit.analysis.statistics import Floats, finite
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import RowOutcome, rewards_in
 from rewardkit.rewards.recorded import is_recorded
@@ -46,9 +46,7 @@ ENOUGH_AGREE = 0.95
 
 
 @rule("log_mismatch")
-def contradicts_log(
-    observed: Observed, findings: Sequence[Finding]
-) -> Iterator[Finding]:
+def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that gives the log's rows other scores than the log has.
 
     Nothing where it is not known which column has this reward's scores, or where the

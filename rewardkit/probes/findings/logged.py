@@ -25,7 +25,7 @@ from rewardkit.answers.misjudged import (
 )
 from rewardkit.answers.stated import NUMBER, find_factor
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
-from rewardkit.findings import Example, Finding, rule, severity_of
+from rewardkit.findings import Example, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
@@ -34,8 +34,6 @@ from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
-
-Findings = Sequence[Finding]
 
 MOST_RIGHT, MOST_WRONG = 8, 4  # rows that are tried once more: our choice
 RAISED_SHARE = 0.75

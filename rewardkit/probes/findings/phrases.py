@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TypeGuard
 
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.code.constants import constants, names_used
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
@@ -29,9 +29,7 @@ SHARE_OF_PHRASES = 0.1
 
 
 @rule("phrase_unread")
-def unread_phrases(
-    observed: Observed, findings: Sequence[Finding]
-) -> Iterator[Finding]:
+def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report phrases with capitals that logged texts hold and no reward depends on.
 
     Only in code that puts texts into lower case: there such a phrase is never found.

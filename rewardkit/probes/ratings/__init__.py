@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.ratings.replies import (
     RatedForm,
@@ -96,9 +96,7 @@ class Misread:
 
 
 @rule(MISREAD_CODE)
-def rating_misread(
-    observed: Observed, findings: Sequence[Finding]
-) -> Iterator[Finding]:
+def rating_misread(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report ratings in the judge's logged replies that are misread."""
     if observed.tries.by_group or observed.tries.asks_model:
         return

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from rewardkit.findings import Finding, rule
+from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.falls import FULL_MARKS, WILD
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.options import SEARCH_CALLS
@@ -54,7 +54,7 @@ FEW_REPEATS = 12
 @rule("exploit")
 def exploits(
     observed: Observed,
-    findings: Sequence[Finding],
+    findings: Findings,
     *,
     calls: int = SEARCH_CALLS,
     seed: int = 0,
@@ -79,7 +79,7 @@ def exploits(
 
 def search_exploits(
     observed: Observed,
-    findings: Sequence[Finding] = (),
+    findings: Findings = (),
     *,
     calls: int = SEARCH_CALLS,
     seed: int = 0,
