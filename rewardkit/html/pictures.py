@@ -72,7 +72,7 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
         low: Lowest reward of each group, (groups,); a group with a NaN is left out.
         mean: Mean reward of each group, (groups,).
         high: Highest reward of each group, (groups,).
-        tied: Whether all siblings of a group earn the same, (groups,).
+        tied: Whether a group has no signal, (groups,).
 
     Returns:
         A figure as HTML.
@@ -82,7 +82,7 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     if not len(judged):
         return "<p>No group has a judged completion.</p>"
     order = judged[np.lexsort((high[judged], mean[judged]))]
-    edges, (low, mean, high, silent) = average_columns(order, low, mean, high, tied)
+    edges, (low, mean, high, silent) = _average_columns(order, low, mean, high, tied)
     columns = len(low)
     bottom = float(low.min())
     top = float(high.max())
@@ -108,14 +108,14 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     title = f"{len(order):,} groups by mean reward"
     if columns < len(order):
         title += f", some {np.diff(edges).max()} groups a column"
-    title += f"; strip below: {silent_groups:,} whose siblings all earn the same"
+    title += f"; strip below: {silent_groups:,} without a signal"
     ends = ("lowest mean", "highest mean")
     return _svg(
         inner, title, "reward", ends, (short_number(bottom), short_number(top)), floor
     )
 
 
-def average_columns(order: Array, *values: Array) -> tuple[Array, list[Floats]]:
+def _average_columns(order: Array, *values: Array) -> tuple[Array, list[Floats]]:
     """Put groups, in this order, into columns, where they are many, of neighbours.
 
     Returns:

@@ -11,12 +11,14 @@ import pandas as pd
 from pandas.api.types import is_number
 
 from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import short_number
-from rewardkit.html.blocks import Block, Quote, Table
+from rewardkit.html.blocks import Block, Picture, Quote, Table
 from rewardkit.html.cards import USER_COLUMNS
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Page, explain_columns
+from rewardkit.html.pictures import group_svg
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
@@ -101,6 +103,23 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
             pairs.append({"part": view.part, **pair})
     pairs.sort(key=lambda pair: -abs(np.nan_to_num(pair["value"])))
     return _table_by_part(pairs).rename(columns={"value": "correlation"})
+
+
+def group_pictures(diagnosis: Diagnosis) -> Page:
+    """Draw groups by mean reward: range and mean, below them those without a signal."""
+    return Page("Groups", draw_groups(diagnosis.views))
+
+
+def draw_groups(views: Sequence[View]) -> list[Block]:
+    """Draw the groups of each part of the reward, below its name."""
+    blocks: list[Block] = []
+    for view in views:
+        if view.part:
+            blocks.append(view.part)
+        stats = view.stats
+        svg = group_svg(stats.low, stats.mean, stats.high, view.dead)
+        blocks.append(Picture(svg))
+    return blocks
 
 
 def _table_by_part(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

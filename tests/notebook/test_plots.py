@@ -41,7 +41,6 @@ def view_of(columns, groups=PAIRS):
 
 
 OF_A_VIEW = {
-    "groups": plots.group_picture,
     "weights": plots.effective_weights,
 }
 OF_A_DIAGNOSIS = (
@@ -56,7 +55,6 @@ def drawn_of(scores):
     return [
         *(draw(found) for draw in OF_A_DIAGNOSIS),
         *plots.component_histograms(found),
-        *plots.all_group_pictures(found),
         *plots.all_effective_weights(found),
     ]
 
@@ -82,39 +80,12 @@ def test_a_histogram_says_what_most_score(values, expected):
     assert title(ax) == expected[:1].upper() + expected[1:]
 
 
-ALONE, UP, TIED = (
-    "No group has two completions with a reward",
-    [0, 1, 0, 1],
-    [1, 1, 0, 0],
-)
+UP, TIED = [0, 1, 0, 1], [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
     ("plot", "columns", "groups", "expected"),
     [
-        ("groups", {"a": [0, 1, 1, 1]}, PAIRS, "50 % of 2 groups have no signal"),
-        ("groups", {"a": [0, 1, 1, 0]}, PAIRS, "All 2 groups have a signal"),
-        ("groups", {"a": TIED}, PAIRS, "None of 2 groups has a signal"),
-        (
-            "groups",
-            {"a": [0, 1, 1]},
-            [0, 0, 1],
-            "The only group of two or more rewards has a signal",
-        ),
-        (
-            "groups",
-            {"a": [1, 1, 1]},
-            [0, 0, 1],
-            "The only group of two or more rewards has no signal",
-        ),
-        ("groups", {"a": [0, 1]}, [0, 1], ALONE),
-        ("groups", {"a": [NAN] * 4}, PAIRS, ""),
-        (
-            "groups",
-            {"a": [0] + [1] * 799},
-            np.arange(800) // 2,
-            "Over 99 % of 400 groups have no signal",
-        ),
         ("weights", {"a": UP}, PAIRS, "'a' alone is paid"),
         (
             "weights",
@@ -243,36 +214,6 @@ def test_scores_that_take_a_small_part_of_the_declared_range_are_seen():
     assert whole.get_xlim()[1] > 1000 and whole.get_xlabel() == "score"
 
 
-def many():
-    rate = np.repeat(np.random.default_rng(0).beta(0.5, 1, 2000), 4)
-    return (np.random.default_rng(1).random(8000) < rate).astype(float), np.arange(
-        8000
-    ) // 4
-
-
-@pytest.mark.parametrize(
-    "made", [many, lambda: ([0, 1, 0.5, 0.5, 0.25, 0.75, 1, 1], np.arange(8) // 2)]
-)
-def test_columns_of_groups_have_the_means_ranges_and_dead_shares_of_all_groups(made):
-    values, groups = made()
-    view = view_of({"x": np.array(values, dtype=float)}, groups)
-    _, ax = plt.subplots(
-        figsize=(5.6, 3.3), layout="constrained"
-    )  # as on the first page of a report
-    plots.group_picture(view, ax=ax)
-    (mean,) = (line.get_ydata() for line in ax.lines)
-    (strip,) = (patch for patch in ax.patches if hasattr(patch, "get_data"))
-    ranges = np.array([patch.get_height() for patch in ax.containers[0].patches])
-    heights, edges, base = strip.get_data()
-    sizes, stats = np.diff(edges), view.stats
-    assert len(mean) == min(160, len(stats.mean))  # not a mark for each of many
-    np.testing.assert_allclose((mean * sizes).sum(), stats.mean.sum())
-    np.testing.assert_allclose((ranges * sizes).sum(), (stats.high - stats.low).sum())
-    dead = (heights - base) / (heights - base).max()  # some columns are dead as a whole
-    np.testing.assert_allclose((dead * sizes).sum(), view.dead.sum())
-    assert not unreadable(ax)
-
-
 def test_bars_are_the_shares_of_the_record(flawed):
     (view,) = flawed.views
     tips = {item.get_text() for item in plots.effective_weights(view).texts}
@@ -310,22 +251,13 @@ def of_steps():
         ),
         (twelve, LONG),
         (of_steps, "over steps 0 to 3"),
-        (lambda: table_of({"x": [0.0, 1.0, 0.5]}, [0, 0, 0]), "The only group"),
         (
             lambda: table_of({"x": [0.0, 1.0, 0.5]}, [0, 1, 2]),
             "who holds the advantage is not known",
         ),
         (
-            lambda: table_of({"x": [NAN] * 4}, PAIRS),
-            "no group has a completion with a finite reward",
-        ),
-        (
             lambda: table_of({"x": [0.5] * 8}, np.arange(8) // 2),
             "No group has a signal",
-        ),
-        (
-            lambda: table_of({"x": [1.0]}, [0]),
-            "No group has two completions with a reward",
         ),
     ],
 )

@@ -115,7 +115,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(
 def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(
     hostile, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("rewardkit.notebook.plots.all_group_pictures", lambda *_: 1 / 0)
+    monkeypatch.setattr("rewardkit.notebook.tables.group_pictures", lambda *_: 1 / 0)
     with only("03_analyze"):
         result = run(
             f"report --reward {hostile}/mine.py --rollouts {hostile}/log.jsonl -o {tmp_path}/out"

@@ -8,7 +8,8 @@ import pytest
 from html_read import cells
 
 import rewardkit as rk
-from rewardkit.html.pictures import ABOVE, HEIGHT, group_svg, histogram_svg
+from rewardkit.html.pictures import ABOVE, HEIGHT, histogram_svg
+from rewardkit.notebook.tables import draw_groups
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.compose import live
 from rewardkit.notebook.workbench.variant import share_of_turned_signs
@@ -156,14 +157,9 @@ def test_rewards_that_differ_by_a_rounding_or_by_all_there_is_have_a_picture(val
 
 
 def test_the_picture_of_groups_has_the_range_of_each_and_a_strip_for_those_without_a_signal():
-    now = bench().figures
-    svg = group_svg(
-        now.low, now.mean, now.high, now.tied
-    )  # by mean: 0.5 to 0.5 without a signal, 0.5 to 1, 1 to 1.5
-    assert (
-        "3 groups by mean reward; strip below: 1 whose siblings all earn the same"
-        in svg
-    )
+    (picture,) = draw_groups(bench().views)
+    svg = picture.svg  # by mean: 0.5 to 0.5 without a signal, 0.5 to 1, 1 to 1.5
+    assert "3 groups by mean reward; strip below: 1 without a signal" in svg
     ranges, strip = svg.split("<polyline")
     (low_y, low_h), (mid_y, mid_h), (high_y, high_h) = bars(ranges)
     assert high_y == ABOVE and low_h == 1  # the thinnest that is seen

@@ -14,23 +14,19 @@ from rewardkit.notebook.plots.curves import (
 from rewardkit.notebook.plots.runs import monitor
 from rewardkit.notebook.plots.scores import (
     all_effective_weights,
-    all_group_pictures,
     component_histograms,
     distribution,
     effective_weights,
-    group_picture,
     reward_histogram,
 )
 
 __all__ = [
     "all_effective_weights",
-    "all_group_pictures",
     "all_over_steps",
     "component_histograms",
     "distribution",
     "effective_weights",
     "forecast_curves",
-    "group_picture",
     "judge_calibration",
     "monitor",
     "over_steps",

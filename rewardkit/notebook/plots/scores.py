@@ -1,4 +1,4 @@
-"""Scores: how they and rewards are spread, groups, and what each component holds.
+"""Scores: how they and rewards are spread, and what each component holds.
 
 Few values are atoms, many are a histogram beside the values that recur.
 """
@@ -16,7 +16,6 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics import Codes, Floats
 from rewardkit.analysis.view import View
 from rewardkit.findings import number_range, short_number
-from rewardkit.html.pictures import average_columns
 from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
@@ -157,81 +156,6 @@ def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
         label = f"reward of {scores.reward.name}"
     label = canvas.wrapped(label, 60)
     return distribution(scores.rewards, label=label, verb="earn", ax=ax)
-
-
-# --- groups
-
-MOST_DOTS = 40  # columns up to which the mean of each has a dot
-NO_PAIR = "no group has two completions with a reward"
-
-
-def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
-    """Draw groups by mean reward: range and mean, below them those without a signal."""
-    ax = canvas.axes_for(ax)
-    stats = view.stats
-    is_judged = (stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high)
-    judged = np.flatnonzero(is_judged)
-    low = stats.low[judged]
-    mean = stats.mean[judged]
-    high = stats.high[judged]
-    words = ""
-    if not len(judged):
-        words = "no group has a completion with a finite reward"
-    elif canvas.too_far(low.min(), high.max()):
-        words = "the rewards are too far apart for a scale"
-    if words:
-        return canvas.put_words(ax, canvas.of_part(view.part, words))
-    _draw_columns(ax, view, judged[np.lexsort((high - low, mean))])
-    signal = _describe_signal(int(view.dead.sum()), view.several)
-    title = canvas.of_part(view.part, signal)
-    axis = "groups, sorted by their mean reward"
-    return canvas.finished(ax, title, x=axis, y="reward", key=True)
-
-
-def all_group_pictures(diagnosis: Diagnosis) -> list[Axes]:
-    """Draw `group_picture` of each part of the reward."""
-    return [group_picture(view) for view in diagnosis.views]
-
-
-def _describe_signal(dead: int, several: int) -> str:
-    """Say how many groups have no signal, of those that could have one."""
-    if not several:
-        return NO_PAIR
-    if several == 1:
-        signal = "no signal" if dead else "a signal"
-        return f"the only group of two or more rewards has {signal}"
-    if dead == several:
-        return f"none of {several:,} groups has a signal"
-    if not dead:
-        return f"all {several:,} groups have a signal"
-    return f"{canvas.share_text(dead / several)} of {several:,} groups have no signal"
-
-
-def _draw_columns(ax: Axes, view: View, order: Codes) -> None:
-    """Draw columns of neighbouring groups, and the share of dead ones in a strip."""
-    stats = view.stats
-    columns = (stats.low, stats.high, stats.mean, view.dead)
-    edges, (low, high, mean, dead) = average_columns(order, *columns)
-    sizes = np.diff(edges)
-    place = edges[:-1] + (sizes + 1) / 2
-    key = "lowest to highest sibling"
-    if sizes.max() > 1:
-        key = f"lowest to highest, means of {sizes.max()} groups"
-    ax.bar(place, high - low, sizes, low, color=canvas.BLUE, alpha=0.3, label=key)
-    marker = "." if len(sizes) <= MOST_DOTS else ""
-    ax.plot(place, mean, color=canvas.BLUE, linewidth=1.6, marker=marker, label="mean")
-    ax.set_xlim(0.5, len(order) + 0.5)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    if dead.any():
-        bottom = float(low.min())
-        top = float(high.max())
-        room = 0.2 * ((top - bottom) or 1.0)
-        base = bottom - 1.2 * room
-        ax.axhspan(base, base + room, facecolor=canvas.SOFT, zorder=0)
-        style: dict[str, Any] = {"color": canvas.RED, "label": "share without a signal"}
-        ax.stairs(base + room * dead, edges + 0.5, baseline=base, fill=True, **style)
-        ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
-        ax.set_ylim(base, top + 0.1 * room)
 
 
 # --- components

@@ -17,7 +17,9 @@ from rewardkit.errors import InputError, RewardError
 from rewardkit.findings import percent
 from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.html import markup
-from rewardkit.html.pictures import group_svg, histogram_svg, spark_svg
+from rewardkit.html.blocks import join_html
+from rewardkit.html.pictures import histogram_svg, spark_svg
+from rewardkit.notebook.tables import draw_groups
 from rewardkit.notebook.workbench.bench import Bench, remember
 from rewardkit.notebook.workbench.parts import (
     Message,
@@ -270,7 +272,7 @@ def live(bench: Bench) -> str:
     before = bench.before
     moved = bench.variant != bench.start
     pictures = histogram_svg(now.rewards, before.rewards if moved else None)
-    pictures += group_svg(now.low, now.mean, now.high, now.tied)
+    pictures += join_html(draw_groups(bench.views))
     reasons: dict[str, None] = {}
     for view in bench.views:
         if view.context.label is None and view.context.why_no_label:
@@ -338,7 +340,7 @@ def _describe(figures: Figures) -> dict[str, str]:
         "mean reward": mean,
         "groups of two or more": f"{figures.several:,}",
         "groups without a signal": (
-            f"{percent(figures.tied_share)} ({figures.tied.sum():,})"
+            f"{percent(figures.tied_share)} ({figures.tied:,})"
         ),
         "label AUC within groups": auc,
         "rewards missing": f"{figures.missing:,}",

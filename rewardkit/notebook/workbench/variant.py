@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Floats, Mask
+from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, applied
 from rewardkit.analysis.view import View
@@ -147,31 +147,23 @@ def _is_movable(gate: Gate | None) -> bool:
 class Figures:
     """What a person looks at while a weight moves, of rewards (rows,) and their groups.
 
-    `low`, `mean`, `high`, `tied` and `alone` are (groups,), the last two say which have
-    siblings who all earn the same, or one completion only. `effective` is the share of
-    the squared advantage by component, and `auc` the share of sibling pairs that the
-    reward orders as the label does: NaN without a label.
+    `several` counts the groups of two judged completions or more, `tied` those of them
+    without a signal. `effective` is the share of the squared advantage by component,
+    and `auc` the share of sibling pairs that the reward orders as the label does: NaN
+    without a label.
     """
 
     rewards: Floats
     advantages: Floats
-    low: Floats
-    mean: Floats
-    high: Floats
-    tied: Mask
-    alone: Mask
+    several: int
+    tied: int
     effective: Mapping[str, float]
     auc: float
 
     @property
-    def several(self) -> int:
-        """Return the number of groups of two or more judged completions."""
-        return int((~self.alone & ~np.isnan(self.mean)).sum())
-
-    @property
     def tied_share(self) -> float:
-        """Return the share of groups of two or more where all earn the same."""
-        return float(self.tied.sum()) / self.several if self.several else math.nan
+        """Return the share of groups of two or more without a signal."""
+        return self.tied / self.several if self.several else math.nan
 
     @property
     def missing(self) -> int:
@@ -185,15 +177,6 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
     advantages = np.full(rows, np.nan)
     for view in views:
         rewards[view.rows], advantages[view.rows] = view.rewards, view.advantages
-    stats = [view.stats for view in views]
-    counts = np.concatenate([item.count for item in stats])
-    judged = counts > 0
-
-    def join(name: str) -> Floats:
-        parts = [np.asarray(getattr(item, name), dtype=float) for item in stats]
-        values = np.concatenate(parts)
-        return np.where(judged & np.isfinite(values), values, np.nan)
-
     effective = {}
     for title, (view, name) in name_components(views).items():
         share = view.effective_weights.get(name)
@@ -202,11 +185,8 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
     return Figures(
         rewards,
         advantages,
-        join("low"),
-        join("mean"),
-        join("high"),
-        np.concatenate([view.dead for view in views]) & (counts > 1),
-        counts == 1,
+        sum(view.several for view in views),
+        sum(int(view.dead.sum()) for view in views),
         effective,
         _auc(views),
     )
