@@ -164,6 +164,34 @@ AREAL = {
     "task_id": 1, "sample_idx": 0, "seqlen": 9, "prompt_len": 5, "head_version": 2, "tail_version": 3,
     "reward": 1.0, "prompt": made.rendered("2+2?"), "completion": "4",
 }  # fmt: skip
+NEMO_BATCH = {
+    "message_log": [made.said("user", "2+2?"), made.said("assistant", "4")], "idx": 7, "length": 9,
+    "extra_env_info": {"ground_truth": "4"}, "loss_multiplier": 1.0, "total_reward": 1.0,
+}  # fmt: skip
+
+
+def tau_bench(trial, hello, *outputs):
+    """An entry of the results of tau-bench; each trial begins with other words."""
+    task = {
+        "user_id": "u",
+        "actions": [{"name": "book", "kwargs": {}}],
+        "outputs": [*outputs],
+    }
+    call = {"function": {"name": "book", "arguments": "{}"}}
+    traj = [made.said("system", "Help."), made.said("user", hello)]
+    traj += [
+        {**made.said("assistant", None), "tool_calls": [call]},
+        made.said("assistant", "4"),
+    ]
+    return {
+        "task_id": 3,
+        "trial": trial,
+        "reward": 1.0 - trial,
+        "info": {"task": task},
+        "traj": traj,
+    }
+
+
 LOGS = {
     "ms-swift completions": (
         [swift(5), swift(10, Right=[0.0] * 4, advantages=[0.0, 0.0, -0.7, 0.7])],
@@ -176,6 +204,20 @@ LOGS = {
         [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],
         {"prompt": [made.rendered("2+2?")] * 2, "completion": ["4", "5"], "input_lengths": [9, 9]},
         {"rewards": 1.0},
+        {2: 1},
+    ),
+    "NeMo-RL batch": (
+        [NEMO_BATCH, {**NEMO_BATCH, "total_reward": 0.0}],
+        {"prompt": [[made.said("user", "2+2?")]] * 2, "completion": ["4"] * 2, "ground_truth": ["4"] * 2,
+         "extra_env_info": [{"ground_truth": "4"}] * 2, "idx": [7, 7]},
+        {"total_reward": 1.0},
+        {2: 1},
+    ),
+    "tau-bench results": (
+        [tau_bench(0, "Hi, 2+2?", "4"), tau_bench(1, "Hello, 2+2?")],
+        {"prompt_id": [3, 3], "completion": ["4"] * 2, "ground_truth": [["4"], None], "trial": [0, 1],
+         "task": [tau_bench(0, "", "4")["info"]["task"], tau_bench(0, "")["info"]["task"]]},
+        {"reward": 1.0},
         {2: 1},
     ),
     "NeMo Gym rollouts": (

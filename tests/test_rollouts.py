@@ -54,6 +54,12 @@ CHAT = [{"role": "user", "content": "2+2?"}, *TURNS]
          "messages without the answer that stands beside them are the prompt"),
         ({"messages": CHAT[:-1], "completion": "first"}, None, {"prompt": CHAT[:1], "messages": CHAT[:-1]},
          "messages that end with what was said to the answer are no prompt"),
+        ({"chat": CHAT, "tags": [{"role": "user"}]}, None, {"completion": "last", "messages": CHAT, "prompt": CHAT[:1]},
+         "messages are known by their form where no name is known"),
+        ({"chat": CHAT, "completion": "c"}, None, {"completion": "c", "chat": CHAT, "messages": None},
+         "and not beside a completion"),
+        ({"chat": CHAT, "talk": TURNS}, {"messages": "talk"}, {"messages": TURNS, "chat": CHAT},
+         "columns= comes before a form"),
         ({"completion": "c", "source": "web"}, None, {"data_source": "web"}, "where a prompt comes from"),
         ({"completion": "c", "source": "Es regnet seit heute."}, None,
          {"data_source": None, "source": "Es regnet seit heute."}, "a sentence to translate is no data source"),
@@ -65,6 +71,17 @@ def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(
     for source in ([row], pd.DataFrame([row])):
         rollouts = rk.load_rollouts(source, columns=columns)
         assert {name: rollouts[0].get(name) for name in expected} == expected, why
+
+
+def test_of_two_columns_of_messages_the_first_is_taken_and_said(tmp_path):
+    (tmp_path / "1.jsonl").write_text(json.dumps({"chat": CHAT, "talk": CHAT}))
+    (tmp_path / "config.jsonl").write_text('{"lr": 1}')
+    rollouts = rk.load_rollouts(tmp_path)
+    assert rollouts.mapping["messages"] == "chat"
+    assert any(
+        "took 'chat' for the conversations, not 'talk'" in note
+        for note in rollouts.notes
+    )
 
 
 SPLIT = [

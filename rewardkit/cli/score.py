@@ -59,10 +59,10 @@ def score(options: Options) -> CommandResult:
     """Score every completion of ROLLOUTS with REWARD.
 
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder
-    of TRL, ms-swift, verl, siiRL, NeMo, SkyRL, AReaL, prime-rl, verifiers, Inspect or
-    datasets. REWARD may be "logged": the
-    scores that stand in the log. The exit code is 1 where no completion has a reward,
-    130 where scoring was interrupted: what was done is written then.
+    of TRL, ms-swift, verl, siiRL, NeMo, SkyRL, AReaL, tau-bench, prime-rl, verifiers,
+    Inspect or datasets. REWARD may be "logged": the scores that stand in the log. The
+    exit code is 1 where no completion has a reward, 130 where scoring was interrupted:
+    what was done is written then.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
-from rewardkit.rollouts.columns import ALIASES, LOGGED, Columns
+from rewardkit.primitives.messages import assistant_text
+from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
 from rewardkit.rollouts.logs.evaluations import (
     INSPECT_LOG,
     PRIME_RL,
@@ -27,15 +28,18 @@ from rewardkit.rollouts.logs.log import (
 )
 from rewardkit.rollouts.logs.trainers import (
     AREAL_LOG,
+    NEMO_BATCH,
     NEMO_GYM,
     NEMO_RL,
     SIIRL_DUMP,
     SKYRL,
+    TAU_BENCH,
     VERL_DUMP,
 )
 from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
 from rewardkit.rollouts.values import SourceRows
 
+COMPLETION_NAMES = (*ALIASES["completion"], *ALIASES["messages"])
 VERDICT_WORDS = frozenset(
     "0 1 0.0 1.0 true false yes no right wrong correct incorrect".split()
 )
@@ -71,12 +75,20 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     notes: list[str] = []
     if len(parts) > 1 and not totals:
         notes = ["the log has no total: each has weight 1 until you pass --log-weight"]
+    conversations = _find_conversations(columns, keep)
+    usual = {"messages": conversations[0]} if conversations else {}
+    if len(conversations) > 1:
+        taken, *others = conversations
+        notes.append(
+            f"took {taken!r} for the conversations, not {listed(others)}; to take "
+            "another, pass --column messages=NAME"
+        )
     return ParsedLog(
         rows,
         weights,
         beside=beside,
         total=(totals or parts)[0] if totals or len(parts) == 1 else None,
-        usual=_label_as_truth(columns, keep),
+        usual={**_label_as_truth(columns, keep), **usual},
         notes=tuple(notes),
         warnings=(*warnings, *differing_totals(columns, totals)),
     )
@@ -161,6 +173,25 @@ def _values(cell: Any) -> list[Any]:
     return cell
 
 
+def _find_conversations(columns: Columns, keep: Collection[str]) -> list[str]:
+    """Return columns of other names that hold messages with an assistant's.
+
+    None of a table that has completions or messages under a name that is known.
+    """
+    if not columns.keys().isdisjoint(COMPLETION_NAMES):
+        return []
+    names = []
+    for name, cells in columns.items():
+        if name not in ALL_ALIASES.union(keep) and any(map(_is_answered, cells)):
+            names.append(name)
+    return names
+
+
+def _is_answered(cell: Any) -> bool:
+    """Return whether a cell holds messages, one of them an assistant's."""
+    return isinstance(cell, list) and assistant_text(cell) is not None
+
+
 def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
     """Return which column holds the truth under a name that slime and OpenRLHF have.
 
@@ -187,9 +218,11 @@ FORMS = (
     SIIRL_DUMP,
     VERL_DUMP,
     NEMO_RL,
+    NEMO_BATCH,
     NEMO_GYM,
     SKYRL,
     AREAL_LOG,
+    TAU_BENCH,
     TRACES,
     RESULTS,
     OPENRLHF_QUERIES,
@@ -265,7 +298,7 @@ def with_completions(
     parts: Sequence[SourceRows], keep: Collection[str]
 ) -> tuple[list[SourceRows], list[str]]:
     """Leave out files without completions where others of the folder have some."""
-    names = {*ALIASES["completion"], *ALIASES["messages"], *keep}
+    names = {*COMPLETION_NAMES, *keep}
     notes: list[str] = []
     logs = []
     others = []
@@ -273,7 +306,8 @@ def with_completions(
         notes += part.notes
         is_empty = len(part.rejected) == len(part.places)
         is_log = is_empty or _form_of(part) is not PLAIN_TABLE
-        if is_log or not names.isdisjoint(part.columns):
+        has_name = not names.isdisjoint(part.columns)
+        if is_log or has_name or _find_conversations(part.columns, keep):
             logs.append(part)
         else:
             others.append(part.places[0].file)

@@ -1,4 +1,4 @@
-"""Logs of trainers that write a total: verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL.
+"""Logs of trainers that write a total: verl, siiRL, NeMo, SkyRL, AReaL, tau-bench.
 
 verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
 score, step and what the reward function returned beside the score; trainer v1 writes
@@ -7,12 +7,16 @@ as an array with rank, global_step, data_source, input, output, score, extras (0
 
 NeMo-RL: Logger.log_batched_dict_as_jsonl writes train_data_step<N>.jsonl, a line a
 rollout with lists of one: content (the texts of the messages, of a validation the
-messages), rewards, values a token; and idx, a number. NeMo Gym: rollouts.jsonl has the
-verifier's answer a line, with responses_create_params and response as OpenAI's
-Responses have them, reward, and reward_components where there are several (0.4).
+messages), rewards, values a token; and idx, a number. In memory its batches have
+message_log, extra_env_info (with the truth) and total_reward a rollout. NeMo Gym:
+rollouts.jsonl has the verifier's answer a line, with responses_create_params and
+response as OpenAI's Responses have them, reward, and reward_components where there are
+several (0.4).
 
 SkyRL: dump_per_dataset_eval_results writes a file a data source. AReaL:
-WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl.
+WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl. tau-bench: its
+results are an array with task_id, trial, reward, info (with the task) and traj, the
+messages; each trial begins with other words of the simulated user.
 """
 
 from __future__ import annotations
@@ -142,6 +146,30 @@ def _turns(content: Any, before: int) -> Record:
     return {**columns, "messages": messages}
 
 
+NEMO_BATCH_COLUMNS = NEMO_COLUMNS.union(
+    ("length", "loss_multiplier", "truncated", "total_input_tokens")
+)
+
+
+def _parse_nemo_batch(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    truths = [inner(cell, "ground_truth") for cell in rows.columns["extra_env_info"]]
+    return scored_table(
+        _with_columns(rows, ground_truth=truths),
+        keep,
+        total="total_reward",
+        unpaid=NEMO_BATCH_COLUMNS,
+        usual={"messages": "message_log"},
+    )
+
+
+def _with_columns(rows: SourceRows, **columns: list[Any]) -> SourceRows:
+    """Add columns that hold anything, and that rows do not have."""
+    added = {
+        name: columns[name] for name in columns if first(columns[name]) is not None
+    }
+    return replace(rows, columns={**added, **rows.columns})
+
+
 # --- NeMo Gym
 
 GYM_COLUMNS = frozenset("_ng_task_index _ng_rollout_index task_idx mask_sample".split())
@@ -229,9 +257,35 @@ def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(rows, keep, total="reward", unpaid=AREAL_COLUMNS, usual=usual)
 
 
+# --- tau-bench
+
+
+def _is_tau_bench(columns: Columns) -> bool:
+    has_names = columns.keys() >= {"task_id", "trial", "reward", "info", "traj"}
+    return has_names and isinstance(inner(first(columns["info"]), "task"), Mapping)
+
+
+def _parse_tau_bench(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    tasks = [inner(cell, "task") for cell in rows.columns["info"]]
+    # a task without outputs is judged by its actions alone
+    outputs = [inner(task, "outputs") or None for task in tasks]
+    return scored_table(
+        _with_columns(rows, task=tasks, ground_truth=outputs),
+        keep,
+        total="reward",
+        unpaid=("task_id", "trial"),
+        usual={"messages": "traj", "prompt_id": "task_id"},
+    )
+
+
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
 VERL_DUMP = Form("verl rollout dump", _parse_verl, _is_verl)
 NEMO_RL = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl)
+NEMO_BATCH = Form(
+    "NeMo-RL batch",
+    _parse_nemo_batch,
+    _has("message_log", "extra_env_info", "total_reward"),
+)
 NEMO_GYM = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
 SKYRL = Form(
     "SkyRL evaluation", _parse_skyrl, _has("input_prompt", "output_response", "score")
@@ -241,3 +295,4 @@ AREAL_LOG = Form(
     _parse_areal,
     _has("task_id", "sample_idx", "tail_version", "reward", "completion"),
 )
+TAU_BENCH = Form("tau-bench results", _parse_tau_bench, _is_tau_bench)
