@@ -5,11 +5,10 @@ A part holds whole groups, so that what is said of groups adds up, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
-from pandas.api.types import is_numeric_dtype
 
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Floats, Rows
@@ -19,18 +18,12 @@ FIGURES = "figures"
 """Key of a run record, and of that of a part, under which they stand."""
 
 
-COUNTS = ("rows", "judged", "total", "siblings", "signals")
-"""Figures that are one number, and add up."""
-
-
 @dataclass(frozen=True)
 class PartFigures:
     """Counts and sums of the scores of some rows.
 
-    `scores` has the number of scored rows and the sum of their scores by component,
-    `steps` the number of judged rows and the sum of their rewards by step. `siblings`
-    are the groups with two judged completions or more, `signals` those of them whose
-    rewards differ.
+    `siblings` are the groups with two judged completions or more, `signals` those of
+    them whose rewards differ.
     """
 
     rows: int = 0
@@ -38,8 +31,6 @@ class PartFigures:
     total: float = 0.0
     siblings: int = 0
     signals: int = 0
-    scores: Mapping[str, tuple[int, float]] = field(default_factory=dict)
-    steps: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scores: Scores) -> PartFigures:
@@ -48,40 +39,16 @@ class PartFigures:
         is_judged = ~np.isnan(rewards)
         judged = rewards[is_judged]
         siblings, signals = _count_signals(judged, scores.groups[is_judged])
-        by_component = {}
-        for name in scores.reward.names:
-            values = scores.score(name)
-            values = values[~np.isnan(values)]
-            by_component[name] = (len(values), float(values.sum()))
-        by_step = {}
-        if "step" in scores.table and is_numeric_dtype(scores.table["step"]):
-            rewards_by_step = scores.table.groupby("step")["reward"]
-            sums = rewards_by_step.agg(["count", "sum"])
-            for step, count, total in sums.itertuples():
-                by_step[str(step)] = (int(count), float(total))
-        return cls(
-            len(rewards),
-            len(judged),
-            float(judged.sum()),
-            siblings,
-            signals,
-            by_component,
-            by_step,
-        )
+        return cls(len(rewards), len(judged), float(judged.sum()), siblings, signals)
 
     @classmethod
     def join(cls, parts: Iterable[Plain]) -> PartFigures:
         """Add up the figures of parts, as their records have them."""
-        counts: Record = dict.fromkeys(COUNTS, 0)
-        sums: dict[str, dict[str, tuple[int, float]]] = {"scores": {}, "steps": {}}
+        sums: Record = dict.fromkeys(cls.__dataclass_fields__, 0)
         for part in parts:
-            for name in counts:
-                counts[name] += part[name]
-            for kind, by_name in sums.items():
-                for name, (count, total) in part[kind].items():
-                    before = by_name.get(name, (0, 0.0))
-                    by_name[name] = (before[0] + count, before[1] + total)
-        return cls(**counts, scores=sums["scores"], steps=sums["steps"])
+            for name in sums:
+                sums[name] += part[name]
+        return cls(**sums)
 
     def __str__(self) -> str:
         if not self.judged:
