@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,29 +16,8 @@ from rewardkit.findings import counted
 from rewardkit.history.files import RECORDER, TOLD_STEPS
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Floats, Reward
-from rewardkit.rollouts.logs.log import Logged
-from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
+from rewardkit.scoring.scores import UNFINISHED, Scores, rollouts_of
 from rewardkit.scoring.stored import join_tables
-
-
-@dataclass(frozen=True)
-class RecordingSession:
-    """One process that records, from its first batch or from where its steps restart.
-
-    Attributes:
-        name: Stands in the names of its parts.
-        run: What it shares with the processes that its recorder was sent to.
-        before: Session -> the number of its parts that were there when this one began.
-            One that has no more of them had ended: no clock is needed to tell.
-        steps: Where its steps are from: "trainer", "column" (of the data set), or
-            "calls" (their number, as nothing tells the step).
-    """
-
-    name: str
-    run: str
-    before: Mapping[str, int]
-    steps: str = TOLD_STEPS
 
 
 @dataclass(frozen=True)
@@ -53,17 +32,18 @@ class ScoresFile:
 
     @property
     def recorder(self) -> Plain:
-        """Return what its recorder did; {} where `Scores.save` wrote it."""
+        """Return what its recorder did; {} where `Scores.save` wrote it.
+
+        Its "session" is one process that records, from its first batch or from where
+        its steps restart, which stands in the names of its parts; "run" is what it
+        shares with the processes that its recorder was sent to. "before" has for each
+        session that was there when this one began the number of its parts: one that has
+        no more of them had ended, and no clock is needed to tell. "steps" says where
+        its steps are from: "trainer", "column" (of the data set), or "calls" (their
+        number, as nothing tells the step).
+        """
         recorder: Plain = self.record.get(RECORDER, {})
         return recorder
-
-    @property
-    def session(self) -> RecordingSession:
-        """Return the session that wrote it."""
-        about = self.recorder
-        return RecordingSession(
-            about["session"], about["run"], about["before"], about["steps"]
-        )
 
     @cached_property
     def steps(self) -> Floats:
@@ -82,7 +62,6 @@ def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
     table = join_tables(tables, [part.json_columns for part in parts])
     if first.recorder and "step" in table:
         table = table.sort_values("step", kind="stable", ignore_index=True)
-    results = list(filter(is_result, table.columns))
     about = first.record["rollouts"]
     group_key = []
     for name in about["group_key"]:
@@ -94,15 +73,12 @@ def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
             f"the parts were scored by {len(prints)} versions of the reward's code; "
             "what changes between them may be the code"
         )
-    rollouts = Rollouts(
-        table.drop(columns=results),
-        about["mapping"],
-        tuple(group_key),
-        (),
-        about["source"],
-        about.get("kind", "rollouts"),
-        Logged(**about.get("logged", {})),
-        (*about.get("notes", ()), *notes, *sentences),
+    rollouts = rollouts_of(table, about)
+    rollouts = replace(
+        rollouts,
+        group_key=tuple(group_key),
+        notes=(*rollouts.notes, *notes, *sentences),
+        cautions=(),
     )
     run = {}
     for key in ("versions", "ignore_gates", "timeout", "printed", UNFINISHED):
@@ -135,30 +111,23 @@ def _without_repeated_steps(
     from its own first one on. Processes that record side by side do not.
     """
     masks = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
-    counts: dict[str, int] = {}
+    sessions: dict[str, Plain] = {}  # as the last part of each has it
     starts: dict[str, float] = {}
-    by_name: dict[str, RecordingSession] = {}
-    untold = set()
     for part in parts:
-        if not part.recorder:
-            continue
-        session = part.session
-        by_name[session.name] = session
-        counts[session.name] = part.recorder["part"]
-        step = part.steps.min(initial=np.inf)
-        starts[session.name] = min(step, starts.get(session.name, np.inf))
-        if session.steps != TOLD_STEPS:
-            untold.add(session.name)
+        if part.recorder:
+            name = part.recorder["session"]
+            sessions[name] = part.recorder
+            step = part.steps.min(initial=np.inf)
+            starts[name] = min(step, starts.get(name, np.inf))
+    by_trainer = {name for name in sessions if sessions[name]["steps"] == TOLD_STEPS}
     rows = 0
     for part, mask in zip(parts, masks, strict=True):
-        if not part.recorder or part.session.name in untold:
-            continue
-        session = part.session
-        for later in by_name.values():
-            had_ended = counts[session.name] <= later.before.get(session.name, -1)
-            is_other_run = later.run != session.run and later.name not in untold
-            if had_ended and is_other_run:
-                mask &= part.steps < starts[later.name]
+        name = part.recorder.get("session", "")
+        for later in by_trainer if name in by_trainer else ():
+            session = sessions[later]
+            had_ended = sessions[name]["part"] <= session["before"].get(name, -1)
+            if had_ended and session["run"] != part.recorder["run"]:
+                mask &= part.steps < starts[later]
         rows += int((~mask).sum())
     if not rows:
         return masks, []

@@ -36,7 +36,7 @@ training. Further back, the run was started again. Our choice."""
 class RecordedSession:
     """What this process has recorded since its steps last began anew.
 
-    See `history.parts.RecordingSession`; `calls` is the number of the last call.
+    See `ScoresFile.recorder`; `calls` is the number of the last call.
     """
 
     before: dict[str, int]

@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from rewardkit.plain import Record
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.scores import RUN_RECORD, Scores, is_result
+from rewardkit.scoring.scores import RUN_RECORD, Scores, rollouts_of
 from rewardkit.scoring.stored import join_tables, parquet, read_stored
 
 OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", "figures", "parts")
@@ -78,19 +77,7 @@ class PartedScores(Scores):
     @cached_property
     def rollouts(self) -> Rollouts:
         """Return the rollouts of all rows, which are held from then on."""
-        about = self.record["rollouts"]
-        table = self.table
-        return Rollouts(
-            table.drop(columns=[name for name in table if is_result(str(name))]),
-            about["mapping"],
-            tuple(about["group_key"]),
-            (),
-            about["source"],
-            about["kind"],
-            Logged(**about["logged"]),
-            tuple(about["notes"]),
-            tuple(about["cautions"]),
-        )
+        return rollouts_of(self.table, self.record["rollouts"])
 
     def column(self, name: str) -> pd.Series[Any] | None:
         """Read a column of all parts; None where none has it."""

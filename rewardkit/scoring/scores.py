@@ -27,7 +27,7 @@ from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Floats, Part, Reward, Rows
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
-from rewardkit.rollouts.logs.log import numeric_column
+from rewardkit.rollouts.logs.log import Logged, numeric_column
 from rewardkit.rollouts.paths import (
     PART_OF_SCORES,
     RECORDED_SCORES,
@@ -135,11 +135,6 @@ class Scores(HasPage):
             return []
         texts = self._column(f"reason/{name}")[self.status(name) == status]
         return [reason for reason in read_reasons(texts) if reason is not None]
-
-    @property
-    def unbounded(self) -> tuple[str, ...]:
-        """Return the components without a declared range."""
-        return tuple(item.name for item in self.reward.components if item.range is None)
 
     @cached_property
     def outcomes(self) -> Outcomes:
@@ -321,6 +316,22 @@ class Scores(HasPage):
             text, instead = verdicts_text(summary), verdicts_text(redacted[name])
             models.append(UserText(f"{name} {text}", f"{name} {instead}"))
         return cards.scores_page(self.reward.name, self.rewards, components, models)
+
+
+def rollouts_of(table: pd.DataFrame, about: Plain) -> Rollouts:
+    """Return the rollouts of a scored table, of which this is the summary."""
+    results = list(filter(is_result, table.columns))
+    return Rollouts(
+        table.drop(columns=results),
+        about["mapping"],
+        tuple(about["group_key"]),
+        (),
+        about["source"],
+        about["kind"],
+        Logged(**about["logged"]),
+        tuple(about["notes"]),
+        tuple(about["cautions"]),
+    )
 
 
 def select_rows(scores: Scores, rows: NDArray[Any]) -> Scores:
