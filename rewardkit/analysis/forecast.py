@@ -13,7 +13,6 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.parts import make_views, prepare_scores
 from rewardkit.analysis.rehearsal.curves import (
     SHARE_OF,
-    Curve,
     Curves,
     make_curves,
     tabulate,
@@ -258,7 +257,11 @@ class Forecast(HasPage):
             if pace == "gentle":
                 curves = [self.curves[key, figure] for key in PACES]
                 start = rounded(curves[0].start)
-                rows.append([called(figure), start, *map(_describe_end, curves)])
+                ends = []
+                for curve in curves:
+                    band = f"{rounded(curve.low[-1])} to {rounded(curve.high[-1])}"
+                    ends.append(f"{rounded(curve.end)} ({band})")
+                rows.append([called(figure), start, *ends])
         return rows
 
     @property
@@ -307,12 +310,6 @@ def rounded(value: float) -> str:
     ('0', '0.806', '479')
     """
     return short_number(round(value, 3))
-
-
-def _describe_end(curve: Curve) -> str:
-    """Write where a curve ends, with its band."""
-    ends = (curve.middle[-1], curve.low[-1], curve.high[-1])
-    return "{} ({} to {})".format(*map(rounded, ends))
 
 
 def _describe_lost_by_rate(run: Rehearsal) -> str:

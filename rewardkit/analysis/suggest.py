@@ -99,7 +99,11 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         ranked, part_notes = _suggest_for_part(view, scores, findings, diagnosis.seed)
         rows = normalizations(view)
         answered = _answered_by_normalization(view, findings, rows)
-        part_notes += answered or _notes_without_help(view, ranked)
+        part_notes += answered
+        is_improved = any(item.verdict == "improves" for item in ranked)
+        if ranked and view.context.label is not None and not (answered or is_improved):
+            name = repr(view.context.label_name)
+            part_notes.append(f"no change measurably improves agreement with {name}")
         prefix = f"[{view.part}] " if view.part else ""
         notes += [f"{prefix}{note}" for note in part_notes]
         changes += [_name_other_ways(item, rows) for item in ranked]
@@ -386,11 +390,3 @@ def _name_other_ways(item: Suggestion, rows: Sequence[Normalization]) -> Suggest
     if item.answers != "phantom" or not ways:
         return item
     return replace(item, outcome=f"{item.outcome}; other ways: {', '.join(ways)}")
-
-
-def _notes_without_help(view: View, changes: Sequence[Suggestion]) -> list[str]:
-    """Return a note that no change helps the label, where that is so."""
-    is_improved = any(item.verdict == "improves" for item in changes)
-    if not changes or view.context.label is None or is_improved:
-        return []
-    return [f"no change measurably improves agreement with {view.context.label_name!r}"]

@@ -270,7 +270,10 @@ class Comparison(HasPage):
         for pair in self.steps:
             blocks += _definition_blocks(pair)
         for pair in self.pairs:
-            blocks += self._pair_blocks(pair)
+            if len(self.pairs) == 1:
+                blocks += [*pair.lines, *pair.examples]
+            else:
+                blocks.append(f"{_against(pair)}: {pair.verdict}, {pair.reason}")
         notes = [f"Note: {note}" for note in self.notes]
         blocks += notes[:MOST_CHANGES]
         blocks.append(f"Next: {self.next_step}")
@@ -291,12 +294,6 @@ class Comparison(HasPage):
                 moved = [*pair.lines, *pair.examples, *pair.tables]
                 blocks.append(More(_against(pair), moved))
         return Page(short.title, blocks, short.summary)
-
-    def _pair_blocks(self, pair: Pair) -> list[Block]:
-        """Return what moved: of two versions all of it, of more in short."""
-        if len(self.pairs) == 1:
-            return [*pair.lines, *pair.examples]
-        return [f"{_against(pair)}: {pair.verdict}, {pair.reason}"]
 
     @property
     def next_step(self) -> str:

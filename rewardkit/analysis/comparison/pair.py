@@ -190,15 +190,15 @@ class Pair(BeforeAfter):
         if self.task is None:
             signal = mark_of(self.signal, is_gain=False)
         counts = [side.figures["findings"] for side in self.sides]
-        marks = {
+        return {
             "signal": signal,
             "task_signal": mark_of(self.task_signal),
             "auc": mark_of(self.order),
             "cases": mark_of_counts(*self._passed),
             "findings": mark_of_counts(*counts, is_gain=False),
             "exploits": mark_of_counts(*self._exploits, is_gain=False),
+            "outlook": self._outlook_mark,
         }
-        return {**marks, "outlook": self._outlook_mark}
 
     @property
     def _outlook_mark(self) -> Mark:

@@ -174,7 +174,9 @@ def open_sides(
         _open(version, SIDE_LETTERS[i % 26]) for i, version in enumerate(versions)
     ]
     if label is None:
-        label = _kept_label([run for _, _, run in opened])
+        runs = [run for _, _, run in opened]
+        labels = {None if run is None else run.figures.get(LABEL) for run in runs}
+        label = labels.pop() if len(labels) == 1 else None
     if names is None:
         names = [own_name for own_name, _, _ in opened]
     unique_names = _number_alike(names)
@@ -196,12 +198,6 @@ def _number_alike(names: Sequence[str]) -> list[str]:
         counts[name] += 1
         unique.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
     return unique
-
-
-def _kept_label(runs: Sequence[Run | None]) -> str | None:
-    """Return the label under which all these runs were kept, None without one."""
-    labels = {None if run is None else run.figures.get(LABEL) for run in runs}
-    return labels.pop() if len(labels) == 1 else None
 
 
 def _open(version: Any, letter: str) -> tuple[str, Scores, Run | None]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rewardkit.analysis.comparison.pair import Pair
 from rewardkit.analysis.comparison.sides import Side
-from rewardkit.analysis.rehearsal.outlook import Outlook, share_text
+from rewardkit.analysis.rehearsal.outlook import Outlook
 from rewardkit.findings import percent, short_number
 from rewardkit.history.runs import NOT_KNOWN
 from rewardkit.history.runs_folder import SECONDS_PER_1000
@@ -64,16 +64,6 @@ def _plain_outlook(outlook: Outlook | None) -> Record | None:
     return {name: getattr(outlook, name) for name in names}
 
 
-def _outlook_text(outlook: Plain) -> str:
-    ends = " to ".join(share_text(outlook[name]) for name in ("start", "end"))
-    return f"{outlook['task']}, {ends}"
-
-
-def _findings_text(counts: Sequence[int]) -> str:
-    high, warn = counts
-    return f"{high} high, {warn} warn"
-
-
 class Row(NamedTuple):
     """A figure of the table: what it is called, in short too, and how it is written."""
 
@@ -88,9 +78,11 @@ ROWS = {
     "task_signal": Row("signal of the task", "of the task", percent),
     "auc": Row("AUC of the task", "AUC", "{:.3f}".format),
     "cases": Row("cases", "cases", lambda counts: " of ".join(map(str, counts))),
-    "findings": Row("findings", "findings", _findings_text),
+    "findings": Row("findings", "findings", "{0[0]} high, {0[1]} warn".format),
     "exploits": Row("exploits", "exploits", str),
-    "outlook": Row("rehearsed training", "training", _outlook_text),
+    "outlook": Row(
+        "rehearsed training", "training", "{task}, {start:.2f} to {end:.2f}".format_map
+    ),
     SECONDS_PER_1000: Row("seconds per 1,000 rows", "s/1,000", short_number),
 }
 """The figures, in their order."""

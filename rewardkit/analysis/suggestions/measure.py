@@ -27,7 +27,6 @@ from rewardkit.analysis.statistics import (
     Codes,
     Floats,
     Interval,
-    Mask,
     Ratio,
     ratio,
 )
@@ -125,10 +124,13 @@ def effects(before: View, after: View, *, tests: int = 1) -> tuple[Effect, ...]:
     masses = [side.phantom_mass(side.advantages) for side in sides]
     if any(above.any() for above, _ in masses):
         measured.append(paired("phantom", masses, owner))
-    if before.context.label is not None:
-        ratios = [_ordered(side, is_judged) for side in sides]
+    label = before.context.label
+    if label is not None:
+        groups = before.groups
+        values = [np.where(is_judged, side.paid_by, np.nan) for side in sides]
+        ratios = [concordance(side, label, groups) for side in values]
         measured.append(paired("label_auc", ratios, owner, tests))
-        ratios = [_best(side, is_judged) for side in sides]
+        ratios = [first_siblings(side, label, groups, len(owner)) for side in values]
         measured.append(paired("label_best", ratios, owner, tests))
     if (missing[0] != missing[1]).any():
         ratios = [(mask, np.ones(len(rows))) for mask in missing]
@@ -174,28 +176,6 @@ def share_in_tied_groups(before: View, after: View) -> float:
     if not total:
         return 0.0
     return float(added[before.dead[before.groups]].sum() / total)
-
-
-def _ordered(view: View, is_judged: Mask) -> Ratio:
-    """Count by group the sibling pairs ordered as the label does, and all pairs.
-
-    Of rows that have a reward both before and after. GDPO's order is that of its
-    advantages.
-    """
-    assert view.context.label is not None
-    return concordance(
-        np.where(is_judged, view.paid_by, np.nan), view.context.label, view.groups
-    )
-
-
-def _best(view: View, is_judged: Mask) -> Ratio:
-    """Return by group the mean label of the first siblings, and 1 where it is known.
-
-    Of groups of two or more that have a reward both before and after.
-    """
-    assert view.context.label is not None
-    values = np.where(is_judged, view.paid_by, np.nan)
-    return first_siblings(values, view.context.label, view.groups, len(view.owner))
 
 
 def order_of_added(
