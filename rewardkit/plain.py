@@ -95,5 +95,15 @@ def to_json(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is an int or a float, and no bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_finite_number(value: Any) -> bool:
+    """Return whether a value is a number, but no NaN, infinity or bool."""
+    return is_number(value) and math.isfinite(value)
+
+
 def _field_names(record: Any) -> list[str]:
     return [field.name for field in fields(record) if field.repr]

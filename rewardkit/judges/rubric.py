@@ -19,6 +19,7 @@ from rewardkit.judges.model_judge import (
     with_marks,
 )
 from rewardkit.judges.session import ModelAnswer
+from rewardkit.plain import is_number
 from rewardkit.primitives.primitive import VERDICT, note
 
 YES_NO = {"yes": 1.0, "no": 0.0}
@@ -29,8 +30,7 @@ def _scale(option: str, value: Any) -> Any:
     scores = value if isinstance(value, Mapping) else {}
     levels: dict[str, float] = {}
     for level, score in scores.items():
-        is_number = isinstance(score, int | float) and not isinstance(score, bool)
-        if not is_number or not 0 <= score <= 1:
+        if not is_number(score) or not 0 <= score <= 1:
             levels.clear()
             break
         levels[str(level)] = float(score)

@@ -21,6 +21,7 @@ import numpy as np
 from rewardkit.analysis.statistics import numbered, within
 from rewardkit.answers.formats import find_tags
 from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS
+from rewardkit.plain import is_number
 from rewardkit.primitives import extract
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 from rewardkit.strategies.strategy import Row
@@ -248,11 +249,7 @@ def _size_of(value: Any) -> float | None:
     if isinstance(value, list):
         is_numeric = all(isinstance(item, int | float) for item in value)
         return len(value) if is_numeric else None
-    return value if _is_number(value) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number(value) else None
 
 
 def _write_count(count: Callable[[str], int], value: Any, old: str, new: str) -> Any:
@@ -307,7 +304,7 @@ def _says_same(answer: str | None, value: Any) -> bool:
     if isinstance(value, str):
         return answer.strip() == value.strip()
     number, written = read_number(answer), read_number(str(value))
-    if number is None or written is None or not _is_number(value):
+    if number is None or written is None or not is_number(value):
         return False
     return not distance(number, written)
 

@@ -13,6 +13,7 @@ from keyword import iskeyword
 from typing import Any, Literal
 
 from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.plain import is_finite_number
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
@@ -226,11 +227,7 @@ class Component:
     def _problems(self) -> Iterator[str]:
         weight = self.weight
         low_high = self.range
-        if (
-            isinstance(weight, bool)
-            or not isinstance(weight, int | float)
-            or not math.isfinite(weight)
-        ):
+        if not is_finite_number(weight):
             yield f"weight={weight!r} is not a finite number"
         if self.gate is not None and not isinstance(self.gate, Gate):
             yield f"gate={self.gate!r} is not a gate; make one with rk.gate(...)"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, preview
+from rewardkit.plain import is_finite_number
 
 BETWEEN = ("linear", "step")
 
@@ -95,14 +96,9 @@ def schedule(
             raise RewardError(
                 f"{preview(step)} is no step; give whole numbers from 0 on"
             )
-        if not _is_number(weight):
+        if not is_finite_number(weight):
             raise RewardError(
                 f"the weight {preview(weight)} at step {step} is not a finite number"
             )
     steps = tuple(sorted(weights))
     return Schedule(steps, tuple(float(weights[step]) for step in steps), between)
-
-
-def _is_number(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and bool(np.isfinite(value))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.errors import CasesError, preview
-from rewardkit.plain import Plain, Record
+from rewardkit.plain import Plain, Record, is_finite_number
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, free_name
 from rewardkit.rollouts.lines import json_lines
@@ -22,7 +22,7 @@ from rewardkit.rollouts.paths import (
     resolve,
     write_content,
 )
-from rewardkit.scoring.expected import TOLERANCE, Expected, is_finite_number
+from rewardkit.scoring.expected import TOLERANCE, Expected
 
 WHOLE: Final = ""
 """What stands for the whole reward where a component is named."""

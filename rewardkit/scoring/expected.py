@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rewardkit.errors import CasesError
+from rewardkit.plain import is_finite_number
 from rewardkit.scoring.outcomes import STATUSES
 
 TOLERANCE: Final = 0.01
@@ -63,9 +64,3 @@ class Expected:
             return status == self.status
         is_in_range = self.low - ROUNDING <= score <= self.high + ROUNDING
         return status == "scored" and is_in_range
-
-
-def is_finite_number(value: Any) -> bool:
-    """Return whether a value is a number, but no NaN, infinity or bool."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Any
 
+from rewardkit.plain import is_number
 from rewardkit.strategies.strategy import Subject, strategy
 
 CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
@@ -240,7 +241,7 @@ def _find_named_numbers(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
                 for column, cell in zip(ascii_uppercase, row, strict=False):
                     named[f"{column}{number}"] = cell
         for name, number in named.items():
-            if isinstance(number, int | float) and not isinstance(number, bool):
+            if is_number(number):
                 yield str(name), f"({number})" if number < 0 else f"{number}"
 
 

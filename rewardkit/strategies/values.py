@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.answers.kinds import ESTIMATE, LIST_MARK, letters_of, split_items
+from rewardkit.plain import is_number
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.guesses import NUMERIC_KINDS
@@ -245,7 +246,7 @@ def truth_like(truth: Any, answer: str) -> Any:
     """
     if isinstance(truth, list):
         return [truth_like(truth[0], answer)] if len(truth) == 1 else None
-    if isinstance(truth, int | float) and not isinstance(truth, bool):
+    if is_number(truth):
         return type(truth)(answer) if answer else None
     if not isinstance(truth, str) or r"\boxed" in truth:
         return None

@@ -23,6 +23,7 @@ import regex as engine
 
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.errors import InputError, did_you_mean, preview
+from rewardkit.plain import is_number
 from rewardkit.primitives.messages import as_list, assistant_text
 from rewardkit.primitives.texts import compiled
 from rewardkit.reasons import Reason, ReasonCode
@@ -110,8 +111,7 @@ def filter_by_form(scores: Scores, like: Hashable, alike: float | None) -> Suspe
         alike: The least likeness, above 0 and up to 1; None for the usual one.
     """
     least = LEAST_LIKENESS if alike is None else alike
-    is_number = isinstance(least, int | float) and not isinstance(least, bool)
-    if not is_number or not 0 < least <= 1:
+    if not is_number(least) or not 0 < least <= 1:
         raise InputError(
             f"alike={preview(alike)} is not a likeness; give a number above 0, up to 1"
         )

@@ -9,7 +9,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import CASE_FILE, Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, html, render, stack
-from rewardkit.plain import Record, write_order
+from rewardkit.plain import Record, is_number, write_order
 from rewardkit.scoring.cases import OWN_KEYS
 from rewardkit.scoring.check_result import REWARD
 from rewardkit.scoring.expected import EXPECTED_STATUSES
@@ -222,7 +222,7 @@ def read_expected(text: str) -> Any:
         value = None
     numbers = value if isinstance(value, list) and len(value) == 2 else [value]
     for item in numbers:
-        if isinstance(item, bool) or not isinstance(item, int | float):
+        if not is_number(item):
             raise InputError(
                 f"{text!r} is nothing that can be expected; give a number, a range "
                 f"such as 0.5 to 0.8, or one of {', '.join(EXPECTED_STATUSES)}; or, of "

@@ -37,7 +37,7 @@ from rewardkit.notebook.workbench.variant import (
     proposed_gates,
     share_of_turned_signs,
 )
-from rewardkit.plain import Record
+from rewardkit.plain import Record, is_number
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
 from rewardkit.rewards.save import DefinitionWriter
@@ -230,7 +230,7 @@ class Compose(Panel):
         limits = []
         for limit, sign in LIMIT_SIGNS.items():
             value = getattr(gate, limit)
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if is_number(value):
                 limits.append((limit, sign, value))
         is_on = self.bench.variant.gates[name] is not None
         return {"on": gate.on, "is_on": is_on, "limits": limits}
