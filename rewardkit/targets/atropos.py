@@ -36,7 +36,7 @@ OF_COMPLETIONS = ("completion", "rollout_id")
 
 def _group_arguments(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
     """Return the completions of a prompt as messages, and the prompt's columns."""
-    turns = [[{"role": "assistant", "content": row.get("completion")}] for row in rows]
+    turns = [answer_turns(row.get("completion")) for row in rows]
     item = dict(rows[0])
     for name in OF_COMPLETIONS:
         item.pop(name, None)

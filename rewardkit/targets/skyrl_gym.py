@@ -30,7 +30,12 @@ from rewardkit.targets.target import (
     is_judged_key,
     require_installed,
 )
-from rewardkit.targets.turns import from_messages, generated_texts, prompt_turns
+from rewardkit.targets.turns import (
+    answer_turns,
+    from_messages,
+    generated_texts,
+    prompt_turns,
+)
 
 ENVIRONMENT_FORM = (
     'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
@@ -115,9 +120,7 @@ class Step(RewardHolder):
         self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return ``reward``; ``metadata`` has ``score``, ``judged`` and the scores."""
-        columns = from_messages(
-            [*(prompt or []), {"role": "assistant", "content": action}]
-        )
+        columns = from_messages([*(prompt or []), *answer_turns(action)])
         spec = extras.get("reward_spec") or extras.get("reward_model") or {}
         row = {"messages": columns["messages"], **extras}
         if "ground_truth" in spec:

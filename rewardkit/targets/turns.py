@@ -17,7 +17,7 @@ def prompt_turns(row: Row) -> list[dict[str, Any]]:
         return []
     if isinstance(prompt, Sequence) and not isinstance(prompt, str):
         return [dict(turn) for turn in prompt]
-    return [{"role": "user", "content": prompt}]
+    return question_turns(prompt)
 
 
 def transcript(row: Row) -> list[dict[str, Any]]:
@@ -29,7 +29,7 @@ def transcript(row: Row) -> list[dict[str, Any]]:
     turns = row.get("messages")
     if isinstance(turns, Sequence) and not isinstance(turns, str) and turns:
         return [dict(turn) for turn in turns]
-    return [*prompt_turns(row), {"role": "assistant", "content": row.get("completion")}]
+    return [*prompt_turns(row), *answer_turns(row.get("completion"))]
 
 
 def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -100,10 +100,7 @@ def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
 
 
 def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:
-    return [
-        {"role": "user", "content": prompt},
-        {"role": "assistant", "content": completion},
-    ]
+    return question_turns(prompt) + answer_turns(completion)
 
 
 def generated_texts(row: Row) -> list[str]:
