@@ -10,9 +10,10 @@ report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
 		--rollouts data/arithmetic/rollouts.jsonl --cases data/arithmetic/cases.jsonl -o reports
 
-# One thread of linear algebra for each of two processes: more of them wait for one another.
+# Three processes for two processors, as a fifth of the time is waiting for calls that hang, servers and pages; one
+# thread of linear algebra for each: more of them wait for one another.
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env $(PYTEST)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder --nbval-lax --nbval-current-env $(PYTEST)
 
 # The trainers' own code on what is read and written for them; environments in .venv-trainers. TRAINERS names some.
 test-trainers: | $(BIN)/python
