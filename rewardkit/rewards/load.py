@@ -316,12 +316,13 @@ def _beside(path: Path) -> dict[str, Path]:
     files = {}
     folder = str(path.parent)
     modules = sys.modules.copy()  # another thread may import meanwhile
-    for name, module in sorted(modules.items()):
+    for name, module in modules.items():
         file = getattr(module, "__file__", None) or ""
-        is_beside = os.path.dirname(file) == folder
+        # thousands are elsewhere, and a prefix is compared at once
+        is_beside = file.startswith(folder) and os.path.dirname(file) == folder
         if is_beside and not name.startswith(FILE_MODULE):
             files[name] = Path(file)
-    return files
+    return dict(sorted(files.items()))
 
 
 def failed(place: str, error: BaseException) -> str:
