@@ -27,8 +27,7 @@ def rollouts_of(entry):
 @cache
 def scored(entry):
     """The reward, and the scores of its log."""
-    reward = entry.load()
-    return reward, rk.score(reward, rollouts_of(entry), timeout=None)
+    return entry.loaded, rk.score(entry.loaded, rollouts_of(entry), timeout=None)
 
 
 def split(entry):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -79,6 +80,11 @@ class Entry:
         """Whether what `diagnose` says counts, too: a reward of its log has a fault that statistics show."""
         return any("signal" in told["questions"] for told in self.log.faults.values())
 
+    @cached_property
+    def loaded(self) -> rk.Reward:
+        """The reward that makes the scores of its log."""
+        return self.load()
+
     def load(self) -> rk.Reward:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
         module = self.log.module or self.log.trainer
@@ -101,7 +107,7 @@ class Entry:
         log = self.log
         if log.trainer == "plain":
             return log.rows()
-        reward = self.load()
+        reward = self.loaded
         table = rk.score(reward, rk.load_rollouts(log.rows()), timeout=None).table
         scores = {name: table[f"score/{name}"] for name in reward.names}
         if log.trainer == "verl":
