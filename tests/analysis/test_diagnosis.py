@@ -213,23 +213,6 @@ def test_every_finding_of_the_bundled_rewards_has_an_interval_a_threshold_and_ro
         assert item.threshold is not None and item.rollout_ids, item.code
 
 
-def test_a_diagnosis_in_a_notebook_is_a_short_page_of_harmless_html(flawed):
-    page = flawed._repr_html_()
-    assert "92 % of 200 groups have a signal" in page and page.count("<table>") == 1
-    assert all(item.code in page for item in flawed.findings) and len(page) < 12_000
-    held = flawed.views[0].effective_weights["detail"]
-    assert f"{held:.0%}".replace("%", " %") in page
-    hostile = rk.Reward(
-        "<script>alert(1)</script>",
-        components=[rk.Component("a", lambda completion: 1.0)],
-    )
-    found = rk.diagnose(
-        rk.score(hostile, [{"completion": "x"}, {"completion": "y"}])
-    )._repr_html_()
-    assert "<script>" not in found and "&lt;script&gt;" in found
-    assert "No group has two completions with a reward" in found
-
-
 def test_progress_rises_to_all_of_the_work_and_ends_it_where_it_says_so(good):
     heard = []
     with_slices = rk.diagnose(

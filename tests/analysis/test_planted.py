@@ -5,7 +5,6 @@
 
 import pytest
 from planted import CONTROLS, FAULTS, false_findings, outcome
-from planted_report import main
 
 from rewardkit.findings import read_codes
 from rewardkit.monitoring.rules import RULES as MONITOR_RULES
@@ -45,10 +44,12 @@ BESIDE = {
 """Codes of further findings about the component of a fault, which share its cause."""
 
 
-@pytest.mark.parametrize("strength", ["easy", "hard"])
+@pytest.mark.parametrize(("strength", "seeds"), [("easy", SEEDS[:1]), ("hard", SEEDS)])
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_found_or_is_one_that_is_known_to_be_missed(name, strength):
-    seen = [outcome(name, seed, hard=strength == "hard") for seed in SEEDS]
+def test_a_planted_fault_is_found_or_is_one_that_is_known_to_be_missed(
+    name, strength, seeds
+):
+    seen = [outcome(name, seed, hard=strength == "hard") for seed in seeds]
     if (name, strength) in MISSED:
         assert all(item.found or item.unsure for item in seen)
     else:
@@ -65,20 +66,6 @@ def test_a_control_earns_no_finding_of_high_severity(name):
         if item[0] == "high"
     ]
     assert loud == []
-
-
-def test_the_report_says_of_each_size_what_is_found_and_which_controls_are_silent(
-    capfd,
-):
-    main(["1+5", "starved", "graded"])
-    told = capfd.readouterr().out.splitlines()
-    assert told[0] == "30 prompts" and told[1].split() == [
-        "starved",
-        "starved",
-        "1/1",
-        "1/1",
-    ]
-    assert told.count("1 of 1 controls silent in all tables") == 3
 
 
 def test_every_finding_is_planted():

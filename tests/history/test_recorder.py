@@ -425,12 +425,11 @@ def record_here(function, step):
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks
-@pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_processes_record_side_by_side_into_one_folder(start, tmp_path, read):
+def test_processes_record_side_by_side_into_one_folder(tmp_path, read):
     """As forked data loaders and trainers of several processes do: state is made anew in each."""
     function = functions(tmp_path / "run")
     score_step(function, 0)
-    context = multiprocessing.get_context(start)
+    context = multiprocessing.get_context("fork")
     with_pickle = pickle.loads(pickle.dumps(function))
     processes = [
         context.Process(target=record_here, args=(with_pickle, 0)) for _ in range(2)

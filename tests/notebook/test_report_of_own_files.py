@@ -262,3 +262,19 @@ def test_one_redacted_file_holds_all_pages_and_no_text_of_the_rollouts(
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert set(targets) <= set(ids) and len(ids) == len(set(ids)) and trouble == []
     page.context.close()
+
+
+@pytest.mark.browser
+def test_a_hostile_completion_runs_no_script_and_hides_nothing(
+    hostile, browser, tmp_path
+):
+    with only("01_build"):
+        made = report([f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path)
+    assert made.failed == []
+    for file in ("index.html", "mine/01_build.html"):
+        page, trouble = opened(browser, tmp_path / file)
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.pwned") is None
+        assert page.is_visible("h1") and trouble == []
+        page.context.close()
+    assert "SECRET" in (tmp_path / "mine/01_build.html").read_text()

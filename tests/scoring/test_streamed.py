@@ -443,7 +443,7 @@ def files_of(folder):
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("end", "is_scattered"),
-    [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGINT, False)],
+    [(signal.SIGKILL, True), (signal.SIGINT, False)],
 )
 def test_a_run_that_is_ended_goes_on_where_it_stopped_and_writes_the_same_bytes(
     end, is_scattered, tmp_path, monkeypatch
