@@ -56,6 +56,9 @@ LEAST_ADVANTAGE_MOVED = 1e-6
 SIDES = ("before", "after")
 MORE_GROUPS_TIED = 0.1
 """Share of the groups that a change may leave without a signal. Our choice."""
+LEAST_GAIN = 0.05
+"""Share of the task by which a training must end higher, where a change is offered for
+no other reason: by as much two seeds of one training differ (`data/training`)."""
 
 
 def suggest(diagnosis: Diagnosis) -> Suggestions:
@@ -64,8 +67,8 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     All under the settings of the diagnosis. With its trusted label the changes are
     ranked by the paired difference of the within-group AUC of the reward for the label,
     whose interval holds for all of them together; without one they are not. What was
-    found inconclusively is answered by none, and a change that makes worse what it
-    answers is a note. Only other extractors and verifiers, a softer length and gates on
+    found inconclusively is answered by none. A change that makes worse what it answers,
+    or after which a rehearsed training ends no higher, is a note. Only other extractors and verifiers, a softer length and gates on
     components that see several rows are run; where the reward cannot be, `notes` says
     so. A part of a route gets suggestions of its own.
 
@@ -76,14 +79,13 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         InputError: It is no diagnosis.
 
     >>> import rewardkit as rk
-    >>> reward = rk.load_reward("gallery:arithmetic")
+    >>> reward = rk.load_reward("gallery:arithmetic.flawed")
     >>> scores = rk.score(reward, "gallery:arithmetic")
-    >>> changes = rk.suggest(rk.diagnose(scores)).changes
-    >>> change = next(change for change in changes if change.code == "graduate")
-    >>> change.line
-    'rk.Component("close", partial(rk.verify.closeness, zero_at=0.5), weight=0.3)'
-    >>> change.apply(reward).names[-1], change.rank
-    ('close', None)
+    >>> change = rk.suggest(rk.diagnose(scores)).changes[0]
+    >>> change.named, change.verdict, change.answers
+    ("a gate for 'detail'", 'improves', 'phantom')
+    >>> change.apply(reward).components[-1].gate
+    gate('correct', at_least=1.0)
     """
     if not isinstance(diagnosis, Diagnosis):
         raise InputError(
@@ -155,15 +157,25 @@ def _suggest_for_part(
 def _measure_proposals(
     view: View, proposals: Sequence[Proposal], findings: Findings, seed: int
 ) -> tuple[list[Suggestion], list[str]]:
-    """Measure proposals; those that make worse what they answer become notes."""
+    """Measure proposals; those of no use, or that worsen what they answer, become notes.
+
+    Of no use is what neither a rehearsed training nor a trusted label tells apart, and
+    after which the training ends no higher.
+    """
     suggestions = []
     notes = []
+    useless: dict[str, float] = {}
     tests = len(proposals)
     changed = [view_of(proposal.changed, view) for proposal in proposals]
     trainings = train_on(view, changed, seed)
     for proposal, after, trained in zip(proposals, changed, trainings, strict=True):
         measured = effects(view, after, tests=tests)
         suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)
+        is_undecided = suggestion.verdict in ("", "unclear")
+        if is_undecided and trained is not None and trained.gain < LEAST_GAIN:
+            highest = useless.get(proposal.phrase, -1.0)
+            useless[proposal.phrase] = max(highest, trained.gain)
+            continue
         answered = [item for item in findings if _answers(proposal, item)]
         answered.sort(key=lambda item: item.code != "phantom")  # the cause of others
         if not answered:
@@ -178,6 +190,9 @@ def _measure_proposals(
         else:
             answers = answered[0].code
             suggestions.append(replace(suggestion, answers=answers, outcome=outcome))
+    if useless:
+        gains = [f"{name} ({gain:+.2f})" for name, gain in useless.items()]
+        notes.append(f"left out, as training ends no higher: {', '.join(gains)}")
     return suggestions, notes
 
 

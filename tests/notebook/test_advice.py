@@ -34,14 +34,14 @@ def caption(advice):
 
 
 def test_the_caption_says_how_many_are_ranked(unranked, judged):
-    assert "unranked: neither training nor a trusted label" in caption(unranked)
+    assert caption(unranked) == "No change of the reward to suggest."
+    assert "unranked: neither training nor a trusted label" in caption(judged)
     ranked = replace(judged.changes[0], rank=1, verdict="improves")
-    mixed = replace(judged, changes=(ranked, unranked.changes[0]))
+    mixed = replace(judged, changes=(ranked, judged.changes[0]))
     assert caption(mixed).startswith(
         "Changes to consider, 1 of 2 ranked; of the others neither training"
     )
     assert caption(replace(judged, changes=(ranked,))).endswith("1 of 1 ranked")
-    assert caption(replace(judged, changes=())) == "No change of the reward to suggest."
 
 
 def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
