@@ -171,6 +171,12 @@ def sign_left_out(text: str) -> Iterator[str]:
         yield text[:start] + text[end:]
 
 
+@near_miss("the answer to another prompt that is most like the right one")
+def nearest_answer(subject: Subject) -> Iterator[str]:
+    if subject.nearest:
+        yield subject.write(subject.nearest)
+
+
 @near_miss("a longer answer that contains the right one", kinds=("number", "text"))
 def too_much(subject: Subject) -> Iterator[str]:
     text = subject.right.strip()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +50,8 @@ class Subject:
         part: The data source, or the part of a route.
         siblings: Rows beside an attempt where the reward looks at a whole group.
         others: Right answers to other prompts.
+        nearest: Of all of them the text that is most like the right one, "" where none
+            is much like it.
         paid_answers: Answers that completions of the prompt state in the same format,
             of which one at least was paid.
         unpaid_answers: The others of them.
@@ -68,6 +71,7 @@ class Subject:
     part: str = ""
     siblings: tuple[Row, ...] = field(default=(), repr=False)
     others: tuple[str, ...] = ()
+    nearest: str = ""
     paid_answers: tuple[str, ...] = ()
     unpaid_answers: tuple[str, ...] = ()
     worse: Format | None = None
@@ -247,6 +251,8 @@ def strategies_of_texts(
 
 # --- wrong answers of a subject
 
+ALIKE = 60
+"""Percent of characters that similar answers share. Our choice."""
 MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
 STAND_IN = "none of these"
 """An answer that is right nowhere."""
@@ -320,6 +326,38 @@ def _overlap(answer: str, other: str) -> bool:
         normal_text(text).replace(",", "").lstrip("-−+$") for text in (answer, other)
     )
     return first in second or second in first
+
+
+def nearest_answer(answer: str, others: Sequence[str]) -> str:
+    """Return the other answer that is most like this one, "" where none is much alike.
+
+    Case alone tells answers apart where it does so within the words of several pairs,
+    as in "Cm7" and "CM7"; else it may be a slip.
+
+    >>> nearest_answer("CM7", ["Dm7", "DM7", "Cm7", "F"])
+    'Cm7'
+    >>> nearest_answer("Cmaj7", ["cmaj7", "Cmaj", "Cmin7", "Gm"])
+    'Cmin7'
+    """
+    by_case = Counter(text.casefold() for text in {answer, *others})
+    has_cases = sum(count > 1 for count in by_case.values()) > 1
+    nearest, most = "", ALIKE
+    for other in others:
+        if has_cases and _differ_within_words(answer, other):
+            return other
+        alike = fuzz.ratio(answer.casefold(), other.casefold())
+        if alike >= most and not _overlap(answer, other):
+            nearest, most = other, alike
+    return nearest
+
+
+def _differ_within_words(first: str, second: str) -> bool:
+    """Return whether the case of one letter differs, which does not begin a word."""
+    if first.casefold() != second.casefold() or len(first) != len(second):
+        return False
+    pairs = enumerate(zip(first, second, strict=True))
+    places = [place for place, (one, other) in pairs if one != other]
+    return len(places) == 1 and first[: places[0]][-1:].isalnum()
 
 
 def _is_disjoint(items: Any, others: Any) -> bool:

@@ -108,6 +108,7 @@ DATA = {
             "2 * (5 + 8 + 7)", "(9 - 3) * 4 + 1", "6 * 6 / 3 + 12", "8 + 4 * 4"
         )
     ],
+    "chords": tags("Cm7", "CM7", "Dm7", "DM7", "F6"),
     "weights": tags("12.5 mg", "36 mg", "140 mcg", "2 kg"),
     "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
@@ -304,6 +305,9 @@ PLANTED = [
         "too_much", lambda c, a, t: re.fullmatch(rf"{re.escape(t)}\d", a) is not None
     ),
     Planted("too_much", lambda c, a, t: a.lower() == f"un{t}".lower(), "texts"),
+    Planted(
+        "nearest_answer", lambda c, a, t: a != t and a.lower() == t.lower(), "chords"
+    ),
     Planted("other_unit", lambda c, a, t: digits(a) == digits(t), "weights"),
     Planted("mark_moved", lambda c, a, t: a != t and digits(a) == digits(t), "amounts"),
     Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),

@@ -99,6 +99,7 @@ CONSTANTS = (
 SPENT = ["7 - 2*3 + 7 - 7"]
 WRITTEN = [
     # strategy, right answer, what else is known, what is written
+    ("nearest_answer", "CM7", {"nearest": "Cm7"}, ["Cm7"]),
     ("other_unit", "2.75 mg", {}, ["2.75 g"]),
     ("other_unit", "1,200 metres", {}, ["1,200 cm"]),
     ("other_unit", "90 km/h", {}, ["90 mph"]),

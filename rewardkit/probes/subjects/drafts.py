@@ -36,7 +36,7 @@ from rewardkit.answers.stated import answers_truth, read_only_truth, read_statem
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
-from rewardkit.strategies.strategy import Subject, wrong_answers
+from rewardkit.strategies.strategy import Subject, nearest_answer, wrong_answers
 
 MOST_WRONG = 6  # wrong answers of a subject
 FORMAT_TRIALS = 3  # prompts on which a format is tried
@@ -104,7 +104,9 @@ def _make_draft(
         return None
     apart = [other for other in others if normal_text(other) != normal_text(answer)]
     spread = apart[:: max(1, len(apart) // MOST_OTHERS)][:MOST_OTHERS]
-    return replace(draft, wrong=wrong[:MOST_WRONG], others=tuple(spread))
+    nearest = nearest_answer(answer, others) if kind == "text" else ""
+    wrong = wrong[:MOST_WRONG]
+    return replace(draft, wrong=wrong, others=tuple(spread), nearest=nearest)
 
 
 def _state_answers(part: ScoredPart, places: Iterable[int]) -> dict[int, str]:
