@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,7 @@ LOOKED_AT = {
 """Predictions -> names of runs that had been looked at when they were made."""
 
 
+@cache
 def read_runs() -> pd.DataFrame:
     """Return a row a run: its setting, where it ends, and what it writes at the end."""
     rows: list[dict[str, object]] = []
@@ -121,6 +123,7 @@ def auc_with_interval(table: pd.DataFrame, name: str) -> str:
     return f"{auc(figure, failed):.2f} ({low:.2f} to {high:.2f})"
 
 
+@cache
 def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:
     """Return other figures of the same first rollouts, high where failing is likely.
 
@@ -130,14 +133,15 @@ def beside(task: str, difficulty: str, reward: str) -> dict[str, float]:
     """
     from predict import scored
 
+    scores = scored(task, difficulty, reward)
     diagnosis = rk.diagnose(
-        scored(task, difficulty, reward),
+        scores,
         label="right",
         training=SETTINGS.get(reward.removesuffix(CHANGED)),
     )
     (view,) = diagnosis.views
     severity = max((LEVELS[item.severity] for item in diagnosis["phantom"]), default=0)
-    best = rk.forecast(scored(task, difficulty, reward), label="right").best_of[""]
+    best = rk.forecast(scores, label="right").best_of[""]
     mass, total = view.phantom_mass(view.advantages)
     phi = float(mass.sum() / total.sum()) if total.sum() else 0.0
     right = read_task(view)
