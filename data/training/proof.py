@@ -210,6 +210,7 @@ def report_suggestions(show: Callable[[str], None] = print) -> None:
     """Print where trainings end after the first suggested change, and without it.
 
     Both at the fast rate; `told` is what was said of the end before any of them.
+    `offered` says whether `rk.suggest` still offers the change.
     """
     runs = read_runs().groupby(["task", "reward", "pace"])["ended"].mean()
     rows = []
@@ -219,12 +220,15 @@ def report_suggestions(show: Callable[[str], None] = print) -> None:
             before = runs[change.task, change.reward, "fast"]
             told = change.after
             row = (change.task, change.reward, change.code, change.verdict)
-            rows.append((*row, told, before, after))
-    columns = ["task", "reward", "change", "verdict", "told", "before", "after"]
+            rows.append((*row, change.offered, told, before, after))
+    columns = ["task", "reward", "change", "verdict", "offered", "told", "before"]
+    columns.append("after")
     table = pd.DataFrame(rows, columns=columns)
     show(table.to_string(index=False, float_format="%.2f", na_rep=""))
     is_better = table["verdict"] == "improves"
-    for name, pairs in (("all", table), ("said to improve", table[is_better])):
+    parts = {"all": table, "said to improve": table[is_better]}
+    parts["still offered"] = table[table["offered"]]
+    for name, pairs in parts.items():
         lost = pairs["before"] - pairs["after"]
         show(
             f"{name}: {(lost <= 0).sum()} of {len(pairs)} end at least as high after "

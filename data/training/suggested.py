@@ -3,8 +3,9 @@
     python data/training/suggested.py OUTPUT [REWARD ...]
 
 Writes a row a task and reward, of all rewards or of those named: the line that makes
-the change, and what a rehearsed training makes of the task before and after it. Needs
-the package alone.
+the change, and what a rehearsed training makes of the task before and after it. In
+`suggestions.csv` `offered` says whether that change is still the first one. Needs the
+package alone.
 """
 
 from __future__ import annotations
