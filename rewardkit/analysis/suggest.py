@@ -68,9 +68,10 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     ranked by the paired difference of the within-group AUC of the reward for the label,
     whose interval holds for all of them together; without one they are not. What was
     found inconclusively is answered by none. A change that makes worse what it answers,
-    or after which a rehearsed training ends no higher, is a note. Only other extractors and verifiers, a softer length and gates on
-    components that see several rows are run; where the reward cannot be, `notes` says
-    so. A part of a route gets suggestions of its own.
+    or after which a rehearsed training ends no higher, is a note. Only other extractors
+    and verifiers, a softer length and gates on components that see several rows are
+    run; where the reward cannot be, `notes` says so. A part of a route gets suggestions
+    of its own.
 
     Args:
         diagnosis: As `rk.diagnose` returns it.
@@ -157,7 +158,7 @@ def _suggest_for_part(
 def _measure_proposals(
     view: View, proposals: Sequence[Proposal], findings: Findings, seed: int
 ) -> tuple[list[Suggestion], list[str]]:
-    """Measure proposals; those of no use, or that worsen what they answer, become notes.
+    """Measure proposals; those of no use, or that do harm, become notes.
 
     Of no use is what neither a rehearsed training nor a trusted label tells apart, and
     after which the training ends no higher.
