@@ -251,7 +251,7 @@ def strategies_of_texts(
 
 # --- wrong answers of a subject
 
-ALIKE = 60
+ALIKE = 60.0
 """Percent of characters that similar answers share. Our choice."""
 MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
 STAND_IN = "none of these"
