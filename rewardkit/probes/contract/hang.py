@@ -6,6 +6,7 @@ Among them are texts on which a regular expression of the reward takes too long.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,6 +35,10 @@ OFTEN_WRITTEN = 10_000
 
 PATIENCE_FACTOR = 4.0
 """Times the limit that a late call gets, to be told from one that never ends."""
+LEAST_PATIENCE = 2.0
+"""The same where the budget is spent. Our choice."""
+ASLEEP = 0.05
+"""Share of its time that a call works which waits for something. Our choice."""
 
 
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
@@ -72,7 +77,8 @@ def hangs(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
     One is enough. A call that comes back after all, in what is left of the budget, is
     slow: a warning where a policy may write such a completion, for information where
-    the reward ran it as a program, and ended it.
+    the reward ran it as a program, and ended it. Either is for information where the
+    call worked, and for less than its limit, as the machine did other things meanwhile.
     """
     finished = [trial for trial in observed.trials if trial.is_tried]
     for trial in finished:
@@ -94,12 +100,19 @@ def _report_hang(
     length, description = len(text), trial.probe.says
     evidence: dict[str, Any] = {}
     if reason.code is ReasonCode.LATE:
-        seconds = max(1.0, observed.tries.seconds_left)
+        seconds = max(LEAST_PATIENCE * reason.seconds, observed.tries.seconds_left)
         limit = min(PATIENCE_FACTOR * reason.seconds, seconds)
-        took = _time_call(observed, row, trial.subject, limit)
+        took, worked = _time_call(observed, row, trial.subject, limit)
+        if took == math.inf and _is_starved(worked, limit, reason.seconds):
+            limit *= PATIENCE_FACTOR
+            took, worked = _time_call(observed, row, trial.subject, limit)
+        if _is_starved(worked, min(took, limit), reason.seconds):
+            severity = "info"
         if took < math.inf:
-            code, severity, longest = "slow", "warn", OFTEN_WRITTEN
+            code, longest = "slow", OFTEN_WRITTEN
             evidence["took"] = took
+            if severity == "high":
+                severity = "warn"
             runs_it = trial.probe is runs_for_ever or trial.subject.kind == "code"
             if runs_it:  # and its own limit ended it
                 severity = "info"
@@ -120,15 +133,40 @@ def _report_hang(
     )
 
 
+def _is_starved(worked: float, took: float, limit: float) -> bool:
+    """Return whether a call had less than its limit of work, and did not just wait."""
+    return ASLEEP * took < worked < limit
+
+
 def _time_call(
     observed: Observed, row: Row, subject: Subject, most_seconds: float
+) -> tuple[float, float]:
+    """Return the seconds that a call takes in a warm process, and those it works.
+
+    The first are infinite if it takes too long. The second are of the processor; what
+    other programs use on a busy machine is no part of them.
+    """
+    warm_up, began = [subject.columns], _children_seconds()
+    _time_last(observed, warm_up, subject, most_seconds)
+    before = _children_seconds()
+    took = _time_last(observed, [*warm_up, row], subject, most_seconds)
+    return took, _children_seconds() - before - (before - began)
+
+
+def _time_last(
+    observed: Observed, rows: Sequence[Row], subject: Subject, most_seconds: float
 ) -> float:
-    """Time a call in a warm process; infinite if it takes too long."""
+    """Score rows in turn in a new process; return the seconds of the last one."""
     with TimeLimit(most_seconds, processes=1) as limit:
-        tries, siblings = Tries(observed.reward, limit, NO_BUDGET), [subject.siblings]
-        tries.outcomes([subject.columns], siblings)
-        began = time.monotonic()
-        (outcome,) = tries.outcomes([row], siblings)
-        if outcome is None or outcome.is_gone:
-            return math.inf
-        return time.monotonic() - began
+        tries = Tries(observed.reward, limit, NO_BUDGET)
+        for row in rows:
+            began = time.monotonic()
+            (outcome,) = tries.outcomes([row], [subject.siblings])
+        is_back = outcome is not None and not outcome.is_gone
+        return time.monotonic() - began if is_back else math.inf
+
+
+def _children_seconds() -> float:
+    """Return the processor time of the processes that this one started and ended."""
+    times = os.times()
+    return times.children_user + times.children_system
