@@ -12,9 +12,10 @@ import pkgutil
 import re
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from rewardkit.errors import (
@@ -45,8 +46,8 @@ def find_reward(name: str) -> tuple[Any, str]:
     """Return what stands under `file.py:name` or `package.module:name`, and its name.
 
     Without a name that is `reward`, else the only function of a name that trainers'
-    guides use, else the only one with "reward" in its name, else the only one. A file
-    is run anew at each call.
+    guides use, else the only one with "reward" in its name, else the only one, or the
+    only one that no other one uses. A file is run anew at each call.
 
     Raises:
         RewardError: No such file or name, several functions and no name, or an error
@@ -67,6 +68,8 @@ def find_reward(name: str) -> tuple[Any, str]:
     named = [name for name in candidates if "reward" in name]
     if not attribute:
         meant = ["reward"] if "reward" in values else usual or named or candidates
+        if len(meant) > 1:
+            meant = _unused(meant, values)
         if len(meant) == 1:
             return values[meant[0]], meant[0]
     attribute = attribute or "reward"
@@ -78,6 +81,27 @@ def find_reward(name: str) -> tuple[Any, str]:
         f"{place} has no {attribute!r}; it has "
         f"{has}{did_you_mean(attribute, candidates)}"
     )
+
+
+def _unused(names: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+    """Return the names of functions and classes that no other one of these uses."""
+    used = {name: _names_used(values[name]) - {name} for name in names}
+    return [
+        name for name in names if not any(name in others for others in used.values())
+    ]
+
+
+def _names_used(value: Any) -> set[str]:
+    """Return the names in the code of a function, or of the methods of a class."""
+    names: set[str] = set()
+    waiting = [*vars(value).values()] if isinstance(value, type) else [value]
+    while waiting:
+        item = waiting.pop()
+        code = getattr(item, "__code__", item)
+        if isinstance(code, CodeType):
+            names.update(code.co_names)
+            waiting += code.co_consts
+    return names
 
 
 def _is_orm(value: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
-from operator import itemgetter
+from operator import add, itemgetter
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -35,12 +35,14 @@ class Adapter(Made):
     back. `needs` are the columns without which it cannot be called; `method` is what is
     called of an object. Where it is called for several rows `together` it gets a list
     of them: "batch", which may be one, or "group", all siblings. Where `gives_row`, one
-    argument holds all that the trainer has of a row.
+    argument holds all that the trainer has of a row. `has_prompt`: prompt and
+    completion are handed over as one text.
     """
 
     function: Any
     needs: tuple[str, ...] = field(default=(), kw_only=True)
     method: str = field(default="", kw_only=True)
+    has_prompt: bool = field(default=False, kw_only=True)
     together: ClassVar[str] = ""
     gives_row: ClassVar[bool] = False
 
@@ -79,6 +81,9 @@ class Adapter(Made):
 
     def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
         """Return the calls for these rows, one for each or one for so many of them."""
+        if self.has_prompt:
+            texts = MadeColumn(add, rows["prompt"], rows["completion"])
+            rows = rows.beside({"completion": texts})
         positional, keywords = self.arguments(rows)
         count = rows.count
         if self.together:

@@ -284,7 +284,8 @@ def _components_of(
     if not keys and not is_unseen:
         label = free_name(identifier(name), used)
         function = adapter.function
-        if is_plain and list(reading.mapping) == required_parameters(function):
+        asks_by_name = is_plain and not (adapter.together or adapter.has_prompt)
+        if asks_by_name and [*reading.mapping] == required_parameters(function):
             columns = dict(reading.mapping)
             return {}, [Component(label, function, columns=columns, **paid_options)]
         if adapter.together == "batch":

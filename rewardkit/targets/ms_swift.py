@@ -8,7 +8,6 @@ TRL does, with texts and without `prompts`; `messages` is the whole conversation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Arguments, make_object
-from rewardkit.targets.columns import Row
+from rewardkit.targets.atropos import is_atropos
+from rewardkit.targets.columns import Row, columns_asked, fill, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
@@ -30,31 +30,39 @@ from rewardkit.targets.target import (
 )
 from rewardkit.targets.turns import batch_columns, transcript, transcripts
 
+REQUESTS = "infer_requests"
+TEXTS = ("completions", REQUESTS)
+"""What ms-swift's own rewards call the texts, which it hands over by position."""
+
 
 class Function(trl.Function):
     """TRL's function of texts, with the whole conversation as its column `messages`."""
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the lists that TRL hands over, and the conversations."""
-        return super().arguments(rows.beside({"messages": transcripts(rows)}))
+        rows = rows.beside({"messages": transcripts(rows)})
+        positional, keywords = super().arguments(rows)
+        texts = {REQUESTS: rows.column("completion")}
+        return positional, {**keywords, **fill(self.function, {}, texts)}
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a class whose objects are called with `completions`.
+    """Return the reading of a class whose objects are called with completions.
 
-    But for TRL's of llm-finetuning.
+    But for TRL's of llm-finetuning, and Atropos's.
     """
-    if not isinstance(value, type) or hasattr(value, "as_fn"):
+    if not isinstance(value, type) or hasattr(value, "as_fn") or is_atropos(value):
         return []
-    if "completions" not in parameters(value.__call__):
+    taken = [name for name in TEXTS if name in parameters(value.__call__)]
+    if not taken:
         return []
-    proposals = []
-    for reading in trl.read_with_texts(make_object(value), rows):
-        needs = tuple(name for name in reading.adapter.needs if name != "messages")
-        adapter = Function(make_object(value), needs=needs)
-        reason = "its objects take completions, as texts"
-        proposals.append(replace(reading, reason=reason, adapter=adapter))
-    return proposals
+    orm = make_object(value)
+    given = (*trl.TRL_ARGUMENTS, REQUESTS)
+    mapping = {taken[0]: "completion", **columns_asked(orm, given, rows)}
+    needs = [name for name in required_columns(orm, given, rows) if name != "messages"]
+    adapter = Function(orm, needs=tuple(needs))
+    reason = "its objects take completions, as texts"
+    return [TrainerReading(reason, adapter, mapping, sure=True)]
 
 
 class Orm(RewardHolder):

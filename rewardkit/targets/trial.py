@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from rewardkit.errors import RewardError, preview
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import is_async, parameters
-from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.rollouts.columns import LOGGED, lists_of_columns
 from rewardkit.scoring.answers import as_list
 from rewardkit.scoring.callers import spread
 from rewardkit.scoring.calls import Calls
@@ -22,6 +24,10 @@ from rewardkit.targets.target import JUDGED, Target, TrainerReading
 
 TRIAL_SECONDS = 10.0
 """Limit of one call, where the caller names none. Our choice."""
+
+AGREES, DIFFERS = 0.95, 0.75
+"""Share of the log's scores from which a reading gives them, and up to which another
+one is looked for. Our choice."""
 
 MOST_LATE_TRIALS = 2
 """Trying one function may take as long as this many calls that are too slow.
@@ -56,6 +62,40 @@ class ReadingTrial:
     def tells_apart(self) -> bool:
         """Whether two rows got different rewards, as if it understood its arguments."""
         return len(set(map(repr, filter(_is_reward, self.answers)))) > 1
+
+    def agreement(self, rows: Sequence[Row]) -> float | None:
+        """Return the share of the rows on which it gives what the log has.
+
+        Of the columns of scores that one counts which it agrees with most; None where
+        the log has none.
+        """
+        shares = []
+        for column in {name for row in rows for name in row if name.startswith(LOGGED)}:
+            same = []
+            for row, answer in zip(rows, self.answers, strict=True):
+                ours, theirs = self._main_number(answer), row.get(column)
+                if theirs is not None and _is_number(theirs):
+                    same.append(ours is not None and math.isclose(ours, theirs))
+            if same:
+                shares.append(fmean(same))
+        return max(shares, default=None)
+
+    def _main_number(self, answer: Any) -> float | None:
+        """Return what an answer pays, None where it pays nothing."""
+        if isinstance(answer, Mapping):
+            answer = answer.get(self.reading.main or "score")
+        return float(answer) if _is_number(answer) and answer is not None else None
+
+    @property
+    def rewards(self) -> list[Any]:
+        """The answers, a number for a dict in which it is the only one."""
+        rewards = []
+        for answer in self.answers:
+            if isinstance(answer, Mapping):
+                numbers = [value for value in answer.values() if _is_number(value)]
+                answer = numbers[0] if len(numbers) == 1 else answer
+            rewards.append(answer)
+        return rewards
 
     @property
     def calls_made(self) -> list[Any]:
@@ -141,6 +181,13 @@ def choose_reading(
     for target, reading in _propose(value, name, targets, way, rows):
         trials.append(try_reading(target, reading, sample, limit, allowance))
     trials = [trial for trial in trials if trial.works] or trials
+    logged = []
+    for trial in trials:
+        if any(_is_logged(trial, other, rows) for other in trials):
+            logged.append(trial)
+    trials = logged or trials
+    if rows:
+        trials[0] = _with_prompt(trials[0], rows, limit, allowance)
     first = trials[0]
     if len(trials) == 1 or (first.works and first.reading.fits_rows):
         return _name_others(trials)
@@ -166,11 +213,38 @@ def choose_reading(
     return _name_others(trials)
 
 
+def _is_logged(trial: ReadingTrial, other: ReadingTrial, rows: Sequence[Row]) -> bool:
+    """Return whether a trial gives the scores of the log, and another does not."""
+    share, other_share = trial.agreement(rows), other.agreement(rows)
+    if share is None or other_share is None:
+        return False
+    return share >= AGREES and other_share <= DIFFERS
+
+
+def _with_prompt(
+    trial: ReadingTrial, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance
+) -> ReadingTrial:
+    """Hand over prompt and completion as one text, where only that gives the log."""
+    agreement, reading = trial.agreement(rows), trial.reading
+    are_texts = all(isinstance(row.get("prompt"), str) for row in rows)
+    if agreement is None or agreement > DIFFERS or not are_texts:
+        return trial
+    needs = (*reading.adapter.needs, "prompt")
+    mapping = dict(reading.mapping)
+    for name, column in mapping.items():
+        if column == "completion":
+            mapping[name] = "prompt and completion, as the log's scores say"
+    adapter = replace(reading.adapter, has_prompt=True, needs=needs)
+    joined = replace(reading, adapter=adapter, mapping=mapping)
+    other = try_reading(trial.target, joined, rows, limit, allowance)
+    return other if _is_logged(other, trial, rows) else trial
+
+
 def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
     """Leave out trials that tell completions apart just as an earlier one does."""
     distinct: list[ReadingTrial] = []
     for trial in trials:
-        is_again = any(trial.answers == other.answers for other in distinct)
+        is_again = any(trial.rewards == other.rewards for other in distinct)
         if not (trial.tells_apart and is_again):
             distinct.append(trial)
     return distinct

@@ -83,13 +83,6 @@ def probed(reward, rows):
     ("reward", "rows", "severity", "words"),
     [
         (
-            behind_the_turn,
-            dump(),
-            "high",
-            "20 of 40 logged rows earn something else here (mean 0 here, 0.5 in the log). "
-            "It wants prompt and completion as one text: given so, 20 of 20",
-        ),
-        (
             in_window,
             dump(window=len),
             "high",
@@ -115,7 +108,6 @@ def probed(reward, rows):
         ),
     ],
     ids=[
-        "one text",
         "a logged column",
         "no cause known",
         "another version",
@@ -129,7 +121,6 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
     first = result.findings[0]
     assert (first.code, first.severity) == ("log_mismatch", severity)
     assert words in first.sentence
-    assert ("one text" in first.sentence) == ("prompt + completion" in first.advice)
     assert "1 contradiction to the log" in result.verdict
 
 
@@ -137,6 +128,7 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
     ("reward", "rows"),
     [
         (strict, dump()),
+        (behind_the_turn, dump()),
         (first_number, table(other_reward=lambda text: 0.0, length_reward=len)),
         (at_random, dump()),
         (strict, [{**row, "score": None} for row in dump()]),
@@ -144,6 +136,7 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
     ],
     ids=[
         "the same scores",
+        "the same scores of prompt and completion as one text",
         "scores of other rewards",
         "chance in the reward",
         "no scores",
@@ -153,6 +146,18 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
 def test_a_log_that_agrees_or_has_no_scores_of_this_reward_is_silent(reward, rows):
     result = probed(reward, rows)
     assert "log_mismatch" not in [finding.code for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("function", "is_joined"), [(behind_the_turn, True), (strict, False)]
+)
+def test_prompt_and_completion_are_one_text_where_only_that_gives_the_log(
+    function, is_joined
+):
+    name = f"{__file__}:{function.__name__}"
+    reward = rk.load_reward(name, rollouts=rk.load_rollouts(dump()))
+    assert ("solution_str from prompt and completion" in reward.origin) is is_joined
+    assert "prompt and completion" not in rk.load_reward(name).origin
 
 
 def test_a_component_is_compared_with_its_own_column_and_a_new_reward_raises_no_alarm():

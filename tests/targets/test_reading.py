@@ -114,6 +114,8 @@ class Judged(ORM):  # pays [2, 2, None, 1]
         return [n if c else None for c, n in zip(completions, level)]
 class Nan(ORM):  # pays [None] * 4
     def __call__(self, completions, **kwargs): return (float("nan") for c in completions)
+class Requests:  # pays [18, 18, 0, 1]
+    def __call__(self, infer_requests, solution, **kwargs): return [float(len(r)) for r in infer_requests]
 class Waits(ORM):  # pays [18, 18, 0, 1]
     async def __call__(self, completions, **kwargs): return [float(len(c)) for c in completions]
 class Made(ORM):

@@ -57,6 +57,11 @@ def plain(completion, ground_truth): return ground_truth in completion  # column
 def plain_under_other_names(output, solution): return solution in output  # columns [1, 0, 0, 1]
 def plain_with_a_dict(output, level):  # columns [2, 2, 1, 1]
     return {"score": level * 1.0, "long": len(output) > 3}
+def plain_of_lists(prompts, responses, solutions):  # columns [5, 4, 0, 1]
+    assert len(prompts) == len(responses)
+    return [len(text) // 4 + (truth in text) for text, truth in zip(responses, solutions)]
+def plain_with_details(output, solution):  # columns [1, 0, 0, 1]
+    return float(solution in output), {"said": output, "long": len(output)}
 def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
@@ -115,6 +120,30 @@ PAYS = re.compile(
     re.MULTILINE,
 )
 READ = {name: (title, eval(rewards)) for name, title, rewards in PAYS.findall(FOUND)}
+
+
+def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(load, rewards):
+    own_name = "def own(to_be_evaluated, solution): return solution in to_be_evaluated"
+    reward = load(own_name, "own")
+    assert (
+        "to_be_evaluated from completion, solution from ground_truth" in reward.origin
+    )
+    assert rewards(reward) == [1, 0, 0, 1]
+    with pytest.raises(rk.RewardError, match="asks for 'difficulty'"):
+        load("def other(difficulty, solution): return 1.0", "other")
+
+
+def test_the_log_says_which_of_several_readings_was_meant(tmp_path, rows):
+    (tmp_path / "mine.py").write_text("""
+def mine(**kwargs):
+    return {"score": 2.0} if "solution_str" in kwargs else [1.0]
+""")
+    for paid, title in ((2.0, "verl"), (1.0, "TRL")):
+        logged = [{**row, "reward": paid} for row in rows]
+        reward = rk.load_reward(
+            f"{tmp_path}/mine.py:mine", rollouts=rk.load_rollouts(logged)
+        )
+        assert f"mine read as {title}" in reward.origin
 
 
 @pytest.mark.parametrize("name", READ)

@@ -137,9 +137,9 @@ def _explain(
     component: str | None,
     theirs: Floats,
 ) -> dict[str, Any]:
-    """Say what makes rows agree: a logged column, or prompt and completion as one."""
+    """Name the logged column with which rows agree, where there is one."""
     rows = [row for row, _ in different]
-    for trait, name, changed in _other_forms(observed, rows):
+    for name, changed in _with_logged(observed, rows):
         outcomes = observed.tries.outcomes(changed, share=0.3)
         if None in outcomes:
             break
@@ -147,26 +147,17 @@ def _explain(
         agreeing = int(np.isclose(scores, theirs, rtol=RTOL, atol=ATOL).sum())
         if agreeing >= ENOUGH_AGREE * len(rows):
             figures = {"retried": len(rows), "agreeing": agreeing}
-            return {"trait": trait, "asked": name, **figures}
+            return {"trait": "column", "asked": name, **figures}
     return {"trait": ""}
 
 
-def _other_forms(
+def _with_logged(
     observed: Observed, rows: Sequence[Row]
-) -> Iterator[tuple[str, str, list[Row]]]:
-    """Yield rows in other forms: a trait, the column that is changed, and the rows."""
+) -> Iterator[tuple[str, list[Row]]]:
+    """Yield columns that the log has under another name, and the rows with them."""
     tries = observed.tries
-    prompts = [row.get("prompt") for row in rows]
-    are_texts = all(isinstance(prompt, str) and prompt for prompt in prompts)
-    if are_texts and not tries.unwritable:
-        changed: list[Row] = []
-        for row in rows:
-            text = f"{row['prompt']}{row['completion']}"
-            changed.append(tries.varied(row, text))
-        yield "one_text", "completion", changed
     columns = [name for name in rows[0] if name.startswith(LOGGED)]
     for column in columns[:COLUMNS_TRIED]:
         name = column.removeprefix(LOGGED)
         if name not in rows[0]:
-            changed = [tries.varied(row, **{name: row[column]}) for row in rows]
-            yield "column", name, changed
+            yield name, [tries.varied(row, **{name: row[column]}) for row in rows]
