@@ -154,11 +154,7 @@ def build(evil):
     )
     diagnosis = rk.diagnose(found, label="is_right")
     flawed = rk.load_reward("gallery:arithmetic.flawed")
-    advice = rk.suggest(
-        rk.diagnose(
-            rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-        )
-    )
+    advice = rk.suggest(rk.diagnose(rk.score(flawed, "gallery:arithmetic")))
     first = rk.load_rollouts("gallery:arithmetic").select(range(160))
     examples = ({"rollout_id": evil, "old": evil, "new": None},) * 7
     changes = tuple(
