@@ -14,7 +14,6 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from itertools import combinations
 from keyword import iskeyword
 from statistics import median
@@ -26,8 +25,8 @@ from rewardkit.errors import preview
 from rewardkit.primitives.measure.wording import similarity
 from rewardkit.primitives.primitive import (
     PRINTED_NAMED,
+    Positive,
     Primitive,
-    finite_number,
     keyword_signature,
 )
 from rewardkit.primitives.texts import is_missing, normal_text, runs, words
@@ -151,13 +150,6 @@ class majority(OfSiblings):
     _: KW_ONLY
     same: Callable[[Any, Any], Any] | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.same is not None and not callable(self.same):
-            raise ValueError(
-                f"same={self.same!r} does not fit; give a function of two answers"
-            )
-
     def __call__(self, prediction: Sequence[Any]) -> SiblingScores:
         places = _places_with_value(prediction)
         scores = self.score_siblings(prediction, places)
@@ -209,10 +201,11 @@ def _column_name(option: str, value: Any) -> Any:
     return value
 
 
+@dataclass(frozen=True, repr=False)
 class OfScores(OfSiblings):
     """Base of what compares the siblings' values of a column by its name `of`."""
 
-    of: str
+    of: Annotated[str, _column_name] = field(metadata=PRINTED_NAMED)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -242,8 +235,6 @@ class rank(OfScores):
     [0.0, 0.75, 0.75, None]
     """
 
-    of: Annotated[str, _column_name] = field(metadata=PRINTED_NAMED)
-
     def scores(self, values: list[float]) -> list[float]:
         scores = []
         for value in values:
@@ -265,8 +256,6 @@ class best_of(OfScores):
     ([0.0, 1.0, None], [0.5, 0.5])
     """
 
-    of: Annotated[str, _column_name] = field(metadata=PRINTED_NAMED)
-
     def scores(self, values: list[float]) -> list[float]:
         best = max(values)
         return [(value == best) / values.count(best) for value in values]
@@ -287,7 +276,7 @@ class length(OfTexts):
     """
 
     _: KW_ONLY
-    zero_from: Annotated[float, partial(finite_number, above=True)] = 2.0
+    zero_from: Positive = 2.0
     unit: Literal["words", "characters"] = "words"
 
     def __post_init__(self) -> None:
