@@ -55,23 +55,6 @@ class Suggestion(HasPage, PlainRecord):
     route), to diagnose or compare.
     """
 
-    IN_RECORD = (
-        "code",
-        "component",
-        "part",
-        "line",
-        "why",
-        "before",
-        "after",
-        "rank",
-        "verdict",
-        "answers",
-        "outcome",
-        "effects",
-        "trained",
-        "examples",
-    )
-
     code: str
     component: str
     line: str
