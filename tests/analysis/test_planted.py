@@ -68,6 +68,12 @@ def test_a_control_earns_no_finding_of_high_severity(name):
     assert loud == []
 
 
+def test_right_answers_that_lose_by_their_form_do_not_stand_below_wrong_ones():
+    control = "a form without which right answers lose, truths known"
+    findings = [item for seed in SEEDS for item in false_findings(control, seed)]
+    assert ("warn", "wrong_above_right") not in findings
+
+
 def test_every_finding_is_planted():
     of_runs = {code for rule in MONITOR_RULES for code in rule.codes}
     planted = {fault.code for fault in FAULTS.values()}

@@ -298,6 +298,69 @@ def in_percent(truth, place):
     return f"<answer>{answer}</answer>", False
 
 
+IMAGES = [(640, 480), (1280, 720), (400, 600), (1920, 1080), (512, 384), (300, 900)]
+
+
+def boxed(*, thousandths):
+    """Rows of a box in an image each; the answers are in pixels, of four one is another box."""
+    rows = []
+    for prompt, (width, height) in enumerate(IMAGES):
+        box = [60 + 9 * prompt, 120, 360 + 9 * prompt, 480]
+        sides = [width / 1000, height / 1000, width / 1000, height / 1000]
+        pixels = [round(part * side) for part, side in zip(box, sides, strict=True)]
+        for place in range(4):
+            answer = [part + place for part in pixels] if place < 3 else [1, 1, 20, 20]
+            row = {
+                "prompt_id": prompt,
+                "prompt": f"Photo {prompt}, {width}x{height}: where is the kite?",
+                "completion": f"<answer>{json.dumps({'bbox': answer})}</answer>",
+                "ground_truth": json.dumps(box if thousandths else pixels),
+            }
+            rows.append(row)
+    return rows
+
+
+def overlaps(completion, ground_truth):
+    """Pay the intersection over union of two boxes."""
+    said = re.search(r"\[.*?\]", inside(completion) or "")
+    if said is None:
+        return 0.0
+    try:
+        first, second = json.loads(said[0]), json.loads(ground_truth)
+        sides = [
+            max(0, min(first[2 + at], second[2 + at]) - max(first[at], second[at]))
+            for at in (0, 1)
+        ]
+        areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
+        both = sides[0] * sides[1]
+        return max(0.0, both / (sum(areas) - both))
+    except (ValueError, TypeError, IndexError, ZeroDivisionError):
+        return 0.0
+
+
+def calling(truth, place):
+    """Right answers call once or not at all, one wrong answer of two three times."""
+    calls = [0, 1, 0, 3 * (int(truth) % 2)][place]
+    answer = truth if place < 3 else "5"
+    return f"{'<call/>' * calls}<answer>{answer}</answer>", place < 3
+
+
+def formal(truth, place):
+    """One of four right answers lacks a call, wrong ones have it."""
+    has_call = place or int(truth) % 2
+    answer = truth if place < 2 else "5"
+    return f"{'<call/>' * bool(has_call)}<answer>{answer}</answer>", place < 2
+
+
+def count_calls(completion):
+    return min(completion.count("<call/>"), 3) / 3
+
+
+def paid_by_the_call(each):
+    calls = rk.Component("calls", count_calls, weight=3 * each)
+    return rk.Reward("calls", components=[rk.Component("correct", strict), calls])
+
+
 DAYS = [
     *("2025-04-05", "2024-09-06", "2025-01-06", "2025-06-10"),
     *("2024-06-14", "2025-04-15", "2025-08-19", "2024-11-16"),
@@ -480,6 +543,32 @@ CASES = {
         rows_of(in_percent, ["0.42", "0.17", "0.8", "0.35", "0.64", "0.9", "0.5"]),
         code="other_scale",
         words="21 of 28 logged answers are 100 times the value of 'ground_truth'",
+    ),
+    "truths are in thousandths, boxes in pixels": Case(
+        overlaps,
+        boxed(thousandths=True),
+        code="other_scale",
+        words="15 of 24 logged answers have the boxes of 'ground_truth' once these are times width/1000 and height/1000",
+    ),
+    "boxes on one scale": Case(overlaps, boxed(thousandths=False), code=""),
+    "calls add more than being right": Case(
+        paid_by_the_call(0.4),
+        rows_of(calling, NUMBERS),
+        code="wrong_above_right",
+        trait="component",
+        words="the wrong one earns more, on 5 prompts, mostly through 'calls'.",
+    ),
+    "a right answer without the form that is asked for loses": Case(
+        lambda completion, ground_truth: (
+            "<call/>" in completion
+            and 0.2 + 0.8 * bool(strict(completion, ground_truth))
+        ),
+        rows_of(formal, NUMBERS),
+        trait="before_below",
+        words="5 of 20 logged completions that state the right answer earned nothing",
+    ),
+    "calls add less than being right": Case(
+        paid_by_the_call(0.2), rows_of(calling, NUMBERS), code=""
     ),
     "nothing is right, and nothing marked": Case(
         asked_back, rows_of(asking_back, [*NUMBERS[:3], "[]", "none"]), code=""

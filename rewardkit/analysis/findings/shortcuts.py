@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from rewardkit.analysis.findings import conclusive, finding, share
-from rewardkit.analysis.statistics import Floats, each, ratio
+from rewardkit.analysis.statistics import Columns, Floats, each, ratio
 from rewardkit.analysis.statistics.pairs import concordance
+from rewardkit.analysis.totals import weights_of_parts
+from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import Record
@@ -236,37 +238,35 @@ def wrong_above_right(
     wrong_above_right: float = 0.02,  # one pair in fifty: our choice
     wrong_above_right_high: float = 0.25,  # likewise
 ) -> Iterator[Finding]:
-    """Find that a wrong completion earns more than a right sibling, by the task itself.
+    """Find that a wrong completion earns more than a right sibling.
 
-    Wrong and right are the ends of the range of the task's component; an equal reward
-    counts half. A label would say more, and is asked instead. The finding names the
-    component without which the fewest such pairs are left.
+    What is wrong and right the ends of the range of the task's component say, where an
+    equal reward counts half; of a lone total a score beside it, or stated answers. A
+    label would say more, and is asked instead. The finding names the component without
+    which the fewest such pairs are left.
     """
-    is_known = view.context.label is None and view.task_is_known
-    if not is_known or not view.is_judged.any():
+    verdicts = view.verdicts
+    if verdicts is None or view.context.label is not None or not view.is_judged.any():
         return
-    task = view.primary_scores
-    ends = view.span(view.primary)
     few = view.few
-    verdicts = np.where(np.isin(task[few], ends), task[few], np.nan)
+    rewards = view.paid_by[few]
+    right_or_wrong = _ends_of(view, verdicts)[few]
     owner = view.groups[few]
     total = len(view.owner)
-    rewards = view.paid_by[few]
-    agree, pairs = concordance(rewards, verdicts, owner, total=total)
+    agree, pairs = concordance(rewards, right_or_wrong, owner, total=total)
     wrong = pairs - agree
+    if not verdicts.is_component:  # a tie is no fault of what pays beside the task
+        wrong -= concordance(rewards, right_or_wrong, owner, rewards, total=total)[0]
     if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
         return
+    pieces = _pieces_beside(view, verdicts)
 
     def right_without(name: str) -> float:
-        others = rewards - view.pieces[name][few]
-        return float(concordance(others, verdicts, owner, total=total)[0].sum())
+        others = rewards - pieces[name][few]
+        return float(concordance(others, right_or_wrong, owner, total=total)[0].sum())
 
-    beside = []
-    for name in view.paid_names:
-        if name in view.pieces and name not in view.task:
-            beside.append(name)
-    right = each(right_without, beside)
-    cause = max(beside, key=lambda name: right[name], default=None)
+    right = each(right_without, list(pieces))
+    cause = max(pieces, key=lambda name: right[name], default=None)
     measured = share(view, wrong, pairs)
     severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
     if cause:
@@ -280,10 +280,48 @@ def wrong_above_right(
         **measured,
         limit=wrong_above_right,
         severity=severity,
-        reading=(view.advantages > 0) & (task == ends[0]),
-        task=view.primary,
+        reading=(view.advantages > 0) & (verdicts.scores == verdicts.low),
+        answers=None if cause in view.paid_names else (),
+        task=verdicts.name,
         by=cause,
     )
+
+
+def _ends_of(view: View, verdicts: Verdicts) -> Floats:
+    """Return the verdicts that are certainly right or wrong, (rows,), others NaN.
+
+    A stated answer that earns no more than wrong ones usually do may lack the form that
+    is asked for.
+    """
+    scores = verdicts.scores
+    ends = verdicts.low, float(np.nanmax(scores, initial=verdicts.low))
+    if verdicts.is_component:
+        ends = view.span(verdicts.name)
+    is_end = np.isin(scores, ends)
+    if not verdicts.name:
+        wrong = view.rewards[view.is_judged & (scores == verdicts.low)]
+        usual = np.median(wrong) if len(wrong) else np.nan
+        is_end &= (scores == verdicts.low) | (view.rewards > usual)
+    return np.where(is_end, scores, np.nan)
+
+
+def _pieces_beside(view: View, verdicts: Verdicts) -> Columns:
+    """Return what each component beside the task adds, (rows,).
+
+    Of a lone total the scores recorded beside it, where they add up to it.
+    """
+    task = {verdicts.name, *(view.task if view.task_is_known else ())}
+    pieces: dict[str, Floats] = {}
+    for name in view.paid_names:
+        if name in view.pieces and name not in task:
+            pieces[name] = view.pieces[name]
+    if pieces or len(view.paid_names) > 1:
+        return pieces
+    beside = {name: view.scores[name] for name in view.names}
+    for name, weight in weights_of_parts(view.rewards, beside).items():
+        if name != verdicts.name:
+            pieces[name] = weight * view.scores[name]
+    return pieces
 
 
 @rule("truncated_paid")

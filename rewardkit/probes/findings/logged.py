@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,12 +23,12 @@ from rewardkit.answers.misjudged import (
     find_misjudged,
     find_unpaid_truths,
 )
-from rewardkit.answers.stated import NUMBER, find_factor
-from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
+from rewardkit.answers.stated import NUMBER
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.phrases import unread_phrases
 from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.subjects.log import in_turn
@@ -40,10 +40,6 @@ RAISED_SHARE = 0.75
 """Share of the right rows that have to earn more, where a quarter of the wrong ones may
 not. Our choice."""
 LEAST_RAISED = 2  # right rows that have to earn more
-LEAST_FACTORS = 4  # answers that are the same multiple of their truths
-FACTOR_SHARE = 0.3
-"""Share of all answers that are such a multiple. Our choice."""
-
 LEAST_RISE = 0.5
 """Share of the span of all rewards that a row has to earn more. Our choice."""
 SHARE_OF_MISREAD = 0.1  # share of the remaining budget for trying rows once more
@@ -206,38 +202,6 @@ def _count_raised(
     return raised
 
 
-@rule("other_scale")
-def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report answers that are the same multiple of their truths and earned nothing."""
-    names = {"ground_truth", *observed.reward.needs} - NO_TRUTH_COLUMNS
-    unpaid: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
-    counts: Counter[str] = Counter()
-    for answer in observed.logged:
-        for name in sorted(names & answer.row.keys()):
-            factor = find_factor(answer.answer, str(answer.row[name]))
-            if factor is not None:
-                counts[name] += 1
-            if factor not in (None, "1") and not answer.gain > UNPAID_TO:
-                unpaid[name, str(factor)].append(answer)
-    for (name, factor), answers in unpaid.items():
-        prompts = {answer.prompt for answer in answers}
-        n = counts[name]
-        if len(prompts) >= LEAST_FACTORS and len(answers) >= FACTOR_SHARE * n:
-            yield observed.finding(
-                "other_scale",
-                n,
-                len(answers),
-                severity=severity_of(len(answers) / n),
-                examples=[
-                    observed.row_example(answer.row, answer.reward, "other_scale")
-                    for answer in sorted(answers, key=lambda item: len(item.completion))
-                ],
-                gain=1.0,
-                factor=factor,
-                column=name,
-            )
-
-
 @rule("wrong_paid", "right_unpaid", "truth_unpaid")
 def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and unpaid, or paid and not right.
@@ -294,6 +258,7 @@ LOG_RULES = (
     misread_rows,
     other_scale,
     misjudged_rows,
+    wrong_above_right,
     empty_truth_results,
     unread_phrases,
 )

@@ -201,6 +201,23 @@ def overlong(correct, letters):
     return correct - np.clip((letters - 1_600) / 400, 0, 1)
 
 
+def formal(g, *_):
+    """One answer in ten has not the form that is asked for, and loses all, as a wrong one does not."""
+    is_formal = ~some(g, ROWS, 0.1)
+    pay = lambda right, _: np.where(is_formal, 0.2 + 0.8 * right, 0.0)  # noqa: E731
+    return stated(g, pay) | TRUTHS
+
+
+def few_calls(g, parts, _):
+    """A total that pays up to three calls, less than a right answer."""
+    calls = g.integers(0, 4, ROWS) * 1.0
+    return {
+        "score": parts["correct"] + 0.2 * calls,
+        "acc": parts["correct"],
+        "calls": calls,
+    }
+
+
 WHY = {"weight": 1.0, "why": "this stage teaches to show the work"}
 LAYOUT = {
     "tidy": {"weight": 3.0, "why": "this stage teaches layout"},
@@ -259,6 +276,15 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
         ),
         drawn=False,
         ranges={"paid": None},
+    ),
+    "a form without which right answers lose, truths known": table(
+        formal, drawn=False, ranges={"paid": None}
+    ),
+    "calls that add less than being right, in a total": table(
+        few_calls,
+        keep="",
+        weights={"acc": 0.0, "calls": 0.0},
+        ranges={"score": None, "calls": None},
     ),
     "unbalanced by design": table(components=LAYOUT),
     "as heavy by design, and varies more": table(

@@ -411,6 +411,21 @@ paid_by_the_call = table(
     weights=lambda weight: {"calls": weight},
     ranges={"calls": None},
 )
+
+
+def in_one_total(g, parts, weight):
+    """A total that pays calls, of which a reward tells its parts without a weight."""
+    calls = g.geometric(0.4, ROWS) - 1.0
+    correct = parts["correct"]
+    return {"score": correct + weight * calls, "acc": correct, "calls": calls}
+
+
+calls_in_one_total = table(
+    in_one_total,
+    keep="",
+    weights={"acc": 0.0, "calls": 0.0},
+    ranges={"score": None, "calls": None},
+)
 pays_for_shorter = table(
     lambda g, _, share: {"brief": by_length(g, share, -1)}, weights={"tidy": 0.1}
 )
@@ -553,6 +568,10 @@ FAULTS: dict[str, Fault] = {
     # Four calls are worth a right answer, and one completion in thirteen makes more; five, one in twenty.
     "paid by the call": Fault(
         paid_by_the_call, 0.25, 0.2, "wrong_above_right", "calls"
+    ),
+    # The same in a lone total: as in DeepEyes' issue 83, where each call adds to a right answer's pay.
+    "paid by the call, in a total": Fault(
+        calls_in_one_total, 0.5, 0.3, "wrong_above_right", "calls"
     ),
     # A limit in tokens that is held against letters: all the way up again; a third of it.
     "length wraps": Fault(length_wraps, 1_000, 1_450, "length_curve"),

@@ -1,0 +1,120 @@
+"""Boxes in an image, as answers and truths write them, and on which scale they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import permutations
+from typing import Any
+
+from rewardkit.plain import is_number
+from rewardkit.primitives.messages import prompt_text
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+Size = tuple[float, float]
+"""Width and height."""
+
+_NUMBER = r"\s{0,9}(-?\d{1,6}(?:\.\d{1,20})?)\s{0,9}"
+BOX = re.compile(rf"\[{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}\]")
+WIDTH = re.compile(r"(?:.*_)?(?:width|w)", re.IGNORECASE)
+HEIGHT = re.compile(r"(?:.*_)?(?:height|h)", re.IGNORECASE)
+"""Names of columns with the size of an image."""
+SIZE_IN_PROMPT = re.compile(r"(?<![\d.])(\d{2,5})\s?[x×]\s?(\d{2,5})(?![\d.])")
+
+SAME_BOX = 0.5
+"""Intersection over union from which two boxes are one: PASCAL VOC's."""
+SHARES_OF_IMAGE = (1.0, 100.0, 1000.0)
+"""How long an image is on the scales of shares: Qwen2-VL's boxes are in thousandths."""
+
+
+def find_boxes(text: str) -> list[Box]:
+    """Return the boxes of a text, four numbers in brackets each.
+
+    >>> find_boxes("{'bbox': [1, 2, 3, 4.5]}, no box: [3, 2, 1, 4]")
+    [(1.0, 2.0, 3.0, 4.5)]
+    """
+    boxes = []
+    for numbers in BOX.findall(text):
+        left, top, right, bottom = map(float, numbers)
+        if left < right and top < bottom:
+            boxes.append((left, top, right, bottom))
+    return boxes
+
+
+def find_image_size(row: Mapping[str, Any]) -> Size | None:
+    """Return the size of a row's image, from its columns or its prompt, or None.
+
+    >>> find_image_size({"image_width": 640, "image_height": 480})
+    (640.0, 480.0)
+    >>> find_image_size({"prompt": "A photo of 640x480 pixels. Where is the kite?"})
+    (640.0, 480.0)
+    """
+    width, height = (_read_size(row, name) for name in (WIDTH, HEIGHT))
+    if width and height:
+        return width, height
+    written = SIZE_IN_PROMPT.search(prompt_text(row.get("prompt")))
+    return (float(written[1]), float(written[2])) if written else None
+
+
+def _read_size(row: Mapping[str, Any], names: re.Pattern[str]) -> float:
+    for name, value in row.items():
+        if is_number(value) and value > 0 and names.fullmatch(name):
+            return float(value)
+    return 0.0
+
+
+def find_box_factors(answer: str, truth: str, size: Size | None) -> list[str] | None:
+    """Return by what the boxes of a truth have to be multiplied to be the answer's.
+
+    Each factor is that of a scale of the truth and another of the answer: pixels,
+    thousandths, hundredths, or shares. "1" alone where they agree as they stand, none
+    where no factor helps, and None where either has no box.
+
+    >>> boxes = "[100, 100, 200, 200]", "[156, 208, 312, 416]"
+    >>> find_box_factors(*boxes, (640.0, 480.0))
+    ['width/1000 and height/1000']
+    >>> find_box_factors("[1, 2, 3, 4]", "[1, 2, 3, 4]", (1024.0, 900.0))
+    ['1']
+    """
+    boxes, right = find_boxes(answer), find_boxes(truth)
+    if not boxes or not right:
+        return None
+    if _are_same(boxes, right, (1.0, 1.0)):
+        return ["1"]
+    scales = {f"{length:g}": (length, length) for length in SHARES_OF_IMAGE}
+    if size is not None:
+        scales["pixels"] = size
+    factors = []
+    for name, other in permutations(scales, 2):
+        (width, height), (new_width, new_height) = scales[name], scales[other]
+        if _are_same(boxes, right, (new_width / width, new_height / height)):
+            factors.append(_describe_factor(name, other))
+    return factors
+
+
+def _are_same(boxes: list[Box], right: list[Box], factors: Size) -> bool:
+    """Return whether half of the right boxes, multiplied, are among the boxes."""
+    x, y = factors
+    scaled = [(box[0] * x, box[1] * y, box[2] * x, box[3] * y) for box in right]
+    hits = [max(_overlap(box, other) for other in boxes) for box in scaled]
+    return 2 * sum(hit >= SAME_BOX for hit in hits) >= len(hits)
+
+
+def _overlap(first: Box, second: Box) -> float:
+    """Return the intersection over union of two boxes."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    both = max(width, 0.0) * max(height, 0.0)
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
+    return both / (sum(areas) - both)
+
+
+def _describe_factor(scale: str, other: str) -> str:
+    """Say by what the first scale is multiplied to be the other one."""
+    if other == "pixels":
+        over = "" if scale == "1" else f"/{scale}"
+        return f"width{over} and height{over}"
+    if scale == "pixels":
+        return f"{other}/width and {other}/height"
+    return f"{float(other) / float(scale):g}"

@@ -1,0 +1,166 @@
+"""Rules of what the log has side by side: answer and truth, a right and a wrong one.
+
+Unpaid answers that are the same multiple of their truths are on another scale; wrong
+answers that earn more than right ones of their prompt are paid for something else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, median
+
+from rewardkit.answers.boxes import find_box_factors, find_image_size
+from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
+from rewardkit.answers.stated import find_factor
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
+from rewardkit.findings import HIGH_RISK, Finding, Findings, rule, severity_of
+from rewardkit.probes.findings.evidence import Observed, alarms_among
+from rewardkit.probes.runner import RowOutcome
+
+LEAST_FACTORS = 4  # answers that are the same multiple of their truths
+FACTOR_SHARE = 0.3
+"""Share of all answers that are such a multiple. Our choice."""
+
+LEAST_OUTPAID = 4  # prompts with a wrong answer above a right one
+OUTPAID_SHARE = 0.03
+"""Share of such pairs of siblings among all. Our choice."""
+CAUSE_SHARE = 0.75
+"""Share of these pairs in which what causes them is higher. Our choice."""
+
+Pair = tuple[LoggedAnswer, LoggedAnswer]
+"""A wrong answer and a right one of its prompt."""
+
+
+@rule("other_scale")
+def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report answers that are the same multiple of their truths and earned nothing.
+
+    Those of boxes earned less than full marks: they may overlap all the same.
+    """
+    names = {"ground_truth", *observed.reward.needs} - NO_TRUTH_COLUMNS
+    unpaid: dict[tuple[str, str, str], list[LoggedAnswer]] = defaultdict(list)
+    counts: Counter[tuple[str, str]] = Counter()
+    for answer in observed.logged:
+        size = find_image_size(answer.row)
+        for name in sorted(names & answer.row.keys()):
+            truth = str(answer.row[name])
+            factor = find_factor(answer.answer, truth)
+            if factor is not None:
+                counts["numbers", name] += 1
+            if factor not in (None, "1") and not answer.gain > UNPAID_TO:
+                unpaid["numbers", name, str(factor)].append(answer)
+            factors = find_box_factors(answer.answer, truth, size)
+            if factors is not None:
+                counts["boxes", name] += 1
+            for factor in factors or ():
+                if factor != "1" and not answer.is_paid:
+                    unpaid["boxes", name, factor].append(answer)
+    for (kind, name, factor), answers in unpaid.items():
+        prompts = {answer.prompt for answer in answers}
+        n = counts[kind, name]
+        if len(prompts) >= LEAST_FACTORS and len(answers) >= FACTOR_SHARE * n:
+            yield observed.finding(
+                "other_scale",
+                n,
+                len(answers),
+                severity=severity_of(len(answers) / n),
+                examples=[
+                    observed.row_example(answer.row, answer.reward, "other_scale")
+                    for answer in sorted(answers, key=lambda item: len(item.completion))
+                ],
+                gain=1.0,
+                factor=factor,
+                column=name,
+                answers=kind,
+                earned=fmean(answer.gain for answer in answers),
+            )
+
+
+@rule("wrong_above_right")
+def wrong_above_right(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report wrong completions that earn more than right ones of their prompt.
+
+    Where wrong ones earn full marks, which has been reported, only if a component
+    beside the task is the cause.
+    """
+    outcomes = {id(row): outcome for row, outcome in observed.calibration.pool}
+    pairs = _pair_siblings(observed.logged, outcomes)
+    above = []
+    for wrong, right in pairs:
+        if _reward(wrong, outcomes) > _reward(right, outcomes) + 1e-9:
+            above.append((wrong, right))
+    prompts = {wrong.prompt for wrong, _ in above}
+    if len(prompts) < LEAST_OUTPAID or len(above) <= OUTPAID_SHARE * len(pairs):
+        return
+    cause = _find_cause(observed, above, outcomes)
+    is_reported = any(item.code == "wrong_paid" for item in alarms_among(findings))
+    if is_reported and not cause:
+        return
+    examples = []
+    for wrong, right in sorted(above, key=lambda pair: len(pair[0].completion)):
+        reward, best = (_reward(answer, outcomes) for answer in (wrong, right))
+        example = observed.row_example(wrong.row, reward, "wrong_above_right")
+        beside = observed.shown_columns(right.row)
+        examples.append(replace(example, right=best, wrong=reward, beside=beside))
+    yield observed.finding(
+        "wrong_above_right",
+        len(pairs),
+        len(above),
+        component=cause or None,
+        severity="high" if len(above) >= HIGH_RISK * len(pairs) else "warn",
+        examples=examples,
+        gain=1.0,
+        prompts=len(prompts),
+        by=cause,
+        trait="component" if cause else "",
+        logged=True,
+    )
+
+
+def _reward(answer: LoggedAnswer, outcomes: Mapping[int, RowOutcome]) -> float:
+    return outcomes[id(answer.row)].reward
+
+
+def _pair_siblings(
+    answers: Sequence[LoggedAnswer], outcomes: Mapping[int, RowOutcome]
+) -> list[Pair]:
+    """Return the pairs of a certainly wrong and a certainly right sibling.
+
+    A right answer which the task does not pay, and that earns no more than wrong ones
+    of its part usually do, may lack the form that is asked for.
+    """
+    wrong_rewards: dict[str, list[float]] = defaultdict(list)
+    for answer in answers:
+        if answer.is_right is False:
+            wrong_rewards[answer.part].append(_reward(answer, outcomes))
+    usual = {part: median(rewards) for part, rewards in wrong_rewards.items()}
+    right: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
+    for answer in answers:
+        least = usual.get(answer.part, 0.0)
+        is_credited = answer.is_paid or _reward(answer, outcomes) > least
+        if answer.is_right and is_credited:
+            right[answer.prompt].append(answer)
+    pairs = []
+    for answer in answers:
+        if answer.is_right is False:
+            pairs += [(answer, sibling) for sibling in right[answer.prompt]]
+    return pairs
+
+
+def _find_cause(
+    observed: Observed, above: Sequence[Pair], outcomes: Mapping[int, RowOutcome]
+) -> str:
+    """Return the component beside the task that pays these wrong answers, or ""."""
+    counts: Counter[str] = Counter()
+    for wrong, right in above:
+        reward = observed.reward_for(wrong.row)
+        scores, others = (outcomes[id(answer.row)].scores for answer in (wrong, right))
+        for name in scores.keys() & others.keys() - {*reward.task}:
+            weight = reward.weights[name] or 1.0  # recorded beside a lone total
+            counts[name] += weight * scores[name] > weight * others[name]
+    for name, count in counts.most_common(1):
+        if count >= CAUSE_SHARE * len(above):
+            return name
+    return ""
