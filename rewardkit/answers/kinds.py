@@ -35,7 +35,8 @@ OPTION = re.compile(r"(?:^|[\s(\[])([A-J])[).\]:](?=\s)", re.MULTILINE)
 PROGRAM_TEXT = re.compile(
     r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|"
     r"function )"
-    r"|(?i:^\s*select\b.+\bfrom\b)",
+    r"|(?i:^\s*select\b.+\bfrom\b|\A\s*select\b[\s\S]+?^[ \t]*from\b)"
+    r"|(?i:\A\s*with\s+\w+\s+as\s*\()",
     re.M,
 )
 MATHEMATICS = re.compile(

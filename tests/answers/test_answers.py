@@ -35,10 +35,14 @@ OF_TRUTHS = [
 KINDS = {
     "number": ["-3.5", "$1,234", "50%"],
     "choice": ["B", "(C)", "B) Mercury"],
-    "text": ["A boat", "Ada Lovelace", "1.2.3"],
+    "text": ["A boat", "Ada Lovelace", "1.2.3", "Select one of them.\nIt is from Oslo"],
     "mathematics": [r"\sqrt{2}", "x^2+1", "(3, 4)"],
     "json": ['{"a": [1, 2]}', "[1, 2]"],
-    "code": ["def f(x):\n    return x"],
+    "code": [
+        "def f(x):\n    return x",
+        "SELECT COUNT(*)\nFROM item\nWHERE price = 7",
+        "WITH dear AS (\n  SELECT name\n  FROM item\n)\nSELECT * FROM dear",
+    ],
 }
 OPTIONS = [
     ("Which?\nA. one\nB. two\nC. three", "ABC"),

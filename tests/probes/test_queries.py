@@ -109,3 +109,29 @@ def test_rows_are_to_be_compared_in_their_order_and_number(collect, rows, codes)
     assert len(result.calibration.subjects) >= 3
     alarms = {item.code for item in result.alarms}
     assert alarms & {"rows_twice", "other_sorting", "empty_truth_result"} == codes
+
+
+WHAT = ["name", "price", "max(price)", "min(price)", "count(*)", "sum(price)"]
+
+
+@pytest.mark.parametrize(
+    ("read", "codes"),
+    [(run, set()), (lambda query: re.sub(r"\d+", "", query), {"other_constant"})],
+    ids=["its rows are right", "numbers are not read"],
+)
+def test_a_query_on_several_lines_with_another_number_may_have_the_same_rows(
+    read, codes
+):
+    rows = tags(
+        *(
+            f"SELECT {what}\nFROM item\nWHERE price > {13 + place}"
+            for place, what in enumerate(WHAT)
+        )
+    )
+
+    def same(completion, ground_truth):
+        said = read(inside(completion) or "")
+        return float(said is not None and said == read(ground_truth))
+
+    alarms = {item.code for item in probed(same, rows, search=0).alarms}
+    assert alarms & {"other_number", "other_constant"} == codes
