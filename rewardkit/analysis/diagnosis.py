@@ -132,10 +132,6 @@ class Diagnosis(AcceptsFindings, HasPage):
         """Return the name of the reward."""
         return self.scores.reward.name
 
-    def __getitem__(self, code: str) -> list[Finding]:
-        """Return the findings with this code."""
-        return [finding for finding in self.findings if finding.code == code]
-
     @cached_property
     def components(self) -> pd.DataFrame:
         """Return one row a component (and part), with what its scores look like.

@@ -129,6 +129,10 @@ class AcceptsFindings:
         """Return the name of the reward, by which a baseline has its entries."""
         raise NotImplementedError
 
+    def __getitem__(self, code: str) -> list[Finding]:
+        """Return the findings with this code."""
+        return [finding for finding in self.findings if finding.code == code]
+
     @property
     def worst(self) -> str | None:
         """Return the highest severity of a finding that is not accepted."""

@@ -102,10 +102,6 @@ class ProbeResult(AcceptsFindings, HasPage):
     untried: Mapping[str, int] = field(default_factory=dict)
     baseline: Baseline | None = None
 
-    def __getitem__(self, code: str) -> list[Finding]:
-        """Return the findings with this code."""
-        return [finding for finding in self.findings if finding.code == code]
-
     @property
     def reward_name(self) -> str:
         """Return the name of the reward."""
