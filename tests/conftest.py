@@ -82,3 +82,14 @@ def short_rehearsals():
         patch.setattr("rewardkit.analysis.rehearsal.rehearsal.LEARNERS", 2)
         patch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", 40)
         yield
+
+
+@pytest.fixture
+def no_workers(monkeypatch):
+    """Rewards are recognised in this process, as none of them hangs."""
+    from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
+
+    def refuse(*_, **__):
+        raise CannotLimit("no worker is started")
+
+    monkeypatch.setattr(TimeLimit, "run", refuse)

@@ -82,6 +82,7 @@ def tested(name, wanted, table):
     environment = {
         **os.environ,
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # eval-protocol would ask the network for it
+        "HF_HUB_OFFLINE": "1",  # a model that is nowhere would be asked for again and again
         "REWARDKIT_TABLE": str(table),
         "REWARDKIT_TRAINERS": name,
         "REWARDKIT_TARGETS": " ".join(wanted["targets"]),

@@ -40,7 +40,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_decorated_function_is_read_as_it_is_called_there(name):
+def test_a_decorated_function_is_read_as_it_is_called_there(name, no_workers):
     title = "eval-protocol: it is a @reward_function"
     reward, ours = read_as(
         title, "eval-protocol", f"{__file__}:{name}", rows("4", "5!", "", level=3)

@@ -60,7 +60,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("place", "expected"), READ)
-def test_a_scorer_is_read_as_it_is_called_there(place, expected):
+def test_a_scorer_is_read_as_it_is_called_there(place, expected, no_workers):
     assert read_as("Inspect", "inspect", place, ROLLOUTS)[1] == expected
     if "includes" in place:  # in their own eval, too
         assert [

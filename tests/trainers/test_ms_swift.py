@@ -45,7 +45,7 @@ def theirs(function):
 
 
 @pytest.mark.parametrize("kind", [Ends, Turns])
-def test_a_class_is_read_as_it_is_called_there(kind):
+def test_a_class_is_read_as_it_is_called_there(kind, no_workers):
     _, ours = read_as("ms-swift", "ms-swift", f"{__file__}:{kind.__name__}", ROLLOUTS)
     assert ours == [None if value != value else value for value in theirs(kind())]
 

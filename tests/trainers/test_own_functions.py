@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from commands import run
 from table import arithmetic
 
 import rewardkit as rk
@@ -77,17 +76,9 @@ def test_the_command_proves_and_its_exit_code_says_so(target, judged, tmp_path):
     source = OWN[target] if judged else OWN[target].replace("0.2 + (", "None and (")
     log = tmp_path / "log.jsonl"
     log.write_text("\n".join(json.dumps(row) for row in ROWS))
-    options = ["--to", target, "--verify", str(log), "-o", str(tmp_path / "back.py")]
-    command = [
-        sys.executable,
-        "-m",
-        "rewardkit",
-        "export",
-        written(tmp_path, source),
-        *options,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == (0 if judged else 1), done.stderr
+    name, back = written(tmp_path, source), tmp_path / "back.py"
+    done = run(f"export {name} --to {target} --verify {log} -o {back}")
+    assert done.exit_code == (0 if judged else 1), done.stderr
     assert f"written for {target}: " in done.stdout
     assert "on the function as it was found" in done.stdout
     assert ("NOTHING PROVED" in done.stdout) is not judged

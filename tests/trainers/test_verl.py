@@ -21,7 +21,7 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None, bonu
     }
 
 
-def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
+def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path, no_workers):
     rollouts = rk.load_rollouts(
         [{**row, "data_source": "countdown"} for row in arithmetic(48)]
     )
