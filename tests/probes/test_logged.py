@@ -361,6 +361,64 @@ def paid_by_the_call(each):
     return rk.Reward("calls", components=[rk.Component("correct", strict), calls])
 
 
+RIVER = "delta silt bank ferry bridge lock weir canal reed otter heron barge".split()
+
+
+def checked_words():
+    """Rows of texts of 4 to 12 words that end as their prompt asks for; one of four is too short."""
+    rows = []
+    for prompt in range(8):
+        end = RIVER[prompt]
+        limits = [("at least", 4), ("less than", 13)][:: 1 if prompt % 2 else -1]
+        checks = [
+            {"name": "words", "relation": relation, "count": count}
+            for relation, count in limits
+        ]
+        checks.insert(prompt % 3, {"name": "end", "word": end})
+        for place in range(4):
+            words = [*RIVER[: 2 if place == 3 else 5 + place], end]
+            row = {
+                "prompt": f"Write 4 to 12 words, and end with {end}.",
+                "completion": " ".join(words if place else words[:-1]),
+                "ground_truth": json.dumps({"checks": checks}),
+            }
+            rows.append(row)
+    return rows
+
+
+def passes(check, completion):
+    if check["name"] == "end":
+        return completion.endswith(check["word"])
+    count = len(completion.split())
+    is_least = check["relation"] == "at least"
+    return count >= check["count"] if is_least else count < check["count"]
+
+
+def of_each_name(completion, ground_truth):
+    """Keep a result a name, as tinker-cookbook did (issue 893)."""
+    checks = json.loads(ground_truth)["checks"]
+    return all({item["name"]: passes(item, completion) for item in checks}.values())
+
+
+def of_each_check(completion, ground_truth):
+    checks = json.loads(ground_truth)["checks"]
+    return all(passes(item, completion) for item in checks)
+
+
+def several_answers():
+    """Rows of prompts with two right answers each, of which one is given."""
+    rows = rows_of(padded, NUMBERS)
+    for row in rows:
+        answers = [{"value": int(row["ground_truth"])}, {"value": 1000}]
+        row["ground_truth"] = json.dumps({"answers": answers})
+    return rows
+
+
+def any_answer(completion, ground_truth):
+    answers = json.loads(ground_truth)["answers"]
+    return inside(completion) in [str(answer["value"]) for answer in answers]
+
+
 DAYS = [
     *("2025-04-05", "2024-09-06", "2025-01-06", "2025-06-10"),
     *("2024-06-14", "2025-04-15", "2025-08-19", "2024-11-16"),
@@ -570,6 +628,14 @@ CASES = {
     "calls add less than being right": Case(
         paid_by_the_call(0.2), rows_of(calling, NUMBERS), code=""
     ),
+    "of two checks of a name one counts": Case(
+        of_each_name,
+        checked_words(),
+        code="item_unread",
+        words="On 8 of 8 prompts on which several items of 'checks' have 'count'",
+    ),
+    "two checks of a name count": Case(of_each_check, checked_words(), code=""),
+    "one of several answers is enough": Case(any_answer, several_answers(), code=""),
     "nothing is right, and nothing marked": Case(
         asked_back, rows_of(asking_back, [*NUMBERS[:3], "[]", "none"]), code=""
     ),
@@ -671,9 +737,6 @@ def test_a_query_that_fails_and_is_paid_contains_no_answer():
     assert alarms[0].code == "empty" and "containment" not in [
         item.code for item in alarms
     ]
-
-
-RIVER = "delta silt bank ferry bridge lock weir canal reed otter heron barge".split()
 
 
 def uses_all(completion, ground_truth):

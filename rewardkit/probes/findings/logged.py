@@ -30,6 +30,7 @@ from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.phrases import unread_phrases
+from rewardkit.probes.findings.truth_items import unread_items
 from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
@@ -259,6 +260,7 @@ LOG_RULES = (
     other_scale,
     misjudged_rows,
     wrong_above_right,
+    unread_items,
     empty_truth_results,
     unread_phrases,
 )
