@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -399,3 +400,17 @@ def test_a_run_that_grows_is_followed_until_it_is_interrupted(tmp_path, monkeypa
     looks = iter([])
     done = run(f"monitor {log} --follow --json --fail-on high")
     assert done.exit_code == 1 and json.loads(done.stdout)["verdict"] == "stop"
+
+
+@pytest.mark.parametrize(("options", "is_named"), [("", True), (" --label ok", False)])
+def test_a_column_that_may_be_a_label_is_named_where_none_is_given(options, is_named):
+    rows = [
+        {"prompt": "a", "completion": "x", "reward": at % 2, "ok": at % 3 == 0}
+        for at in range(8)
+    ]
+    Path("marked.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    printed = run(f"diagnose marked.jsonl{options}").stdout
+    assert (
+        "'ok' is true or false: if it says which completions are right, add --label ok"
+        in printed
+    ) is is_named

@@ -470,3 +470,23 @@ def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path, monkeypat
     with pytest.raises(OSError, match=r"Read-only file system: '.*/a\.txt'$") as told:
         write_whole(file, lambda path: path.write_text("x"))
     assert told.value.filename == str(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_offered"),
+    [
+        ("resolved", [True, False, False, True], True),
+        ("resolved", [True, None, False, True], True),
+        ("resolved", [True, True, False, False], False),  # the same for all of a prompt
+        ("resolved", [1, 0, 0, 1], False),
+        ("is_truncated", [True, False, False, True], False),
+    ],
+)
+def test_a_column_of_true_and_false_that_tells_siblings_apart_may_be_a_label(
+    name, values, is_offered
+):
+    rows = [
+        {"prompt_id": at // 2, "completion": "x", name: value}
+        for at, value in enumerate(values)
+    ]
+    assert rk.load_rollouts(rows).possible_labels == [name] * is_offered

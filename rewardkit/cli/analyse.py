@@ -14,7 +14,7 @@ import rewardkit as rk
 from rewardkit.analysis.comparison.sides import keep_outlook
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
-from rewardkit.cli.options import Integer
+from rewardkit.cli.options import Integer, label_lines
 from rewardkit.cli.output import say
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.history.parts import holds_scores, is_scored
@@ -142,6 +142,7 @@ def diagnose(options: Options) -> CommandResult:
         pages[:1] = [watched.first_page(options.scores), as_one]
         record["monitor"] = watched.record()
         severities.append(watched.worst)
+    lines += label_lines(source.scores.rollouts, options.label)
     texts = [page.text(verbose=options.verbose) for page in pages]
     text = "\n\n".join([*texts, *lines])
     status = max(fail_status(worst, options.fail_on) for worst in severities)

@@ -11,7 +11,7 @@ import click
 import rewardkit as rk
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
-from rewardkit.cli.options import Integer, Number
+from rewardkit.cli.options import Integer, Number, label_lines
 from rewardkit.cli.output import recognised, write_text
 from rewardkit.cli.update import (
     accept_named,
@@ -331,6 +331,7 @@ def probe(options: Options) -> CommandResult:
             **settings,
         )
     added, notes = _write_files(options, result)
+    notes += label_lines(rollouts, options.label)
     if options.keep:
         notes.append(_noted(reward, {"exploits": len(result.alarms)}))
     (result,), accepted, baseline_notes = accept_alarms(options, [result])

@@ -34,6 +34,17 @@ class Integer(click.IntRange):
     name = "integer"
 
 
+def label_lines(rollouts: rk.Rollouts, label: str | None) -> list[str]:
+    """Return a line on a column that may be a label, where none is named."""
+    names = [] if label else rollouts.possible_labels
+    if not names:
+        return []
+    return [
+        f"{names[0]!r} is true or false: if it says which completions are right, add "
+        f"--label {names[0]}"
+    ]
+
+
 # --- how values are read
 
 

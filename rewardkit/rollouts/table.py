@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import infer_dtype
 
 from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.findings import counted
@@ -38,6 +40,8 @@ MOST_SENTENCES = 12
 
 ROWS_ON_PAGE = 5
 NOT_LOGGED = Logged()
+HOW_IT_ENDED = re.compile(r"(?i)trunc|finish|stop|eos|clip|abort|done|complete")
+"""Names of columns on how a completion ended, not on whether it is right."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +126,22 @@ class Rollouts(HasPage):
         """Return the column of a label: ``logged/acc`` for acc, if there is no acc."""
         logged = f"{LOGGED}{label}"
         return logged if logged in self.table and label not in self.table else label
+
+    @property
+    def possible_labels(self) -> list[str]:
+        """Columns of true and false that differ within groups, in order.
+
+        Not those that say how a completion ended.
+        """
+        names = []
+        for name in self.table.columns:
+            values = self.table[name]
+            if HOW_IT_ENDED.search(str(name)):
+                continue
+            if infer_dtype(values, skipna=True) == "boolean":
+                if (values.groupby(self.groups).nunique() > 1).any():
+                    names.append(str(name).removeprefix(LOGGED))
+        return names
 
     def select(
         self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]
