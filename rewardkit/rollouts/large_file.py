@@ -41,9 +41,10 @@ class LargeFile(NamedTuple):
         row_bytes = max(1.0, uncompressed / max(1, rows.num_rows))
         return cls(piece, rows.num_rows, row_bytes, True)
 
-    def bytes_from(self, start: int) -> float:
-        """Return how many bytes the rest of the file has."""
-        return (self.size - start) * self.row_bytes
+    @property
+    def bytes(self) -> float:
+        """Return how many bytes the file has."""
+        return self.size * self.row_bytes
 
     def stretch(self, start: int, stop: int, line: int = 0) -> LogPiece:
         """Return a piece of the file, `line` lines from its beginning."""

@@ -59,7 +59,7 @@ class LargeLog:
     @property
     def size(self) -> float:
         """Return the bytes of the log."""
-        return sum(file.bytes_from(0) for file in self.files)
+        return sum(file.bytes for file in self.files)
 
     @property
     def looks_back(self) -> bool:
@@ -115,7 +115,7 @@ def open_large(
     if not all(piece.path.is_file() for piece in pieces):
         return None  # which load_rollouts says
     described = list(map(LargeFile.of, pieces))
-    if sum(file.bytes_from(0) for file in described) <= part_bytes:
+    if sum(file.bytes for file in described) <= part_bytes:
         return None
     reading = Reading.of(source, **options)
     files = []
@@ -131,7 +131,7 @@ def open_large(
             file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
         if bytes_left <= 0 and not file.can_be_cut:
             head = head.keep([row < ROWS_OF_OTHERS for row in range(len(head.places))])
-        bytes_left -= file.bytes_from(0)
+        bytes_left -= file.bytes
         files.append(file)
         heads.append(head)
     logs, _ = with_completions(heads, set(reading.columns.values()))
