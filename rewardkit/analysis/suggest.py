@@ -56,7 +56,7 @@ LEAST_ADVANTAGE_MOVED = 1e-6
 SIDES = ("before", "after")
 MORE_GROUPS_TIED = 0.1
 """Share of the groups that a change may leave without a signal. Our choice."""
-LEAST_GAIN = 0.05
+LEAST_HIGHER = 0.05
 """Share of the task by which a training must end higher, where a change is offered for
 no other reason: by as much two seeds of one training differ (`data/training`)."""
 
@@ -173,7 +173,7 @@ def _measure_proposals(
         measured = effects(view, after, tests=tests)
         suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)
         is_undecided = suggestion.verdict in ("", "unclear")
-        if is_undecided and trained is not None and trained.gain < LEAST_GAIN:
+        if is_undecided and trained is not None and trained.gain < LEAST_HIGHER:
             highest = useless.get(proposal.phrase, -1.0)
             useless[proposal.phrase] = max(highest, trained.gain)
             continue

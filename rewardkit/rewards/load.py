@@ -67,11 +67,13 @@ def find_reward(name: str) -> tuple[Any, str]:
     usual += [name for name in candidates if _is_orm(values[name])]
     named = [name for name in candidates if "reward" in name]
     if not attribute:
-        meant = ["reward"] if "reward" in values else usual or named or candidates
-        if len(meant) > 1:
-            meant = _unused(meant, values)
-        if len(meant) == 1:
-            return values[meant[0]], meant[0]
+        likely_names = (
+            ["reward"] if "reward" in values else usual or named or candidates
+        )
+        if len(likely_names) > 1:
+            likely_names = _unused(likely_names, values)
+        if len(likely_names) == 1:
+            return values[likely_names[0]], likely_names[0]
     attribute = attribute or "reward"
     has = "no reward and no function"
     if candidates:

@@ -251,7 +251,7 @@ def strategies_of_texts(
 
 # --- wrong answers of a subject
 
-ALIKE = 60.0
+MUCH_ALIKE = 60.0
 """Percent of characters that similar answers share. Our choice."""
 MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
 STAND_IN = "none of these"
@@ -341,7 +341,7 @@ def nearest_answer(answer: str, others: Sequence[str]) -> str:
     """
     by_case = Counter(text.casefold() for text in {answer, *others})
     has_cases = sum(count > 1 for count in by_case.values()) > 1
-    nearest, most = "", ALIKE
+    nearest, most = "", MUCH_ALIKE
     for other in others:
         if has_cases and _differ_within_words(answer, other):
             return other
@@ -355,9 +355,8 @@ def _differ_within_words(first: str, second: str) -> bool:
     """Return whether the case of one letter differs, which does not begin a word."""
     if first.casefold() != second.casefold() or len(first) != len(second):
         return False
-    pairs = enumerate(zip(first, second, strict=True))
-    places = [place for place, (one, other) in pairs if one != other]
-    return len(places) == 1 and first[: places[0]][-1:].isalnum()
+    same = [letter == other for letter, other in zip(first, second, strict=True)]
+    return same.count(False) == 1 and first[: same.index(False)][-1:].isalnum()
 
 
 def _is_disjoint(items: Any, others: Any) -> bool:

@@ -53,13 +53,15 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """
     if not isinstance(value, type) or hasattr(value, "as_fn") or is_atropos(value):
         return []
-    taken = [name for name in TEXTS if name in parameters(value.__call__)]
-    if not taken:
+    names = [name for name in TEXTS if name in parameters(value.__call__)]
+    if not names:
         return []
     orm = make_object(value)
-    given = (*trl.TRL_ARGUMENTS, REQUESTS)
-    mapping = {taken[0]: "completion", **columns_asked(orm, given, rows)}
-    needs = [name for name in required_columns(orm, given, rows) if name != "messages"]
+    of_trainer = (*trl.TRL_ARGUMENTS, REQUESTS)
+    mapping = {names[0]: "completion", **columns_asked(orm, of_trainer, rows)}
+    needs = [
+        name for name in required_columns(orm, of_trainer, rows) if name != "messages"
+    ]
     adapter = Function(orm, needs=tuple(needs))
     reason = "its objects take completions, as texts"
     return [TrainerReading(reason, adapter, mapping, sure=True)]
