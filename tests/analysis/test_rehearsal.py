@@ -170,11 +170,12 @@ def test_where_chance_is_paid_nothing_takes_over(sums):
     assert "what chance pays in the 45 % of groups" in found.sentence
 
 
-def test_large_batches_are_rehearsed_with_fewer_prompts(sums):
+def test_large_batches_are_rehearsed_with_fewer_prompts(sums, monkeypatch):
+    monkeypatch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", 2)
     scores = rk.score(paid(BRIEF), rk.load_rollouts(sums))
     training = rk.Training(prompts_per_batch=4096, num_generations=256)
     (view,) = make_views(scores, training=training)
-    assert rehearse_view(view, steps=2).course.rows.shape == (2, 32, 1024)
+    assert rehearse_view(view).course.rows.shape == (2, 32, 1024)
 
 
 def test_a_reward_that_judges_no_row_has_no_outlook_and_raises_nothing(sums):
@@ -363,12 +364,13 @@ first_asked.asks_model = True
     ids=["scored anew", "as logged", "of a model"],
 )
 def test_siblings_are_scored_anew_unless_other_prompts_would_be_seen(
-    sums, function, untried
+    sums, function, untried, monkeypatch
 ):
+    monkeypatch.setattr("rewardkit.analysis.rehearsal.rehearsal.STEPS", 12)
     first = rk.Component("first", function, group=True)
     scores = rk.score(paid(first, weight=0.0), rk.load_rollouts(sums))
     (view,) = make_views(scores, label="right")
-    run = rehearse_view(view, steps=12)
+    run = rehearse_view(view)
     assert len(run.untried) == len(untried)
     assert all(map(str.__contains__, run.untried, untried))
     eighths = np.full((12, len(run.pace)), 1 / 8)

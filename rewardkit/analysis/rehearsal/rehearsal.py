@@ -127,7 +127,6 @@ class Rehearsal:
 def rehearse_view(
     view: View,
     *,
-    steps: int | None = None,
     seed: int = 0,
     before: Rehearsal | None = None,
     limit: TimeLimit | None = None,
@@ -135,10 +134,11 @@ def rehearse_view(
 ) -> Rehearsal:
     """Rehearse the training of a view's rows, at a gentle and at a fast pace.
 
+    It has 160 steps, or as many as it takes until the weights of a schedule stay as
+    they are and half of that, at most 640.
+
     Args:
         view: rows with their scores, verdicts and training.
-        steps: of the training; by default 160, or as many as it takes until the
-            weights of a schedule stay as they are and half of that, at most 640.
         seed: of all that is drawn.
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
@@ -146,7 +146,7 @@ def rehearse_view(
         reaches: whether the reward is called on completions that the log lacks.
     """
     task = None if before is None else before.rows.task[: len(view)]
-    plan = _plan(view, steps, seed)
+    plan = _plan(view, seed)
     by_step = view.reward.is_scheduled and not why_not_by_step(view.reward)
     weights = _mean_weights(view.reward, plan) if by_step else None
     rows, kinds, material, why = collect(view, task, limit, weights, reaches=reaches)
@@ -183,7 +183,7 @@ def rehearse_view(
     )
 
 
-def _plan(view: View, steps: int | None, seed: int) -> RehearsalPlan:
+def _plan(view: View, seed: int) -> RehearsalPlan:
     """Return the training to rehearse, which begins at the first step of the rows."""
     usual_size = max(2, int(np.median(view.stats.count)))
     generations = min(view.training.num_generations or usual_size, MOST_DRAWN)
@@ -191,9 +191,8 @@ def _plan(view: View, steps: int | None, seed: int) -> RehearsalPlan:
     first = 0
     if view.context.steps is not None:
         first = int(np.nanmin(view.context.steps))
-    if steps is None:
-        until_last = _last_change(view.reward) - first + STEPS // 2
-        steps = min(max(STEPS, until_last), MOST_STEPS)
+    until_last = _last_change(view.reward) - first + STEPS // 2
+    steps = min(max(STEPS, until_last), MOST_STEPS)
     return RehearsalPlan(steps, prompts, generations, seed, first)
 
 
