@@ -20,6 +20,7 @@ from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Page, explain_columns
 from rewardkit.html.pictures import group_svg
 from rewardkit.primitives.extract import Extractor
+from rewardkit.primitives.texts import is_missing
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case
@@ -199,7 +200,7 @@ def _quote_completions(table: pd.DataFrame) -> list[Quote]:
         figures = []
         for name, value in record.items():
             # a route has no score for the components of its other parts
-            if value is not None and not _is_nan(value):
+            if not is_missing(value):
                 words = str(name).removeprefix("score/").removesuffix("_id")
                 figures.append(f"{words} {_format_value(str(name), value)}")
         about = ", ".join(figures)
@@ -217,10 +218,6 @@ def _format_value(name: str, value: Any) -> object:
     if isinstance(value, int) and not name.endswith("id"):
         return f"{value:,}"
     return str(value)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 # --- extractors

@@ -18,6 +18,7 @@ from typing import Any
 
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
+from rewardkit.primitives.texts import is_missing
 from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import INSPECT_GRADES
 from rewardkit.scoring.callers import MadeColumn, RowColumns
@@ -77,7 +78,7 @@ def _read_value(value: Any) -> Any:
                 f"its value is {preview(value)}, neither a number nor C, I, P, N, "
                 "yes, no"
             ) from None
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if is_missing(value) else value
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.primitive import note
+from rewardkit.primitives.texts import is_missing
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import lists_of_columns
@@ -113,11 +114,7 @@ class Function(Adapter):
             return scores
         if {float}.issuperset(map(type, scores)) and not math.isnan(sum(scores)):
             return scores
-        return [None if _is_nan(score) else score for score in scores]
-
-
-def _is_nan(score: Any) -> bool:
-    return isinstance(score, float) and math.isnan(score)
+        return [None if is_missing(score) else score for score in scores]
 
 
 def texts_or_turns(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +25,7 @@ from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, More, Page, explain_columns
 from rewardkit.plain import Plain, PlainRecord, Record
+from rewardkit.primitives.texts import is_missing
 from rewardkit.scoring.scores import Scores
 
 UNRANKED = "neither training nor a trusted label tells them apart"
@@ -236,7 +236,7 @@ def _example_table(examples: Sequence[Plain]) -> Table:
 
 
 def _cell(name: str, value: Any) -> str | UserText:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if is_missing(value):
         return "-"
     if isinstance(value, float):
         return f"{value:.3g}"
