@@ -13,7 +13,7 @@ import pandas as pd
 from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, finite, in_both
 from rewardkit.answers.truth_column import name_truth
 from rewardkit.errors import InputError, preview
-from rewardkit.rollouts.logs.log import numeric, numeric_column
+from rewardkit.rollouts.logs.log import has_steps, numeric, numeric_column
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
@@ -88,9 +88,7 @@ class Context:
     @cached_property
     def steps(self) -> Floats | None:
         """Return the step of each row; None where there are no numbers."""
-        if "step" not in self.table or not numeric_column(self.table["step"]):
-            return None
-        return numbers(self.table["step"])
+        return numbers(self.table["step"]) if has_steps(self.table) else None
 
     @cached_property
     def columns(self) -> Columns:

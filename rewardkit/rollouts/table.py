@@ -22,7 +22,7 @@ from rewardkit.findings import counted
 from rewardkit.html.has_page import HasPage
 from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.columns import LOGGED, Columns
-from rewardkit.rollouts.logs.log import Logged, numeric_column
+from rewardkit.rollouts.logs.log import Logged, has_steps
 from rewardkit.rollouts.values import Place, as_column, column_values, present
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Rollouts(HasPage):
         texts = self.describe_text_steps()
         if texts:
             return [texts]
-        if "step" not in self.table or not numeric_column(self.table["step"]):
+        if not has_steps(self.table):
             return []
         steps = self.table["step"].to_numpy(dtype=float)
         changes = np.flatnonzero(np.diff(steps))

@@ -27,7 +27,7 @@ from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Floats, Part, Reward, Rows
 from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
-from rewardkit.rollouts.logs.log import Logged, numeric_column
+from rewardkit.rollouts.logs.log import Logged, has_steps
 from rewardkit.rollouts.paths import (
     PART_OF_SCORES,
     RECORDED_SCORES,
@@ -227,9 +227,7 @@ class Scores(HasPage):
 
         A step is a number.
         """
-        if "step" not in self.table or not numeric_column(self.table["step"]):
-            return False
-        return self.table["step"].nunique() > 1
+        return has_steps(self.table) and self.table["step"].nunique() > 1
 
     @property
     def parts(self) -> list[Part]:

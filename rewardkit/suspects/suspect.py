@@ -23,7 +23,7 @@ from rewardkit.errors import InputError, check_label, check_seed, names_of, prev
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.columns import LOGGED
-from rewardkit.rollouts.logs.log import numeric_column
+from rewardkit.rollouts.logs.log import has_steps
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
@@ -212,7 +212,7 @@ def _contrast(
 
 def _count_by_step(scores: Scores, mask: Mask) -> pd.DataFrame:
     """Return step, rows, found and share for each step; empty without steps."""
-    if "step" not in scores.table or not numeric_column(scores.table["step"]):
+    if not has_steps(scores.table):
         return pd.DataFrame(columns=["step", "rows", "found", "share"], dtype=float)
     by_step = pd.Series(mask.astype(int)).groupby(numbers(scores.table["step"]))
     counts = by_step.agg(rows="size", found="sum", share="mean")

@@ -276,6 +276,11 @@ def numeric_column(column: pd.Series[Any]) -> bool:
     return numeric(column_values(column))
 
 
+def has_steps(table: pd.DataFrame) -> bool:
+    """Return whether the rows of a table have steps that are numbers."""
+    return "step" in table and numeric_column(table["step"])
+
+
 def first(cells: Iterable[Any]) -> Any:
     """Return the first value of a column that is not missing, or None."""
     return next((cell for cell in cells if cell is not None), None)
