@@ -131,7 +131,7 @@ def context_of(
     needs = {*scores.reward.needs, *scores.rollouts.logged.components.values()}
     for component in scores.reward.components:
         needs.update(component.asks_for)
-    unasked = frozenset(map(str, scores.rollouts.table.columns)) - needs
+    unasked = frozenset(scores.rollouts.names) - needs
     if label is None:
         return Context(table, None, "", "", columns, unasked)
     weights = scores.reward.weights
@@ -211,7 +211,7 @@ def numbers(column: pd.Series) -> Floats:
 
 def with_truth(scores: Scores) -> Scores:
     """Return scores with a column `ground_truth`, where another one holds the truth."""
-    named = name_truth(scores.rollouts, list(map(str, scores.rollouts.table.columns)))
+    named = name_truth(scores.rollouts, scores.rollouts.names)
     if named is scores.rollouts:
         return scores
     truth = scores.table[named.mapping["ground_truth"]]

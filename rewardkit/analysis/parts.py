@@ -202,7 +202,7 @@ def choose_columns(scores: Scores, names: Sequence[str] | None) -> list[str]:
     """
     extras = _extra_names(scores)
     if names is None:
-        columns = {*map(str, scores.rollouts.table.columns)} - {scores.reward.routed_by}
+        columns = {*scores.rollouts.names} - {scores.reward.routed_by}
         names = [name for name in SLICED_BY if name in columns]
         return usable_columns(scores, [*names, *extras])
     names = names_of(names, "by")

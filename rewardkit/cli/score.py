@@ -207,8 +207,7 @@ def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
 def _reading_text(about: Plain, first: rk.Rollouts) -> str:
     """Return what was read, as `Rollouts` show themselves; `first` are some of them."""
     rows = [first[row] for row in range(min(len(first), ROWS_ON_PAGE))]
-    columns = list(map(str, first.table.columns))
-    page = rollouts_page(about, columns, rows)
+    page = rollouts_page(about, first.names, rows)
     return "\n".join(page.lines(False))
 
 

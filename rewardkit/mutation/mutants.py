@@ -134,8 +134,7 @@ def mutants(
     if rollouts is not None:
         if not isinstance(rollouts, Rollouts):
             rollouts = load_rollouts(rollouts)
-        names = [str(name) for name in rollouts.table.columns]
-        reward.check_columns(names, rollouts.mapping)
+        reward.check_columns(rollouts.names, rollouts.mapping)
         order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
     functions: list[Any] = []
     for function in reward.functions:

@@ -209,14 +209,13 @@ def read_inputs(
     scores = None
     if isinstance(logged, Scores):
         scores, logged = logged, logged.rollouts
-    names_there = list(map(str, logged.table.columns))
     rewards = {}
     for name in names:
         if scores is not None and name == LOGGED_REWARD:
             rewards[name] = scores.reward
             continue
         reward = reward_named(name, logged, log_weights, as_=reading.get("as_"))
-        reward.check_columns(names_there, logged.mapping)
+        reward.check_columns(logged.names, logged.mapping)
         rewards[name] = reward
     columns = list(by or ())
     logged.check_columns([label, *columns] if label else columns)

@@ -103,6 +103,11 @@ class Rollouts(HasPage):
             str(name): column_values(self.table[name]) for name in self.table.columns
         }
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(map(str, self.table.columns))
+
     def as_logged(self) -> Columns:
         """Return every column, a renamed one under both its names."""
         columns = self.columns()
@@ -114,12 +119,11 @@ class Rollouts(HasPage):
 
     def check_columns(self, names: Iterable[str]) -> None:
         """Raise a RolloutsError where there is no column of one of these names."""
-        columns = list(map(str, self.table.columns))
         for name in names:
-            if name not in columns:
+            if name not in self.names:
                 raise RolloutsError(
                     f"the rollouts have no column {name!r}; they have "
-                    f"{columns}{did_you_mean(name, columns)}"
+                    f"{self.names}{did_you_mean(name, self.names)}"
                 )
 
     def label_column(self, label: str | None) -> str | None:
@@ -347,8 +351,7 @@ class Rollouts(HasPage):
         from rewardkit.html import cards  # many scores are never shown
 
         rows = [self[row] for row in range(min(ROWS_ON_PAGE, len(self)))]
-        columns = list(map(str, self.table.columns))
-        return cards.rollouts_page(self.summary(), columns, rows)
+        return cards.rollouts_page(self.summary(), self.names, rows)
 
 
 def _hash(text: str) -> int:

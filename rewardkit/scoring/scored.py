@@ -49,7 +49,7 @@ def score_rollouts(
     `limit` is that of the settings, where several calls share one. What asks a model
     begins a run here, unless these rollouts are a part of one.
     """
-    clashes = list(filter(is_result, map(str, rollouts.table.columns)))
+    clashes = list(filter(is_result, rollouts.names))
     if clashes:
         raise RolloutsError(
             f"the rollouts have columns of a scored table: {clashes}; rename them, or "
@@ -120,7 +120,7 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
     Raises:
         RewardError: no such column, or one with the name of a field or component.
     """
-    names = [str(name) for name in rollouts.table.columns]
+    names = rollouts.names
     reward.check_columns(names, rollouts.mapping)
     sources = dict.fromkeys(reward.needs, "")
     if reward.is_scheduled and "step" in names:

@@ -249,7 +249,7 @@ def _choose_columns(
     logged_scores = scores.rollouts.logged.components.values()
     unfit = {*COLUMNS_WITHOUT_SLICES, label, *logged_scores}
     columns = []
-    for name in map(str, scores.rollouts.table.columns):
+    for name in scores.rollouts.names:
         if name in unfit or name.startswith(LOGGED):
             continue
         if 2 <= _levels(scores, name).nunique() <= MOST_SLICES:

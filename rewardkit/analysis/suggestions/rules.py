@@ -89,8 +89,7 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
 
 
 def _unused_name(view: View, scores: Scores) -> str:
-    columns = map(str, scores.rollouts.table.columns)
-    names = {*view.names, *scores.reward.fields, *columns}
+    names = {*view.names, *scores.reward.fields, *scores.rollouts.names}
     name = "close"
     number = 1
     while name in names:
