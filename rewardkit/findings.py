@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.plain import write_order
+from rewardkit.plain import values_by_field, write_order
 from rewardkit.reasons import Reason
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Example:
 
     def record(self) -> dict[str, Any]:
         """Return the example as plain data."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = values_by_field(self)
         del plain["of_rollouts"], plain["beside"]
         plain["columns"] = {name: _cut(value) for name, value in self.columns.items()}
         plain["expected"] = list(self.expected) if self.expected else None

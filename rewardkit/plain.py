@@ -105,5 +105,10 @@ def is_finite_number(value: Any) -> bool:
     return is_number(value) and math.isfinite(value)
 
 
+def values_by_field(record: Any) -> Record:
+    """Return the values of a dataclass by the names of its fields."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
 def _field_names(record: Any) -> list[str]:
     return [field.name for field in fields(record) if field.repr]

@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 import time
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from rewardkit.errors import RewardError, preview
 from rewardkit.history.batches import Batch
 from rewardkit.history.part_writer import PartWriter
+from rewardkit.plain import values_by_field
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 
@@ -113,7 +114,7 @@ class Recorder(Made):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the whole path, as workers have other working folders."""
-        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        options = values_by_field(self)
         options["folder"] = os.path.abspath(self.folder)
         return _receive, (options, self.run)
 

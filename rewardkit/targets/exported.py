@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from rewardkit.errors import RewardError
 from rewardkit.history.batches import Batch, recorded_columns
 from rewardkit.history.recorder import Recorder, as_recorder, record_batch
+from rewardkit.plain import values_by_field
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
@@ -106,7 +107,7 @@ class RewardHolder(Made):
 
         Elsewhere no import would find them.
         """
-        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        options = values_by_field(self)
         files = []
         for module in list(sys.modules.values()):
             if MODULE_SOURCE in vars(module):
