@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
+from rewardkit.analysis.statistics import spread_out
 from rewardkit.analysis.summary import different
 from rewardkit.findings import counted, list_amounts, percent, short_number
 from rewardkit.html.blocks import Block, Quote, Table
@@ -32,8 +33,7 @@ def ends(figure: WindowFigure) -> tuple[float, float]:
 def figures_table(timeline: Timeline) -> Table:
     """Return the table of what changed: a row a figure, a column a window."""
     windows = timeline.windows
-    count = min(SHOWN_WINDOWS, len(windows))
-    places = np.unique(np.linspace(0, len(windows) - 1, count).astype(int))
+    places = spread_out(np.arange(len(windows)), SHOWN_WINDOWS)
     header = ["mean of"]
     for place in places:
         first, last = windows.first[place], windows.last[place]

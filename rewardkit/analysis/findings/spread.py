@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rewardkit.analysis.findings import FEWEST_GROUPS, finding, share
-from rewardkit.analysis.statistics import LEVEL, Floats, Mask, group_stats
+from rewardkit.analysis.statistics import LEVEL, Floats, Mask, group_stats, spread_out
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.distributions import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import View
@@ -225,9 +225,7 @@ def _share_between(means: Floats, blur: Floats, low: float, high: float) -> floa
     """Return the share of blurred means in the middle quarter between two values."""
     middle = (low + high) / 2
     apart = high - low
-    size = min(len(means), MOST_KINDS_PROMPTS)
-    places = np.linspace(0, len(means) - 1, size).astype(int)
-    chosen = np.argsort(means)[places]
+    chosen = spread_out(np.argsort(means), MOST_KINDS_PROMPTS)
     chances = []
     for mean, width in zip(means[chosen], blur[chosen], strict=True):
         prompt = NormalDist(mean, width)

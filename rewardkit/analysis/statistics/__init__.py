@@ -107,6 +107,16 @@ def spread_out(rows: Codes, most: int) -> Codes:
     return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(int)])
 
 
+def rows_by_code(codes: Codes) -> list[Codes]:
+    """Return the rows of each code, in the order of the codes.
+
+    >>> [rows.tolist() for rows in rows_by_code(np.array([1, 0, 1]))]
+    [[1], [0, 2]]
+    """
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
 def number_of(codes: Codes) -> int:
     """Return how many codes from 0 there are, up to the largest."""
     return int(codes.max(initial=-1)) + 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both
+from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both, rows_by_code
 from rewardkit.findings import counted
 from rewardkit.plain import PlainRecord, Record
 
@@ -190,11 +190,10 @@ def estimate(
     value = statistic(np.arange(n)) if n else math.nan
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, n)
-    order = np.argsort(prompts, kind="stable")
-    if prompts[order[0]] == prompts[order[-1]]:
-        return Estimate(value, math.nan, math.nan, n)
-    rows_of = np.split(order, np.flatnonzero(np.diff(prompts[order])) + 1)
+    rows_of = rows_by_code(prompts)
     size = len(rows_of)
+    if size == 1:
+        return Estimate(value, math.nan, math.nan, n)
     values = []
     for draw in np.random.default_rng(seed).integers(size, size=(DRAWS, size)):
         values.append(statistic(np.concatenate([rows_of[prompt] for prompt in draw])))

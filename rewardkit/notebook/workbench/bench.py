@@ -14,7 +14,7 @@ import numpy as np
 import traitlets
 
 from rewardkit.analysis.parts import make_views, only_finite
-from rewardkit.analysis.statistics import Codes, Floats
+from rewardkit.analysis.statistics import Codes, Floats, rows_by_code
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
 from rewardkit.analysis.whatif import with_gates
@@ -309,10 +309,7 @@ class Bench(traitlets.HasTraits):
     def rows_of_group(self) -> list[Codes]:
         """Return the rows of each group."""
         groups = self.scored.groups
-        order = np.argsort(groups, kind="stable")
-        if not len(order):
-            return []
-        return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+        return rows_by_code(groups) if len(groups) else []
 
     @property
     def ends(self) -> tuple[float, float]:
