@@ -305,10 +305,10 @@ def different(view: View, n: int) -> Codes:
     table = pd.DataFrame({"reward": view.rewards, "advantage": advantages}).dropna()
     largest = table.nlargest(MOST_CANDIDATES, ["reward", "advantage"])
     candidates = largest.index.to_numpy()
-    _, first = np.unique(view.bootstrap.prompts[candidates], return_index=True)
+    first = view.bootstrap.firsts(candidates)
     rest = np.setdiff1d(np.arange(len(candidates)), first)
     chosen: dict[int, str] = {}
-    for place in [*np.sort(first).tolist(), *rest.tolist()]:
+    for place in [*first.tolist(), *rest.tolist()]:
         if len(chosen) == n:
             break
         text = view.completions[candidates[place]][:COMPARED_CHARACTERS]

@@ -118,8 +118,7 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
         amounts = view.payments[item.component]
         rows = _wrong_rows(timeline, item)
         rows = rows[(view.rewards[rows] > ordinary) & ~np.isin(rows, list(used_rows))]
-        _, firsts = np.unique(view.bootstrap.prompts[rows], return_index=True)
-        for row in rows[np.sort(firsts)][:MOST_CASES].tolist():
+        for row in rows[view.bootstrap.firsts(rows)][:MOST_CASES].tolist():
             table = view.context.table.iloc[row]
             names = [*COLUMNS_OF_CASE, *view.reward.needs]
             columns = {name: table[name] for name in names if name in table}

@@ -279,8 +279,7 @@ class BeforeAfter(HasPage):
     def _largest(self, size: Floats, mask: Mask) -> pd.DataFrame:
         """Return a few of these rows, largest first, at most one for each prompt."""
         order = np.flatnonzero(mask)[np.argsort(-size[mask], kind="stable")]
-        _, first = np.unique(self.bootstrap.prompts[order], return_index=True)
-        return self.table.iloc[order[np.sort(first)[:SHOWN_IDS]]]
+        return self.table.iloc[order[self.bootstrap.firsts(order)[:SHOWN_IDS]]]
 
     def _rows_to_read(self, size: Floats, mask: Mask) -> list[dict[Any, Any]]:
         columns = {"reward_a": "a", "reward_b": "b"}

@@ -312,6 +312,10 @@ class Bootstrap:
         wanted = max(resamples, round(2 * FEWEST_BEYOND * tests / (1 - LEVEL)))
         self.resamples = min(self.CELLS // max(self.units, 1), wanted)
 
+    def firsts(self, rows: Codes) -> Codes:
+        """Return the places of those of these rows that are the first of a prompt."""
+        return np.sort(np.unique(self.prompts[rows], return_index=True)[1])
+
     @cached_property
     def weights(self) -> Floats:
         """Return how often each unit is drawn in each resample."""
