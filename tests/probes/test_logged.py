@@ -419,6 +419,36 @@ def any_answer(completion, ground_truth):
     return inside(completion) in [str(answer["value"]) for answer in answers]
 
 
+def predicate_rows():
+    """Rows that name a predicate; many a change of an input of its tests leaves its output."""
+    rows = []
+    for prompt in range(8):
+        name = ("even", "odd")[prompt % 2]
+        inputs = [2 * prompt + step for step in (4, 7, 9, 11, 8)]
+        tests = [{"input": one, "output": PREDICATES[name](one)} for one in inputs]
+        for place in range(4):
+            said = name if place < 2 else "positive"
+            row = {
+                "prompt": f"Which predicate is it? {prompt}",
+                "ground_truth": {"tests": tests},
+            }
+            rows.append({**row, "completion": f"So.\n<answer>{said}</answer>"})
+    return rows
+
+
+PREDICATES = {
+    "even": lambda number: number % 2 == 0,
+    "odd": lambda number: number % 2 == 1,
+    "positive": lambda number: number > 0,
+}
+
+
+def all_tests(completion, ground_truth):
+    predicate = PREDICATES.get(inside(completion), lambda number: None)
+    tests = ground_truth["tests"]
+    return all(predicate(test["input"]) == test["output"] for test in tests)
+
+
 DAYS = [
     *("2025-04-05", "2024-09-06", "2025-01-06", "2025-06-10"),
     *("2024-06-14", "2025-04-15", "2025-08-19", "2024-11-16"),
@@ -635,6 +665,9 @@ CASES = {
         words="On 8 of 8 prompts on which several items of 'checks' have 'count'",
     ),
     "two checks of a name count": Case(of_each_check, checked_words(), code=""),
+    "an input of tests has many that do the same": Case(
+        all_tests, predicate_rows(), code=""
+    ),
     "one of several answers is enough": Case(any_answer, several_answers(), code=""),
     "nothing is right, and nothing marked": Case(
         asked_back, rows_of(asking_back, [*NUMBERS[:3], "[]", "none"]), code=""

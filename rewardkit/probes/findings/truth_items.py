@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,29 +23,34 @@ from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
 from rewardkit.strategies.strategy import Row
 
-MOST_PROMPTS, LEAST_PROMPTS = 24, 4
+MOST_PROMPTS, LEAST_PROMPTS = 12, 4
 """Prompts that are tried, and that have to show it. Our choice."""
 SHARE_OF_PROMPTS = 0.5
 """Share of the prompts with twins that have to show it. Our choice."""
+MOST_ITEMS = 10
+"""Items up to which those of a list are tried one by one. Our choice."""
 SHARE_OF_ITEMS = 0.1  # share of the remaining budget for changing items: our choice
 STRANGE_WORD = "qzxv"
 
-Path = tuple[str, ...]
+Path = tuple[Any, ...]
 """Keys of objects that lead to a value."""
+Item = tuple[Path, int]
+"""Keys that lead to a list, and a place in it."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in an item of a list: keys to the list, its place, keys to the value."""
+    """A value in an item of a list: the item, and keys to the value."""
 
-    listed: Path
-    place: int
+    item: Item
     inner: Path
     value: Any
 
     @property
     def others(self) -> Sequence[Any]:
         """Values one of which breaks what this one asks for."""
+        if isinstance(self.value, bool):
+            return (not self.value,)
         if not is_number(self.value):
             return (STRANGE_WORD,)
         return (100 * self.value or 100, 0 if self.value else -100)
@@ -60,84 +66,96 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
         return
     rows: dict[tuple[str, str], Row] = {}
     for answer in observed.logged:
-        if answer.is_paid and _find_twins(_list_leaves(answer.row)):
-            rows.setdefault(answer.prompt, answer.row)
+        is_new = answer.is_paid and answer.prompt not in rows
+        if is_new and _find_twins(_list_leaves(answer.row)):
+            rows[answer.prompt] = answer.row
     if len(rows) < LEAST_PROMPTS:
         return
-    lists: dict[Path, int] = defaultdict(int)
-    unread: dict[tuple[Path, Path], list[bool]] = defaultdict(list)
+    lists: Counter[Path] = Counter()
+    verdicts: dict[tuple[Path, Path], list[bool]] = defaultdict(list)
     shown: dict[tuple[Path, Path], tuple[Row, float]] = {}
-    for row in list(rows.values())[:MOST_PROMPTS]:
-        leaves = _list_leaves(row)
-        moved, reward = _find_moved(observed, row, leaves)
-        places = {(leaf.listed, leaf.place) for leaf in leaves if moved.get(leaf)}
-        for listed in {listed for listed, _ in places}:
-            lists[listed] += sum(name == listed for name, _ in places) > 1
-        for key, twins in _find_twins(leaves).items():
-            verdicts = [moved[leaf] for leaf in twins if leaf in moved]
-            if any(verdicts):
-                unread[key].append(not all(verdicts))
-                if not all(verdicts):
+    for row, reward, moved in _move_items(observed, list(rows.values())[:MOST_PROMPTS]):
+        counts = Counter(listed for (listed, _), is_moved in moved.items() if is_moved)
+        lists.update(listed for listed, count in counts.items() if count > 1)
+        for key, twins in _find_twins(_list_leaves(row)).items():
+            are_moved = [moved[item] for item in twins if item in moved]
+            if any(are_moved):
+                verdicts[key].append(all(are_moved))
+                if not all(are_moved):
                     shown[key] = row, reward
-    for key, verdicts in unread.items():
-        count, (listed, inner) = sum(verdicts), key
-        is_all_asked = lists[listed] >= LEAST_PROMPTS
-        is_frequent = count >= max(LEAST_PROMPTS, SHARE_OF_PROMPTS * len(verdicts))
-        if is_all_asked and is_frequent:
+    for key, are_read in verdicts.items():
+        listed, inner = key
+        count = are_read.count(False)
+        is_frequent = count >= max(LEAST_PROMPTS, SHARE_OF_PROMPTS * len(are_read))
+        if is_frequent and lists[listed] >= LEAST_PROMPTS:
             yield observed.finding(
                 "item_unread",
-                len(verdicts),
+                len(are_read),
                 count,
                 examples=[observed.row_example(*shown[key], "item_unread")],
-                listed=".".join(listed) or "ground_truth",
-                key=".".join(inner),
+                listed=".".join(map(str, listed)) or "ground_truth",
+                key=".".join(map(str, inner)),
                 logged=True,
             )
 
 
-def _find_moved(
-    observed: Observed, row: Row, leaves: Sequence[Leaf]
-) -> tuple[dict[Leaf, bool], float]:
-    """Return whether another value of each leaf moves the reward, and the reward.
+def _move_items(
+    observed: Observed, rows: Sequence[Row]
+) -> Iterator[tuple[Row, float, dict[Item, bool]]]:
+    """Yield rows, their rewards, and of each item whether another value moves it.
 
-    A leaf is left out where that is not known.
+    An item is left out where that is not known.
     """
-    changed = [row]
-    for leaf in leaves:
-        for value in leaf.others:
-            truth = _change(row["ground_truth"], leaf, value)
-            changed.append(observed.tries.varied(row, ground_truth=truth))
-    outcomes = observed.tries.outcomes(changed, share=SHARE_OF_ITEMS)
-    reward, *rewards = rewards_in(outcomes)
-    moved: dict[Leaf, bool] = {}
-    for leaf in leaves:
-        others = [rewards.pop(0) for _ in leaf.others]
-        if any(abs(other - reward) > 1e-9 for other in others):
-            moved[leaf] = True
-        elif not any(map(math.isnan, [reward, *others])):
-            moved[leaf] = False
-    return moved, reward
+    plans: list[tuple[Row, Item | None, Row]] = []
+    for row in rows:
+        plans.append((row, None, row))
+        for leaf in _list_leaves(row):
+            for value in leaf.others:
+                truth = _change(row["ground_truth"], leaf, value)
+                changed = observed.tries.varied(row, ground_truth=truth)
+                plans.append((row, leaf.item, changed))
+    outcomes = observed.tries.outcomes(
+        [changed for _, _, changed in plans], share=SHARE_OF_ITEMS
+    )
+    earned: dict[int, list[tuple[Item | None, float]]] = defaultdict(list)
+    for (row, item, _), other in zip(plans, rewards_in(outcomes), strict=True):
+        earned[id(row)].append((item, other))
+    for row in rows:
+        (_, reward), *others = earned[id(row)]
+        changes: dict[Item, list[float]] = defaultdict(list)
+        for item, other in others:
+            if item is not None:
+                changes[item].append(abs(other - reward))
+        moved: dict[Item, bool] = {}
+        for place, sizes in changes.items():
+            is_moved = any(size > 1e-9 for size in sizes)  # not by NaN
+            if is_moved or not any(map(math.isnan, sizes)):
+                moved[place] = is_moved
+        yield row, reward, moved
 
 
-def _find_twins(leaves: Sequence[Leaf]) -> dict[tuple[Path, Path], list[Leaf]]:
-    """Return the numbers that several items of a list have under the same keys."""
-    twins: dict[tuple[Path, Path], list[Leaf]] = defaultdict(list)
+def _find_twins(leaves: Sequence[Leaf]) -> dict[tuple[Path, Path], list[Item]]:
+    """Return items of a list that have a number each under the same keys."""
+    twins: dict[tuple[Path, Path], list[Item]] = defaultdict(list)
     for leaf in leaves:
         if is_number(leaf.value):
-            twins[leaf.listed, leaf.inner].append(leaf)
+            listed, _ = leaf.item
+            twins[listed, leaf.inner].append(leaf.item)
     return {key: items for key, items in twins.items() if len(items) > 1}
 
 
 def _list_leaves(row: Row) -> list[Leaf]:
-    """Return the numbers and texts in objects that are items of the truth's lists."""
+    """Return the values in objects that are items of the truth's lists."""
     truth = row.get("ground_truth")
     value = read_strict_json(truth) if isinstance(truth, str) else truth
     leaves = []
     for listed, items in _walk(value):
-        for place, item in enumerate(items if isinstance(items, list) else ()):
+        if not isinstance(items, list) or len(items) > MOST_ITEMS:
+            continue
+        for place, item in enumerate(items):
             for inner, leaf in _walk(item if isinstance(item, Mapping) else {}):
-                if is_number(leaf) or isinstance(leaf, str):
-                    leaves.append(Leaf(listed, place, inner, leaf))
+                if is_number(leaf) or isinstance(leaf, str | bool):
+                    leaves.append(Leaf((listed, place), inner, leaf))
     return leaves
 
 
@@ -152,12 +170,10 @@ def _walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def _change(truth: Any, leaf: Leaf, value: Any) -> Any:
     """Return the truth with another value of a leaf, as text where it is one."""
-    copy = json.loads(truth if isinstance(truth, str) else json.dumps(truth))
+    copy = json.loads(truth) if isinstance(truth, str) else deepcopy(truth)
+    listed, place = leaf.item
     inner = copy
-    for key in leaf.listed:
-        inner = inner[key]
-    inner = inner[leaf.place]
-    for key in leaf.inner[:-1]:
+    for key in (*listed, place, *leaf.inner[:-1]):
         inner = inner[key]
     inner[leaf.inner[-1]] = value
     return json.dumps(copy) if isinstance(truth, str) else copy
