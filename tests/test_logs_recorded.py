@@ -417,7 +417,7 @@ def test_a_column_is_a_score_where_the_log_has_no_other():
     assert rk.load_rollouts(alone).logged.total == "logged/target"
 
 
-def test_a_reward_gets_a_number_of_the_log_that_it_asks_for_by_name():
+def test_a_reward_gets_a_number_of_the_log_that_it_asks_for_by_name(no_workers):
     rollouts = rk.load_rollouts(swift_rows(target=lambda target, place: target))
     reward = rk.load_reward(f"{__file__}:reached", rollouts=rollouts)
     assert rk.score(reward, rollouts).rewards.tolist() == [0.0, 1.0] * 8

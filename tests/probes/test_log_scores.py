@@ -7,6 +7,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 TRUTHS = [str(number) for number in (42, 17, 83, 210, 64, 91, 128, 35, 77, 506)]
 
 
@@ -76,7 +78,7 @@ def probed(reward, rows):
     rollouts = rk.load_rollouts(rows)
     if not isinstance(reward, rk.Reward):
         reward = rk.load_reward(f"{__file__}:{reward.__name__}", rollouts=rollouts)
-    return rk.probe(reward, rollouts, only="calibration")
+    return rk.probe(reward, rollouts, only="calibration", timeout=None)
 
 
 @pytest.mark.parametrize(
