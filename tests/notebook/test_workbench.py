@@ -1135,8 +1135,10 @@ def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
 
 
 def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_change(
-    bench,
+    monkeypatch,
 ):
+    # also a change that adds a component, after which this training ends no higher
+    monkeypatch.setattr("rewardkit.analysis.suggest.LEAST_HIGHER", -1.0)
     rollouts = rk.load_rollouts("gallery:arithmetic")
     rollouts = rollouts.select(rollouts.groups % 4 == 1)
     workbench = rk.Workbench("gallery:arithmetic.flawed", rollouts)
