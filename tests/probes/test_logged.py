@@ -367,20 +367,21 @@ RIVER = "delta silt bank ferry bridge lock weir canal reed otter heron barge".sp
 def checked_words():
     """Rows of texts of 4 to 12 words that end as their prompt asks for; one of four is too short."""
     rows = []
-    for prompt in range(8):
+    for prompt in range(len(RIVER)):
         end = RIVER[prompt]
         limits = [("at least", 4), ("less than", 13)][:: 1 if prompt % 2 else -1]
         checks = [
             {"name": "words", "relation": relation, "count": count}
             for relation, count in limits
         ]
-        checks.insert(prompt % 3, {"name": "end", "word": end})
+        if prompt > 7:  # without twins
+            checks[prompt % 2] = {"name": "end", "word": end}
         for place in range(4):
             words = [*RIVER[: 2 if place == 3 else 5 + place], end]
             row = {
                 "prompt": f"Write 4 to 12 words, and end with {end}.",
                 "completion": " ".join(words if place else words[:-1]),
-                "ground_truth": json.dumps({"checks": checks}),
+                "ground_truth": json.dumps({"end": end, "checks": checks}),
             }
             rows.append(row)
     return rows
@@ -396,13 +397,15 @@ def passes(check, completion):
 
 def of_each_name(completion, ground_truth):
     """Keep a result a name, as tinker-cookbook did (issue 893)."""
-    checks = json.loads(ground_truth)["checks"]
-    return all({item["name"]: passes(item, completion) for item in checks}.values())
+    truth = json.loads(ground_truth)
+    results = {item["name"]: passes(item, completion) for item in truth["checks"]}
+    return completion.endswith(truth["end"]) and all(results.values())
 
 
 def of_each_check(completion, ground_truth):
-    checks = json.loads(ground_truth)["checks"]
-    return all(passes(item, completion) for item in checks)
+    truth = json.loads(ground_truth)
+    results = [passes(item, completion) for item in truth["checks"]]
+    return completion.endswith(truth["end"]) and all(results)
 
 
 def several_answers():

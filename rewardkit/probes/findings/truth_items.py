@@ -24,7 +24,8 @@ from rewardkit.probes.runner import rewards_in
 from rewardkit.strategies.strategy import Row
 
 MOST_PROMPTS, LEAST_PROMPTS = 12, 4
-"""Prompts that are tried, and that have to show it. Our choice."""
+"""Prompts with twins, and as many without, that are tried; those that have to show it.
+Our choice."""
 SHARE_OF_PROMPTS = 0.5
 """Share of the prompts with twins that have to show it. Our choice."""
 MOST_ITEMS = 10
@@ -64,17 +65,14 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     if observed.noise > NOISY:
         return
-    rows: dict[tuple[str, str], Row] = {}
-    for answer in observed.logged:
-        is_new = answer.is_paid and answer.prompt not in rows
-        if is_new and _find_twins(_list_leaves(answer.row)):
-            rows[answer.prompt] = answer.row
-    if len(rows) < LEAST_PROMPTS:
+    with_twins, with_others = _choose_rows(observed)
+    if len(with_twins) < LEAST_PROMPTS:
         return
+    chosen = [*with_twins[:MOST_PROMPTS], *with_others[:MOST_PROMPTS]]
     lists: Counter[Path] = Counter()
     verdicts: dict[tuple[Path, Path], list[bool]] = defaultdict(list)
     shown: dict[tuple[Path, Path], tuple[Row, float]] = {}
-    for row, reward, moved in _move_items(observed, list(rows.values())[:MOST_PROMPTS]):
+    for row, reward, moved in _move_items(observed, chosen):
         counts = Counter(listed for (listed, _), is_moved in moved.items() if is_moved)
         lists.update(listed for listed, count in counts.items() if count > 1)
         for key, twins in _find_twins(_list_leaves(row)).items():
@@ -97,6 +95,23 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 key=".".join(map(str, inner)),
                 logged=True,
             )
+
+
+def _choose_rows(observed: Observed) -> tuple[list[Row], list[Row]]:
+    """Return paid rows, of a prompt each: with twins in the truth, with other items."""
+    rows: dict[tuple[str, str], Row] = {}
+    for answer in observed.logged:
+        if answer.is_paid:
+            rows.setdefault(answer.prompt, answer.row)
+    with_twins: list[Row] = []
+    with_others: list[Row] = []
+    for row in rows.values():
+        leaves = _list_leaves(row)
+        if _find_twins(leaves):
+            with_twins.append(row)
+        elif len({leaf.item for leaf in leaves}) > 1:
+            with_others.append(row)
+    return with_twins, with_others
 
 
 def _move_items(
