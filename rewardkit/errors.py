@@ -133,7 +133,9 @@ def check_label(label: Any) -> None:
         )
 
 
-def check_seed(seed: Any) -> None:
-    """Raise InputError for a seed that numpy does not take."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"seed={preview(seed)} is not a whole number of at least 0")
+def check_whole_number(name: str, value: Any, least: int) -> None:
+    """Raise InputError for an argument that is no whole number from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(
+            f"{name}={preview(value)} is not a whole number of at least {least}"
+        )

@@ -49,7 +49,7 @@ from rewardkit.errors import (
     Cancelled,
     InputError,
     check_label,
-    check_seed,
+    check_whole_number,
     did_you_mean,
     names_of,
     preview,
@@ -190,10 +190,7 @@ class Diagnosis(AcceptsFindings, HasPage):
         Raises:
             InputError: a window that is no whole number from 1 on.
         """
-        if not isinstance(window, int) or isinstance(window, bool) or window < 1:
-            raise InputError(
-                f"window={window!r} is not a whole number of steps from 1 on"
-            )
+        check_whole_number("window", window, 1)
         tables = [over_steps(view, window) for view in self.views]
         return pd.concat(tables, ignore_index=True)
 
@@ -215,10 +212,7 @@ class Diagnosis(AcceptsFindings, HasPage):
         >>> diagnosis.highest(3)["reward"].is_monotonic_decreasing
         True
         """
-        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise InputError(
-                f"highest takes a number of completions from 1 on, not {n!r}"
-            )
+        check_whole_number("n", n, 1)
         tables = [highest(self.scores, view, n) for view in self.views]
         return pd.concat(tables, ignore_index=True)
 
@@ -309,7 +303,7 @@ def diagnose(
             f"{preview(scores)}"
         )
     check_label(label)
-    check_seed(seed)
+    check_whole_number("seed", seed, 0)
     limits = _limits(thresholds)
     if baseline is not None:
         baseline = load_baseline(baseline)  # a broken file should not cost a minute

@@ -23,7 +23,7 @@ from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics import Interval
 from rewardkit.analysis.statistics.pairs import first_siblings
 from rewardkit.analysis.view import View
-from rewardkit.errors import InputError, check_label, check_seed, preview
+from rewardkit.errors import InputError, check_label, check_whole_number, preview
 from rewardkit.findings import short_number
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
@@ -383,7 +383,7 @@ def forecast(
             f"{preview(scores)}"
         )
     check_label(label)
-    check_seed(seed)
+    check_whole_number("seed", seed, 0)
     label = scores.rollouts.label_column(label)
     settings = Training.of(training)
     scores = prepare_scores(scores, settings)

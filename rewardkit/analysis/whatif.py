@@ -16,7 +16,7 @@ from rewardkit.errors import (
     InputError,
     RewardError,
     check_label,
-    check_seed,
+    check_whole_number,
     did_you_mean,
     preview,
 )
@@ -124,7 +124,7 @@ def whatif(
                 f"{option}={preview(value)} is no dict of component: {option[:-1]}"
             )
     check_label(label)
-    check_seed(seed)
+    check_whole_number("seed", seed, 0)
     before = _diagnose_before(source, label, seed)
     changed = before.scores
     to_score = dict[str, int]()

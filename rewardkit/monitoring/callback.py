@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import InputError, RolloutsError, preview
+from rewardkit.errors import RolloutsError, check_whole_number
 from rewardkit.history.parts import load_scores
 from rewardkit.html.excerpts import one_line
 from rewardkit.monitoring.monitor import Monitor, monitor
@@ -60,8 +60,7 @@ class MonitorCallback:
     def __init__(
         self, folder: str | Path, every: int = 20, stop: bool = False, **options: Any
     ) -> None:
-        if type(every) is not int or every < 1:
-            raise InputError(f"every={preview(every)} is not a whole number from 1 on")
+        check_whole_number("every", every, 1)
         self.folder = Path(folder)
         self.every = every
         self.stop = stop

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.parts import make_views, prepare_scores
-from rewardkit.errors import InputError, check_label, check_seed, preview
+from rewardkit.errors import InputError, check_label, check_whole_number
 from rewardkit.findings import (
     NOT_DECIDED,
     Finding,
@@ -330,9 +330,8 @@ def monitor(
         InputError: The source has no steps, or one only; no such column or component.
     """
     check_label(label)
-    check_seed(seed)
-    if not isinstance(windows, int) or isinstance(windows, bool) or windows < 2:
-        raise InputError(f"windows={preview(windows)} is not a whole number from 2 on")
+    check_whole_number("seed", seed, 0)
+    check_whole_number("windows", windows, 2)
     if baseline is not None:
         baseline = load_baseline(baseline)
     settings = Training.of(training)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.answers.truth_column import name_truth
-from rewardkit.errors import InputError, RolloutsError, check_label, check_seed
+from rewardkit.errors import InputError, RolloutsError, check_label, check_whole_number
 from rewardkit.findings import SEVERITIES, Finding, Rule, run_rules
 from rewardkit.history.baseline import Baseline, load_baseline
 from rewardkit.html.excerpts import one_line
@@ -160,7 +160,7 @@ def probe(
         search=search,
         progress=progress,
     )
-    check_seed(seed)
+    check_whole_number("seed", seed, 0)
     check_label(label)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)

@@ -19,7 +19,13 @@ from rewardkit.analysis.parts import (
 )
 from rewardkit.analysis.statistics import Bootstrap, Floats, Mask, within
 from rewardkit.analysis.view import View
-from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
+from rewardkit.errors import (
+    InputError,
+    check_label,
+    check_whole_number,
+    names_of,
+    preview,
+)
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.columns import LOGGED
@@ -122,7 +128,7 @@ def suspect(
             "first"
         )
     check_label(label)
-    check_seed(seed)
+    check_whole_number("seed", seed, 0)
     settings = Training.of(training)
     scores = prepare_scores(scores, settings)
     label = scores.rollouts.label_column(label)

@@ -193,8 +193,11 @@ REFUSED = [  # calls, options, the sentence
         ("dead_share", {"size": size}, "whole number of at least 2")
         for size in (6.5, 1, True, "8", None)
     ),
-    *(("highest", {"n": n}, f"from 1 on, not {n!r}") for n in (0, 2.5, True, "8")),
-    ("over_steps", {"window": 0}, "window=0 is not a whole number of steps from 1 on"),
+    *(
+        ("highest", {"n": n}, f"n={n!r} is not a whole number of at least 1")
+        for n in (0, 2.5, True, "8")
+    ),
+    ("over_steps", {"window": 0}, "window=0 is not a whole number of at least 1"),
     ("diagnose", {"thresholds": {"sparce": 0.5}}, "did you mean 'sparse'"),
     (
         "diagnose forecast",

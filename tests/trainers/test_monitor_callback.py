@@ -111,5 +111,5 @@ def test_a_trainer_trains_on_until_the_run_that_it_records_is_to_be_stopped(
 
 @pytest.mark.parametrize("every", [0, -1, 2.5, True, "20"])
 def test_every_is_a_number_of_steps(every, tmp_path):
-    with pytest.raises(rk.InputError, match="whole number from 1"):
+    with pytest.raises(rk.InputError, match="whole number of at least 1"):
         rk.MonitorCallback(tmp_path, every=every)

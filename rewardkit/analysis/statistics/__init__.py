@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.errors import check_seed
+from rewardkit.errors import check_whole_number
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -303,7 +303,7 @@ class Bootstrap:
     def __init__(
         self, prompts: Codes, *, seed: int = 0, resamples: int = 1000, tests: int = 1
     ) -> None:
-        check_seed(seed)
+        check_whole_number("seed", seed, 0)
         self.prompts = prompts
         self.seed = int(seed)
         self.tests = tests

@@ -16,7 +16,7 @@ from rewardkit.analysis.statistics import (
     Interval,
     Mask,
 )
-from rewardkit.errors import InputError, preview
+from rewardkit.errors import check_whole_number
 from rewardkit.plain import PlainRecord
 
 FAR_FROM_MIDDLE = 3.0
@@ -129,11 +129,7 @@ def dead_share(
     Raises:
         InputError: `size` is no whole number from 2 on.
     """
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
-        raise InputError(
-            f"size={preview(size)} is not a whole number of at least 2, which a group "
-            "has"
-        )
+    check_whole_number("size", size, 2)
     size = int(size)
     owner = bootstrap.of_groups(groups)
     is_judged = ~np.isnan(rewards)
