@@ -218,7 +218,7 @@ class View(RewardedRows):
         weights = self.weights
         if self.reward.aggregation == "weighted_mean":  # which divides by what is paid
             weights = np.maximum(weights, 0.0)
-        signs = _signs(self.advantages)
+        signs = signs_of(self.advantages)
         influence = dict.fromkeys(self.names, 0.0)
         for place, name in enumerate(self.names):
             if not self.components[name].weight:
@@ -227,7 +227,7 @@ class View(RewardedRows):
                 influence[name] = math.nan
                 continue
             without = self.under(self.reward.reweigh({name: 0.0})).advantages
-            is_other = signs != _signs(without)
+            is_other = signs != signs_of(without)
             influence[name] = float(is_other[signs != 0].mean())
         return influence
 
@@ -270,7 +270,7 @@ class View(RewardedRows):
         return float(sums[2].sum() / math.sqrt(squares)), interval
 
 
-def _signs(values: Floats) -> Floats:
+def signs_of(values: Floats) -> Floats:
     """Return -1, 0 or 1; 0 for a missing advantage or a rounding error."""
     values = np.nan_to_num(values)
     return np.sign(np.where(np.abs(values) < ROUNDING, 0.0, values))

@@ -9,11 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, applied
-from rewardkit.analysis.view import View
+from rewardkit.analysis.view import View, signs_of
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -219,15 +218,9 @@ def share_of_turned_signs(before: Figures, now: Figures) -> float:
     """
     if np.isnan(now.advantages).all():
         return math.nan
-    signs_before = _signs(before.advantages)
-    signs_now = _signs(now.advantages)
+    signs_before = signs_of(before.advantages)
+    signs_now = signs_of(now.advantages)
     had_sign = signs_before != 0
     if not had_sign.any():
         return math.nan
     return float((signs_before != signs_now)[had_sign].mean())
-
-
-def _signs(advantages: Floats) -> Floats:
-    """Return -1, 0 or 1 for each advantage; a rounding error and NaN are 0."""
-    numbers = np.nan_to_num(advantages)
-    return np.sign(np.where(np.abs(numbers) < ROUNDING, 0.0, numbers))
