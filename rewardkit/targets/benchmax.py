@@ -146,11 +146,11 @@ class One(Adapter):
         return not {"task", "example_args", "rollout"}.isdisjoint(self.takes.values())
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return what the hook takes of a completion."""
+        """Return what the hook takes of a completion, or lists of it for a group."""
         arguments = {}
         for name, argument in self.takes.items():
             arguments[name] = self.values_of(rows, argument)
-        return (), fill(self.called, rows, arguments)
+        return (), fill(self.called, {} if self.together else rows, arguments)
 
     def values_of(self, rows: RowColumns, argument: str) -> Sequence[Any]:
         """Return what benchmax hands over of each completion under this name."""
@@ -177,13 +177,6 @@ class Group(One):
     """The hook for the siblings of a group."""
 
     together = "group"
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return lists of what the hook takes of the completions."""
-        lists = {}
-        for name, argument in self.takes.items():
-            lists[name] = self.values_of(rows, argument)
-        return (), fill(self.called, {}, lists)
 
     def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
         """Return the calls, and for their results the rollouts of each."""
