@@ -66,17 +66,18 @@ class ReadingTrial:
     def agreement(self, rows: Sequence[Row]) -> float | None:
         """Return the share of the rows on which it gives what the log has.
 
-        Of the columns of scores that one counts which it agrees with most; None where
-        the log has none.
+        Of the columns of scores that one counts which it agrees with most; not one that
+        is the same for all rows. None where the log has none.
         """
         shares = []
         for column in {name for row in rows for name in row if name.startswith(LOGGED)}:
-            same = []
+            logged, same = [], []
             for row, answer in zip(rows, self.answers, strict=True):
                 ours, theirs = self._main_number(answer), row.get(column)
                 if theirs is not None and _is_number(theirs):
+                    logged.append(theirs)
                     same.append(ours is not None and math.isclose(ours, theirs))
-            if same:
+            if len(set(logged)) > 1:
                 shares.append(fmean(same))
         return max(shares, default=None)
 

@@ -136,10 +136,15 @@ def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(load, rewar
 def test_the_log_says_which_of_several_readings_was_meant(tmp_path, rows):
     (tmp_path / "mine.py").write_text("""
 def mine(**kwargs):
-    return {"score": 2.0} if "solution_str" in kwargs else [1.0]
+    if "solution_str" in kwargs:
+        return {"score": 2.0 * ("4" in kwargs["solution_str"])}
+    return [1.0 * ("4" in text) for text in kwargs["completions"]]
 """)
+    constant = rk.load_rollouts([{**row, "reward": 2.0} for row in rows])
+    with pytest.raises(rk.RewardError, match="can be read in more ways than one"):
+        rk.load_reward(f"{tmp_path}/mine.py:mine", rollouts=constant)
     for paid, title in ((2.0, "verl"), (1.0, "TRL")):
-        logged = [{**row, "reward": paid} for row in rows]
+        logged = [{**row, "reward": paid * ("4" in row["completion"])} for row in rows]
         reward = rk.load_reward(
             f"{tmp_path}/mine.py:mine", rollouts=rk.load_rollouts(logged)
         )
