@@ -490,3 +490,18 @@ def test_a_column_of_true_and_false_that_tells_siblings_apart_may_be_a_label(
         for at, value in enumerate(values)
     ]
     assert rk.load_rollouts(rows).possible_labels == [name] * is_offered
+
+
+def test_a_completion_of_several_turns_keeps_them_behind_its_prompt():
+    question, guess = (
+        {"role": "user", "content": "Guess."},
+        {"role": "assistant", "content": "7"},
+    )
+    turns = [guess, {"role": "user", "content": "Too low."}, {**guess, "content": "8"}]
+    for prompt in ("Guess.", [question]):
+        row = rk.load_rollouts([{"prompt": prompt, "completion": turns}])[0]
+        assert (row["completion"], row["messages"]) == ("8", [question, *turns])
+    assert (
+        "messages"
+        not in rk.load_rollouts([{"prompt": "Guess.", "completion": [guess]}])[0]
+    )

@@ -140,7 +140,7 @@ def _is_stated(subject: Subject, beside: Sequence[Subject]) -> bool:
     column of any prompt has one of them.
     """
     truth = subject.columns.get("ground_truth")
-    if truth is None:
+    if truth in (None, ""):
         return not any(map(_pays_several, beside)) or any(map(_has_answer, beside))
     if not isinstance(truth, dict | list) or subject.kind in ("json", "list"):
         return True

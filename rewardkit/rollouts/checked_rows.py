@@ -29,6 +29,12 @@ def check_rows(
     columns.setdefault("completion", missing)
     if "messages" in columns:
         columns |= _conversations(columns)
+    elif any(
+        isinstance(turns, list) and len(turns) > 1 for turns in columns["completion"]
+    ):
+        columns["messages"] = _join_turns(
+            columns.get("prompt", missing), columns["completion"]
+        )
     answers = columns["completion"]
     are_texts = set(map(type, answers)) == {str}
     if not are_texts:
@@ -61,6 +67,19 @@ def _conversations(columns: Columns) -> Columns:
         prompts.append(prompt or None)
     texts = {"messages": conversations, "completion": completions}
     return texts if "prompt" in columns else {**texts, "prompt": prompts}
+
+
+def _join_turns(prompts: Sequence[Any], completions: Sequence[Any]) -> list[Any]:
+    """Return conversations of prompts and completions of several turns."""
+    conversations = []
+    for prompt, completion in zip(prompts, completions, strict=True):
+        start, turns = prompt, completion
+        if not isinstance(prompt, list):
+            start = [{"role": "user", "content": prompt}] if prompt else []
+        if not isinstance(completion, list):
+            turns = [{"role": "assistant", "content": completion}]
+        conversations.append([*start, *turns])
+    return conversations
 
 
 def _is_unanswered(messages: Any, completion: Any) -> bool:

@@ -328,8 +328,8 @@ AGAINST_TRUTHS = (
 
 @strategy("special_values", "any answer where the truth is empty")
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
-    is_text = isinstance(subject.columns.get("ground_truth"), str)
-    if is_text and subject.kind != ESTIMATE:
+    truth = subject.columns.get("ground_truth")
+    if truth and isinstance(truth, str) and subject.kind != ESTIMATE:
         for answer in (subject.wrong[0], subject.right):
             yield Attempt.of(subject.write(answer), ground_truth="")
         for text in ("", "I do not know."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -36,13 +37,14 @@ class Adapter(Made):
     called of an object. Where it is called for several rows `together` it gets a list
     of them: "batch", which may be one, or "group", all siblings. Where `gives_row`, one
     argument holds all that the trainer has of a row. `has_prompt`: prompt and
-    completion are handed over as one text.
+    completion are handed over as one text; columns that are `parsed` hold JSON.
     """
 
     function: Any
     needs: tuple[str, ...] = field(default=(), kw_only=True)
     method: str = field(default="", kw_only=True)
     has_prompt: bool = field(default=False, kw_only=True)
+    parsed: tuple[str, ...] = field(default=(), kw_only=True)
     together: ClassVar[str] = ""
     gives_row: ClassVar[bool] = False
 
@@ -84,6 +86,9 @@ class Adapter(Made):
         if self.has_prompt:
             texts = MadeColumn(add, rows["prompt"], rows["completion"])
             rows = rows.beside({"completion": texts})
+        if self.parsed:
+            columns = {name: MadeColumn(json.loads, rows[name]) for name in self.parsed}
+            rows = rows.beside(columns)
         positional, keywords = self.arguments(rows)
         count = rows.count
         if self.together:

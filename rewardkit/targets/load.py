@@ -284,7 +284,8 @@ def _components_of(
     if not keys and not is_unseen:
         label = free_name(identifier(name), used)
         function = adapter.function
-        asks_by_name = is_plain and not (adapter.together or adapter.has_prompt)
+        is_changed = adapter.together or adapter.has_prompt or adapter.parsed
+        asks_by_name = is_plain and not is_changed
         if asks_by_name and [*reading.mapping] == required_parameters(function):
             columns = dict(reading.mapping)
             return {}, [Component(label, function, columns=columns, **paid_options)]

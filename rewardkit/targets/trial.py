@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -17,7 +18,7 @@ from rewardkit.scoring.answers import as_list
 from rewardkit.scoring.callers import spread
 from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit, answered
-from rewardkit.targets.adapter import plain_values
+from rewardkit.targets.adapter import Adapter, plain_values
 from rewardkit.targets.columns import SAMPLE, Row
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import JUDGED, Target, TrainerReading
@@ -188,7 +189,7 @@ def choose_reading(
             logged.append(trial)
     trials = logged or trials
     if rows:
-        trials[0] = _with_prompt(trials[0], rows, limit, allowance)
+        trials[0] = _as_logged(trials[0], rows, limit, allowance)
     first = trials[0]
     if len(trials) == 1 or (first.works and first.reading.fits_rows):
         return _name_others(trials)
@@ -222,23 +223,50 @@ def _is_logged(trial: ReadingTrial, other: ReadingTrial, rows: Sequence[Row]) ->
     return share >= AGREES and other_share <= DIFFERS
 
 
-def _with_prompt(
+def _as_logged(
     trial: ReadingTrial, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance
 ) -> ReadingTrial:
-    """Hand over prompt and completion as one text, where only that gives the log."""
-    agreement, reading = trial.agreement(rows), trial.reading
-    are_texts = all(isinstance(row.get("prompt"), str) for row in rows)
-    if agreement is None or agreement > DIFFERS or not are_texts:
+    """Hand over arguments in another form, where only that works or gives the log."""
+    share, failures = trial.agreement(rows), len(trial.failures)
+    if 2 * failures <= len(rows) and (share is None or share > DIFFERS):
         return trial
-    needs = (*reading.adapter.needs, "prompt")
-    mapping = dict(reading.mapping)
-    for name, column in mapping.items():
-        if column == "completion":
-            mapping[name] = "prompt and completion, as the log's scores say"
-    adapter = replace(reading.adapter, has_prompt=True, needs=needs)
-    joined = replace(reading, adapter=adapter, mapping=mapping)
-    other = try_reading(trial.target, joined, rows, limit, allowance)
-    return other if _is_logged(other, trial, rows) else trial
+    reading = trial.reading
+    for adapter, forms in _other_forms(reading.adapter, rows):
+        mapping = dict(reading.mapping)
+        for name, column in mapping.items():
+            mapping[name] = forms.get(column, column)
+        changed = replace(reading, adapter=adapter, mapping=mapping)
+        other = try_reading(trial.target, changed, rows, limit, allowance)
+        if _is_logged(other, trial, rows) or 2 * len(other.failures) < failures:
+            return other
+    return trial
+
+
+def _other_forms(
+    adapter: Adapter, rows: Sequence[Row]
+) -> Iterator[tuple[Adapter, dict[str, str]]]:
+    """Yield adapters with arguments in another form, and what these are, by column."""
+    names = [
+        name for name in adapter.needs if all(_is_json(row.get(name)) for row in rows)
+    ]
+    if names:
+        forms = {name: f"{name}, parsed from JSON" for name in names}
+        yield replace(adapter, parsed=tuple(names)), forms
+    if all(isinstance(row.get("prompt"), str) for row in rows):
+        needs = (*adapter.needs, "prompt")
+        text = "prompt and completion, as the log's scores say"
+        yield replace(adapter, has_prompt=True, needs=needs), {"completion": text}
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether a value is the text of an object or list."""
+    if not isinstance(value, str) or not value.startswith(("{", "[")):
+        return False
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:

@@ -247,6 +247,8 @@ PRIMES = [
     for number in numbers
 ]
 
+UNTOLD = [{**row, "ground_truth": ""} for row in PRIMES]
+
 CASES = {  # reward, its log, a probe, how grave that is, or why it is open
     "a verdict that is the answer": (chosen, CHOICES, "fake_verdict", "own_prompt"),
     "an error of a tenth": (within_a_tenth, ESTIMATES, "one_off", "tolerance"),
@@ -263,6 +265,13 @@ CASES = {  # reward, its log, a probe, how grave that is, or why it is open
         "unstated",
     ),
     "one of several answers": (prime_within, PRIMES, "digit_changed", "unstated"),
+    "one of several answers, with an empty truth": (
+        prime_within,
+        UNTOLD,
+        "digit_changed",
+        "unstated",
+    ),
+    "an empty truth where all are": (prime_within, UNTOLD, "empty_truth", ""),
     "a test that passes nearly all": (sorts_first, PATTERNS, "other_number", "warn"),
     "the sum that a prompt names": (comes_to, SUMS, "copied_from_prompt", "high"),
 }

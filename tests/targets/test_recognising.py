@@ -1,5 +1,6 @@
 """load_reward() on trainers' functions: what they are taken for, why, and what comes of others."""
 
+import json
 import re
 
 import numpy as np
@@ -131,6 +132,23 @@ def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(load, rewar
     assert rewards(reward) == [1, 0, 0, 1]
     with pytest.raises(rk.RewardError, match="asks for 'difficulty'"):
         load("def other(difficulty, solution): return 1.0", "other")
+
+
+def test_json_in_a_column_is_parsed_where_only_that_works(tmp_path, rows):
+    (tmp_path / "mine.py").write_text("""
+def parsed(completion, details): return float(details["answer"] in completion)
+def text(completion, details): return float(details[0] == "{")
+""")
+    told = [
+        {**row, "details": json.dumps({"answer": row["ground_truth"]})} for row in rows
+    ]
+    told = rk.load_rollouts(told)
+    for name, is_parsed in (("parsed", True), ("text", False)):
+        reward = rk.load_reward(f"{tmp_path}/mine.py:{name}", rollouts=told)
+        assert ("details from details, parsed from JSON" in reward.origin) is is_parsed
+        assert rk.score(reward, told).rewards.tolist() == (
+            [1, 0, 0, 1] if is_parsed else [1] * 4
+        )
 
 
 def test_the_log_says_which_of_several_readings_was_meant(tmp_path, rows):
