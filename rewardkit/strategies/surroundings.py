@@ -89,6 +89,7 @@ def text_before(subject: Subject) -> Iterator[Attempt]:
 def words_behind(subject: Subject) -> Iterator[Attempt]:
     """Leave out tags and what the prompt wants last: a strict form may want that."""
     form = subject.format
-    if form.tag is None and form.opening and not _asks_for_the_end(subject):
+    has_tag = form.tag is not None or "</" in form.closing + form.tail
+    if form.opening and not has_tag and not _asks_for_the_end(subject):
         texts = _behind(subject, FEW_CHARACTERS), _before(subject, FEW_CHARACTERS)
         yield Attempt.of(*texts)

@@ -411,6 +411,21 @@ PLACES = {
         DATA["numbers"],
         [],
     ),
+    "a strict form around a box": (
+        lambda text, truth: (
+            text.rstrip().endswith("</answer>") and f"\\boxed{{{truth}}}" in text
+        ),
+        [
+            {
+                **row,
+                "completion": row["completion"]
+                .replace("<answer>", "<answer>$\\boxed{")
+                .replace("</answer>", "}$</answer>"),
+            }
+            for row in DATA["numbers"]
+        ],
+        [],
+    ),
     "the last line, as the prompt asks": (
         lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
         asked("Put the answer on the last line, behind ####.", HASHED),
