@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
-
-from rewardkit.plain import values_by_field
 
 PARSERS = ("json.loads", "float")
 """Functions that make a dict, a list or a number of a text."""
@@ -207,7 +205,7 @@ class Reason:
 
     def record(self) -> dict[str, Any]:
         """Return the reason as plain data: its code, and the details that it has."""
-        details = values_by_field(self)
+        details = {item.name: getattr(self, item.name) for item in fields(self)}
         present = {name: detail for name, detail in details.items() if detail}
         return {**present, "code": self.code.value}
 
