@@ -16,7 +16,7 @@ Size = tuple[float, float]
 """Width and height."""
 
 _NUMBER = r"\s{0,9}(-?\d{1,6}(?:\.\d{1,20})?)\s{0,9}"
-BOX = re.compile(rf"\[{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}\]")
+FOUR_NUMBERS = re.compile(rf"\[{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}\]")
 WIDTH = re.compile(r"(?:.*_)?(?:width|w)", re.IGNORECASE)
 HEIGHT = re.compile(r"(?:.*_)?(?:height|h)", re.IGNORECASE)
 """Names of columns with the size of an image."""
@@ -35,7 +35,7 @@ def find_boxes(text: str) -> list[Box]:
     [(1.0, 2.0, 3.0, 4.5)]
     """
     boxes = []
-    for numbers in BOX.findall(text):
+    for numbers in FOUR_NUMBERS.findall(text):
         left, top, right, bottom = map(float, numbers)
         if left < right and top < bottom:
             boxes.append((left, top, right, bottom))

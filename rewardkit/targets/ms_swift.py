@@ -31,7 +31,7 @@ from rewardkit.targets.target import (
 from rewardkit.targets.turns import batch_columns, transcript, transcripts
 
 REQUESTS = "infer_requests"
-TEXTS = ("completions", REQUESTS)
+TEXT_PARAMETERS = ("completions", REQUESTS)
 """What ms-swift's own rewards call the texts, which it hands over by position."""
 
 
@@ -53,7 +53,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """
     if not isinstance(value, type) or hasattr(value, "as_fn") or is_atropos(value):
         return []
-    names = [name for name in TEXTS if name in parameters(value.__call__)]
+    names = [name for name in TEXT_PARAMETERS if name in parameters(value.__call__)]
     if not names:
         return []
     orm = make_object(value)

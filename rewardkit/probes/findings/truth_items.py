@@ -28,7 +28,7 @@ MOST_PROMPTS, LEAST_PROMPTS = 12, 4
 Our choice."""
 SHARE_OF_PROMPTS = 0.5
 """Share of the prompts with twins that have to show it. Our choice."""
-MOST_ITEMS = 10
+MOST_LIST_ITEMS = 10
 """Items up to which those of a list are tried one by one. Our choice."""
 SHARE_OF_ITEMS = 0.1  # share of the remaining budget for changing items: our choice
 STRANGE_WORD = "qzxv"
@@ -71,7 +71,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
     chosen = [*with_twins[:MOST_PROMPTS], *with_others[:MOST_PROMPTS]]
     lists: Counter[Path] = Counter()
     verdicts: dict[tuple[Path, Path], list[bool]] = defaultdict(list)
-    shown: dict[tuple[Path, Path], tuple[Row, float]] = {}
+    examples_by_item: dict[tuple[Path, Path], tuple[Row, float]] = {}
     for row, reward, moved in _move_items(observed, chosen):
         counts = Counter(listed for (listed, _), is_moved in moved.items() if is_moved)
         lists.update(listed for listed, count in counts.items() if count > 1)
@@ -80,7 +80,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
             if any(are_moved):
                 verdicts[key].append(all(are_moved))
                 if not all(are_moved):
-                    shown[key] = row, reward
+                    examples_by_item[key] = row, reward
     for key, are_read in verdicts.items():
         listed, inner = key
         count = are_read.count(False)
@@ -90,7 +90,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 "item_unread",
                 len(are_read),
                 count,
-                examples=[observed.row_example(*shown[key], "item_unread")],
+                examples=[observed.row_example(*examples_by_item[key], "item_unread")],
                 listed=".".join(map(str, listed)) or "ground_truth",
                 key=".".join(map(str, inner)),
                 logged=True,
@@ -165,7 +165,7 @@ def _list_leaves(row: Row) -> list[Leaf]:
     value = read_strict_json(truth) if isinstance(truth, str) else truth
     leaves = []
     for listed, items in _walk(value):
-        if not isinstance(items, list) or len(items) > MOST_ITEMS:
+        if not isinstance(items, list) or len(items) > MOST_LIST_ITEMS:
             continue
         for place, item in enumerate(items):
             for inner, leaf in _walk(item if isinstance(item, Mapping) else {}):

@@ -78,9 +78,9 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     conversations = _find_conversations(columns, keep)
     usual = {"messages": conversations[0]} if conversations else {}
     if len(conversations) > 1:
-        taken, *others = conversations
+        chosen, *others = conversations
         notes.append(
-            f"took {taken!r} for the conversations, not {listed(others)}; to take "
+            f"took {chosen!r} for the conversations, not {listed(others)}; to take "
             "another, pass --column messages=NAME"
         )
     return ParsedLog(
