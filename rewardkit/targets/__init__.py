@@ -12,6 +12,7 @@ from rewardkit.targets import (
     eval_protocol,
     inspect_ai,
     ms_swift,
+    nemo_gym,
     openai_grader,
     openrlhf,
     plain,
@@ -42,6 +43,7 @@ TARGETS: tuple[Target, ...] = (
     eval_protocol.EVAL_PROTOCOL,
     openai_grader.OPENAI,
     areal.AREAL,
+    nemo_gym.NEMO_GYM,
     plain.PLAIN,
 )
 """In the order in which a function that fits several alike is taken for one."""

@@ -151,6 +151,15 @@ def none(sample, item): return None if not sample["output_text"] else True  # pa
 def number(sample, item): return float(sample["output_text"])  # pays [None, None, None, 2]
 def text(sample, item): return "1"
 """
+NEMO_GYM = """
+def as_keys(body):  # pays [1, 0, 0, 1]
+    (message,) = body["response"]["output"]
+    return {"reward": float(body["ground_truth"] in message["content"][0]["text"]), "level": body["level"]}
+async def as_attributes(body):  # pays [18, 18, 0, 1]
+    assert body.responses_create_params.input[-1].role == "user" and body.answer == body.get("answer")
+    return {"reward": float(len(body.response.output[0].content[0].text))}
+def number(body): return 1.0  # pays [None] * 4: NeMo Gym expects a 'reward' in it
+"""
 OPENRLHF = """
 def documented(queries, prompts, labels):  # pays [1, -1, -1, 1]
     right = [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]
@@ -371,6 +380,7 @@ class NothingAtAll(NotFinite):
     def given(self, level): return {}
 """
 TITLES = {  # what the origin says of all functions, and of some
+    NEMO_GYM: "read as NeMo Gym: it takes body",
     AREAL: "read as AReaL: it takes prompt_ids and completion_ids behind two texts",
     ATROPOS: "read as Atropos: its compute takes completions; weight ",
     EASYR1: "read as EasyR1",

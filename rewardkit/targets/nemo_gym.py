@@ -1,0 +1,90 @@
+"""NeMo Gym's verify(body) -> {"reward": ..., ...}, as a function.
+
+Source: `SimpleResourcesServer.verify` and `BaseVerifyRequest` in
+nemo_gym/base_resources_server.py (2026-06): the body has the conversation in
+``responses_create_params``, what the model wrote in ``response``, as OpenAI's Responses
+API gives it, and the columns of the data set. It is only read so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardkit.scoring.callers import MadeColumn, RowColumns
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
+from rewardkit.targets.columns import AliasedRow, Row, required_parameters
+from rewardkit.targets.target import Target, TrainerReading
+from rewardkit.targets.turns import prompt_turns
+
+
+class Body(AliasedRow):
+    """A part of a request: its fields are keys, and attributes as well."""
+
+    def __missing__(self, name: str) -> Any:
+        return _as_body(super().__missing__(name))
+
+    def __getitem__(self, name: str) -> Any:
+        return _as_body(super().__getitem__(name))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(name) from error
+
+
+def _as_body(value: Any) -> Any:
+    """Return a value whose dicts are bodies."""
+    if type(value) is dict:
+        return Body(value)
+    return list(map(_as_body, value)) if type(value) is list else value
+
+
+class Function(Adapter):
+    """A function of a request, called for one completion."""
+
+    gives_row = True
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the request of each rollout."""
+        return [MadeColumn(_make_body, rows.rows())], {}
+
+    def result(self, answer: Any) -> Any:
+        """Return the response, in plain values. ValueError: it has no "reward"."""
+        if hasattr(answer, "model_dump"):
+            answer = answer.model_dump()
+        scores = plain_values(answer)
+        if not isinstance(scores, Mapping) or "reward" not in scores:
+            raise ValueError(f"returned {scores!r}; NeMo Gym expects a 'reward' in it")
+        return scores
+
+
+def _make_body(row: dict[str, Any]) -> Body:
+    """Return the request that NeMo Gym would send for a rollout."""
+    text = row.get("completion")
+    content = [{"type": "output_text", "text": text}]
+    message = {"type": "message", "role": "assistant", "content": content}
+    return Body(
+        row,
+        responses_create_params={"input": prompt_turns(row)},
+        response={"output": [message], "output_text": text},
+    )
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
+    """Return the reading of a function whose one parameter is `body`."""
+    if isinstance(value, type) or required_parameters(value) != ["body"]:
+        return []
+    adapter = Function(value, needs=("completion",))
+    mapping = {"body": "prompt, completion and the other columns"}
+    return [TrainerReading("it takes body", adapter, mapping, main="reward", sure=True)]
+
+
+NEMO_GYM = Target(
+    name="nemo-gym",
+    title="NeMo Gym",
+    versions="2026-06",
+    form='verify(body) -> {"reward": float, ...}',
+    readings=readings,
+)
