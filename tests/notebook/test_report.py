@@ -62,7 +62,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
         flawed[name].figure
         for name in ("Right on cases", "Holes and losses", "Contract")
     ]
-    assert told == ["26 of 88", "1 found", "1 broken"]
+    assert told == ["26 of 88", "2 found", "1 broken"]
     summary = made.summaries[0]
     diagnosis = rk.diagnose(rk.score(summary.reward, summary.rollouts))
     live = diagnosis.views[0].live.mean()
