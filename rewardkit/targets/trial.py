@@ -246,9 +246,11 @@ def _other_forms(
     adapter: Adapter, rows: Sequence[Row]
 ) -> Iterator[tuple[Adapter, dict[str, str]]]:
     """Yield adapters with arguments in another form, and what these are, by column."""
-    names = [
-        name for name in adapter.needs if all(_is_json(row.get(name)) for row in rows)
-    ]
+    names = []
+    for name in adapter.needs:
+        is_text = name == "completion"
+        if not is_text and all(_is_json(row.get(name)) for row in rows):
+            names.append(name)
     if names:
         forms = {name: f"{name}, parsed from JSON" for name in names}
         yield replace(adapter, parsed=tuple(names)), forms

@@ -182,13 +182,26 @@ RULES = "color-contrast label button-name select-name aria-input-field-name aria
 
 
 def test_a_finding_is_answered_by_one_click_which_undo_takes_back(page, built):
-    findings, compose = tab(page, "Findings"), page.locator(".rewardkit-compose")
+    compose = tab(page, "Compose")
+    # as it is, no change of this reward makes training end elsewhere
+    findings = tab(page, "Findings")
+    findings.locator(".rewardkit-run-findings").click()
+    findings.get_by_text("left out, as training ends no higher").wait_for()
+    tab(page, "Compose")
+    weight = compose.locator(".rewardkit-weight-box-format")
+    weight.fill("3")
+    weight.press("Enter")
+    compose.get_by_text("dashed: at the start").wait_for()
+    tab(page, "Findings")
     findings.locator(".rewardkit-run-findings").click()
     findings.get_by_role("button", name="Try it").first.click()
     findings.locator(".rewardkit-message", has_text="Applied").wait_for()
     tab(page, "Compose")
-    compose.get_by_text("dashed: at the start").wait_for()
+    added = compose.locator(".rewardkit-weight-box-close")
+    added.wait_for()
     compose.locator(".rewardkit-undo").click()
+    added.wait_for(state="detached")
+    compose.locator(".rewardkit-reset").click()
     page.wait_for_function(
         "!document.querySelector('.rewardkit-picture').innerText.includes('dashed')"
     )

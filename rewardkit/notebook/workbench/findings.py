@@ -187,6 +187,7 @@ class Findings(BackgroundPanel):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "Measure changes", "findings")
         self.changes: tuple[Suggestion, ...] = ()
+        self.notes: tuple[str, ...] = ()
         bench.commands["try"] = self._try
         bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
 
@@ -216,7 +217,7 @@ class Findings(BackgroundPanel):
 
     def _finish(self, result: tuple[Diagnosis, Suggestions]) -> None:
         diagnosis, suggestions = result
-        self.changes = suggestions.changes
+        self.changes, self.notes = suggestions.changes, suggestions.notes
         super()._finish(diagnosis)
 
     def _show(self, diagnosis: Diagnosis) -> None:
@@ -239,6 +240,7 @@ class Findings(BackgroundPanel):
         if not diagnosis.findings:
             blocks.append("Nothing was found.")
         blocks.append(More("Other changes that were measured", others, is_open=True))
+        blocks += [f"Note: {note}." for note in self.notes]
         summary = f"Advantages as of {diagnosis.training}."
         self.page.value = render("cards", summary, Page("", blocks).body)
 

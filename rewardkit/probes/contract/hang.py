@@ -146,11 +146,13 @@ def _time_call(
     The first are infinite if it takes too long. The second are of the processor; what
     other programs use on a busy machine is no part of them.
     """
-    warm_up, began = [subject.columns], _children_seconds()
+    warm_up = [subject.columns]
+    began = _children_seconds()
     _time_last(observed, warm_up, subject, most_seconds)
-    before = _children_seconds()
+    warmed = _children_seconds()
     took = _time_last(observed, [*warm_up, row], subject, most_seconds)
-    return took, _children_seconds() - before - (before - began)
+    both = _children_seconds() - warmed
+    return took, both - (warmed - began)
 
 
 def _time_last(
