@@ -55,7 +55,7 @@ async def _share(
     earlier one changed the context, or cancelled the task that it ran in.
     """
     function, columns = by_position(calls)
-    notes, report = calls.notes, CALLED.get()
+    result, notes, report = calls.result, calls.notes, CALLED.get()
     by_row = zip(rows, _rows_of_arguments(columns))  # noqa: B905 (the second is endless)
     are_apart = seconds is not None or notes is not None or report is not None
 
@@ -74,7 +74,12 @@ async def _share(
                 continue
             try:
                 answer = await function(*(arguments or arguments_at(columns, row)))
-                answers[row] = result_of(calls, answer, row)
+                if result is None:
+                    answers[row] = answer
+                elif calls.result_arguments:
+                    answers[row] = result_of(calls, answer, row)
+                else:
+                    answers[row] = result(answer)
             except BaseException as error:  # the main thread gets interrupts
                 answers[row] = reason_of(error)
             if task.cancelling():
