@@ -115,6 +115,15 @@ def test_what_a_component_does_stands_beside_its_controls(page, built):
     assert effects == pytest.approx(controls, abs=2)
 
 
+SETTLED = """() => {
+    const option = document.querySelector('.rewardkit-list [aria-selected=true]');
+    const row = document.querySelector('[data-row]').dataset.row;
+    const hasFocus = document.activeElement.matches('[role=listbox]');
+    return hasFocus && option !== null && option.dataset.line === row;
+}"""
+"""Whether the list, too, shows the row that is read, and has the focus again."""
+
+
 def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(
     page, built, lab_folder
 ):
@@ -146,11 +155,12 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(
     page.wait_for_function(
         "row => document.querySelector('[data-row]').dataset.row !== row", arg=row
     )
-    page.wait_for_function("document.activeElement.matches('[role=listbox]')")
+    page.wait_for_function(SETTLED)
     page.keyboard.press("k")
     page.wait_for_function(
         "row => document.querySelector('[data-row]').dataset.row === row", arg=row
     )
+    page.wait_for_function(SETTLED)
     page.keyboard.press("f")
     chosen.filter(has_text="\u2691").wait_for()
     second = reading.inner_text()
