@@ -95,6 +95,23 @@ class PaidF1(ORM):
 """A class as ms-swift takes it, and what stands in for ms-swift."""
 
 
+USED = """
+def cut(text): return text[:3]
+class Compares:
+    def same(self, text): return cut(text)
+def paid(completion): return [float(bool(Compares().same(part))) for part in [completion]][0]
+"""
+
+
+def test_a_file_without_a_name_is_the_function_that_no_other_one_uses(tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text(USED)
+    assert rk.load_reward(str(path)).names == ("paid",)
+    path.write_text(f"{USED}\ndef other(completion): return 1.0\n")
+    with pytest.raises(rk.RewardError, match=r"'paid', 'other'.*; name one, as"):
+        rk.load_reward(str(path))
+
+
 @pytest.mark.parametrize(
     ("names", "taken"),
     [

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from rewardkit.errors import (
@@ -27,6 +27,7 @@ from rewardkit.errors import (
 )
 from rewardkit.rewards.fingerprint import SOURCE_HASH, ReadFrom, source_hash
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.users_code import names_in
 from rewardkit.workers.pool import MODULE_SOURCE
 
 USUAL_NAMES = ("compute_score", "reward_func", "reward_fn", "reward_function")
@@ -95,14 +96,11 @@ def _unused(names: Sequence[str], values: Mapping[str, Any]) -> list[str]:
 
 def _names_used(value: Any) -> set[str]:
     """Return the names in the code of a function, or of the methods of a class."""
+    parts = vars(value).values() if isinstance(value, type) else [value]
     names: set[str] = set()
-    waiting = [*vars(value).values()] if isinstance(value, type) else [value]
-    while waiting:
-        item = waiting.pop()
-        code = getattr(item, "__code__", item)
-        if isinstance(code, CodeType):
-            names.update(code.co_names)
-            waiting += code.co_consts
+    for part in parts:
+        if isinstance(part, FunctionType):
+            names.update(names_in(part))
     return names
 
 

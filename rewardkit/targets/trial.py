@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.errors import RewardError, preview
+from rewardkit.primitives.messages import NO_JSON, read_strict_json
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rollouts.columns import LOGGED, lists_of_columns
@@ -262,13 +262,8 @@ def _other_forms(
 
 def _is_json(value: Any) -> bool:
     """Return whether a value is the text of an object or list."""
-    if not isinstance(value, str) or not value.startswith(("{", "[")):
-        return False
-    try:
-        json.loads(value)
-    except ValueError:
-        return False
-    return True
+    is_container = isinstance(value, str) and value.startswith(("{", "["))
+    return is_container and read_strict_json(value) is not NO_JSON
 
 
 def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
