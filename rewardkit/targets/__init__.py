@@ -13,6 +13,7 @@ from rewardkit.targets import (
     inspect_ai,
     ms_swift,
     nemo_gym,
+    nemo_rl,
     openai_grader,
     openrlhf,
     plain,
@@ -44,6 +45,7 @@ TARGETS: tuple[Target, ...] = (
     openai_grader.OPENAI,
     areal.AREAL,
     nemo_gym.NEMO_GYM,
+    nemo_rl.NEMO_RL,
     plain.PLAIN,
 )
 """In the order in which a function that fits several alike is taken for one."""

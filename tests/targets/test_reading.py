@@ -160,6 +160,18 @@ async def as_attributes(body):  # pays [18, 18, 0, 1]
     return {"reward": float(len(body.response.output[0].content[0].text))}
 def number(body): return 1.0  # pays [None] * 4: NeMo Gym expects a 'reward' in it
 """
+NEMO_RL = """
+def as_list(message_log_batch, extra_env_info):  # pays [1, 0, 0, 1]
+    truths = [info["ground_truth"] for info in extra_env_info]
+    return [float(truth in log[-1]["content"]) for log, truth in zip(message_log_batch, truths)]
+class Environment:  # pays [22, 22, 4, 5]
+    def __init__(self, cfg=None): pass
+    def step(self, message_log_batch, metadata, return_extracted_answer=False):
+        assert metadata[0]["level"] and "completion" not in metadata[0]
+        lengths = [len("".join(turn["content"] for turn in log)) for log in message_log_batch]
+        return type("EnvironmentReturn", (), {"rewards": __import__("numpy").array(lengths), "answers": None})
+def one_too_few(message_log_batch, metadata): return [1.0] * (len(metadata) - 1)
+"""
 OPENRLHF = """
 def documented(queries, prompts, labels):  # pays [1, -1, -1, 1]
     right = [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]
@@ -381,6 +393,7 @@ class NothingAtAll(NotFinite):
 """
 TITLES = {  # what the origin says of all functions, and of some
     NEMO_GYM: "read as NeMo Gym: it takes body",
+    NEMO_RL: "read as NeMo-RL: it takes message_log_batch",
     AREAL: "read as AReaL: it takes prompt_ids and completion_ids behind two texts",
     ATROPOS: "read as Atropos: its compute takes completions; weight ",
     EASYR1: "read as EasyR1",

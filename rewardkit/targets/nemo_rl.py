@@ -1,0 +1,66 @@
+"""NeMo-RL's step(message_log_batch, metadata) of an environment, as a function.
+
+Source: `EnvironmentInterface` in nemo_rl/environments/interfaces.py (2026-06): of each
+rollout the step gets the conversation and a dict of the data set's columns, and gives
+an `EnvironmentReturn`, whose `rewards` are paid. It is only read so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.scoring.callers import RowColumns
+from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
+from rewardkit.targets.columns import AliasedRow, Row, required_parameters
+from rewardkit.targets.target import Target, TrainerReading
+from rewardkit.targets.turns import transcripts
+
+GENERATED = {*ALIASES["completion"], *ALIASES["messages"]}
+
+
+class Step(Adapter):
+    """The step of a batch of rollouts, a function or the method of an environment."""
+
+    together = "batch"
+    gives_row = True
+
+    @property
+    def called(self) -> Any:
+        """The function, or the method of the environment, made where it is a class."""
+        owner = self.function
+        if isinstance(owner, type):
+            owner = make_object(owner)
+        return owner.step if self.method else owner
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the conversation of each rollout, and what the data set has of it."""
+        return [transcripts(rows), rows.without(GENERATED).rows(AliasedRow)], {}
+
+    def result(self, answer: Any) -> Any:
+        """Return the rewards of an `EnvironmentReturn`, or of a bare list."""
+        return plain_values(getattr(answer, "rewards", answer))
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
+    """Return the reading of a step whose first parameter is `message_log_batch`."""
+    step, method = value, ""
+    if hasattr(value, "step"):
+        step, method = value.step, "step"
+    names = required_parameters(step) if callable(step) else []
+    names = [name for name in names if name != "self"]
+    if len(names) != 2 or names[0] != "message_log_batch":
+        return []
+    adapter = Step(value, needs=("completion",), method=method)
+    mapping = {names[0]: "prompt and completion", names[1]: "the other columns"}
+    return [TrainerReading(f"it takes {names[0]}", adapter, mapping, sure=True)]
+
+
+NEMO_RL = Target(
+    name="nemo-rl",
+    title="NeMo-RL",
+    versions="2026-06",
+    form="step(message_log_batch, metadata) -> EnvironmentReturn",
+    readings=readings,
+)
