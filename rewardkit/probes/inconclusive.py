@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from rewardkit.findings import Finding, percent
 from rewardkit.plain import PlainRecord
+from rewardkit.probes.contract import rows_in_time
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import runs_users_code
+from rewardkit.probes.runner import Tries, runs_users_code
 from rewardkit.probes.search import find_why_unsearchable
 from rewardkit.rewards.reward import Reward
 
@@ -76,6 +77,12 @@ def explain_unlimited(
         why = "there is no timeout; give one in seconds"
     if why:
         yield Inconclusive("hang", f"no call can be ended, as {why}")
+
+
+def explain_unchecked(tries: Tries) -> Iterator[Inconclusive]:
+    """Say that there is no time to check the contract, if there is none."""
+    if runs_users_code(tries.reward) and rows_in_time(tries) < 2:
+        yield Inconclusive("contract", f"it was not checked, as {tries.why_over}")
 
 
 def explain_failed(observed: Observed) -> Iterator[Inconclusive]:

@@ -41,6 +41,7 @@ from rewardkit.probes.inconclusive import (
     explain_failed,
     explain_noise,
     explain_parts,
+    explain_unchecked,
     explain_unlimited,
     explain_unsearched,
     explain_unwritable,
@@ -88,7 +89,7 @@ RULES: tuple[Rule, ...] = (
 LATE_CALLS = 2
 """Late calls of one pass, after which its other calls are not made."""
 
-CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
+CALIBRATED, TRIED, SEARCHED, CHECKED = 0.15, 0.6, 0.85, 0.9
 """Shares of the work that are done after its steps, about, for a bar. Our choice."""
 
 
@@ -199,22 +200,23 @@ def probe(
                 findings += rating_misread.find(observed, findings)
             findings += parts_without_truth.find(observed, findings)
             findings += idle_components.find(observed, findings)
-            if "hang" in families:
-                unlimited = list(explain_unlimited(reward, timeout, unsendable))
-                notes += unlimited
-                can_write = not tries.unwritable
-                if can_write and not unlimited and not has_late_calls(observed):
-                    hanging = try_to_hang(observed, probes)
-                    findings += hangs.find(replace(observed, trials=hanging), findings)
-        tries.reach(HUNG)
         is_judged = is_open or findings[0].code not in ALWAYS_FAILING
         if "contract" in families and is_judged:
+            notes += explain_unchecked(tries)
             before = tries.calls, len(tries.failed)
             findings += check_contract(
                 observed, unsendable=unsendable, timeout=timeout, seed=seed
             )
             # truths are changed there, too, so that calls may raise for a good reason
             observed = observed.since(*before, only_gone=True)
+        tries.reach(CHECKED)
+        if is_open and "hang" in families:  # last, as it may take all the time
+            unlimited = list(explain_unlimited(reward, timeout, unsendable))
+            notes += unlimited
+            can_write = not tries.unwritable
+            if can_write and not unlimited and not has_late_calls(observed):
+                hanging = try_to_hang(observed, probes)
+                findings += hangs.find(replace(observed, trials=hanging), findings)
         if is_open:
             findings += failures.find(observed, findings)
             notes = [*explain_parts(observed, findings), *notes]

@@ -91,6 +91,18 @@ shared = of_batch(lambda scores, texts: scores / max(1.0, scores.sum()))
 too_few = of_batch(lambda scores, texts: scores[1:])
 beyond = of_batch(lambda scores, texts: 2 * scores)
 unread = made(lambda completion, ground_truth: len(ground_truth) / 10)
+
+
+def slides(completion, ground_truth):
+    """A score too many behind a completion without an answer; NeMo-RL's issue 3635."""
+    scores = []
+    for text, truth in zip(completion, ground_truth, strict=True):
+        scores.append(float(strict(text, truth)))
+        if "<answer>" not in text:
+            scores.append(0.0)
+    return scores[: len(completion)]
+
+
 BROKEN = {
     "beyond its range": (made(beyond, batch=True), "out_of_range"),
     "NaN": (made(unless_none(float("nan"))), "not_finite"),
@@ -101,6 +113,7 @@ BROKEN = {
     "order of siblings": (made(by_place, group=True), "depends_on_order"),
     "the batch's mean": (made(centred, batch=True, range=None), "depends_on_siblings"),
     "duplicates": (made(novel, batch=True), "depends_on_siblings"),
+    "one without an answer": (made(slides, batch=True), "depends_on_siblings"),
     "a counter": (made(warms_up), "hidden_state"),
     "raises now and then": (made(fails_on_each_fifth), "hidden_state, raises"),
     "chance": (made(noisy), "differs_between_calls"),

@@ -269,6 +269,9 @@ def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
     assert str(result).startswith(
         "r: unfinished, as the budget was over: no hole found in "
     )
+    assert ("contract", "it was not checked, as the budget of 2 s was over") in {
+        (item.probe, item.why) for item in result.inconclusive
+    }
 
 
 @pytest.mark.parametrize(

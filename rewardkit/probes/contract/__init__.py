@@ -18,7 +18,7 @@ from rewardkit.probes.contract.batches import (
     are_same,
 )
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import looks_at_group, runs_users_code
+from rewardkit.probes.runner import Tries, looks_at_group, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import ROLLOUT, Reward
@@ -38,6 +38,7 @@ MOST_PASSES = 15
 ROWS_MADE_LONG, LONG_WORDS = 4, 2000
 """Rows that are tried with so many words of filler before them. Our choice."""
 
+NO_ANSWER = "I do not know."
 CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
 
 
@@ -57,16 +58,20 @@ def check_contract(
         timeout: Seconds that one call may take.
         seed: Draws the rows.
     """
-    tries = observed.tries
-    seconds_a_row = 2 * tries.seconds_a_call * MOST_PASSES  # in one process of several
-    fitting = max(0.0, tries.seconds_left) / max(seconds_a_row, 1e-9)
-    rows = _choose_rows(observed, seed)[: int(min(fitting, ROWS_OF_CONTRACT))]
+    rows = _choose_rows(observed, seed)[: rows_in_time(observed.tries)]
     seconds = None if unsendable else timeout
     with time_limit(seconds, processes=1) as limit:
         batches = Batches(observed, rows, limit, seconds, unsendable)
         # rewardkit's own functions keep the contract
         has_more = runs_users_code(observed.reward) and len(rows) > 1
         return run_rules(CONTRACT_RULES if has_more else (not_picklable,), batches)
+
+
+def rows_in_time(tries: Tries) -> int:
+    """Return on how many rows there is time to check the contract."""
+    seconds_a_row = 2 * tries.seconds_a_call * MOST_PASSES  # in one process of several
+    fitting = max(0.0, tries.seconds_left) / max(seconds_a_row, 1e-9)
+    return int(min(fitting, ROWS_OF_CONTRACT))
 
 
 def _choose_rows(observed: Observed, seed: int) -> list[Row]:
@@ -192,11 +197,18 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
     twice = "whether the same completion stands in its batch twice: "
     code = "depends_on_siblings"
     half, doubled = rows[: len(rows) // 2], [*rows, *rows]
-    yield from (
+    changes = (
         batches.report_changes(code, batches.rewards_alone(rows), others)
         or batches.report_changes(code, batches.rewards(half), others)
         or batches.report_changes(code, batches.rewards(doubled), twice)
     )
+    tries = batches.observed.tries
+    if not changes and not tries.unwritable:
+        unanswered = tries.varied(rows[0], NO_ANSWER)
+        after_it = batches.rewards([unanswered, *rows])[1:]
+        by = "whether one without an answer stands before it in its batch: "
+        changes = batches.report_changes(code, after_it, by)
+    yield from changes
 
 
 @rule("changes_arguments")
