@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALIASES, TEXTS, aliases_of
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.folders import log_files, step_in_name
-from rewardkit.rollouts.lines import json_lines, read_lines, read_more_lines
+from rewardkit.rollouts.lines import read_lines, read_more_lines
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.logs.log import inner
 from rewardkit.rollouts.paths import resolve
@@ -54,7 +55,6 @@ def read_files(
         pieces, notes = list_pieces(source)
         parts = [read_piece(piece, wanted, cache) for piece in pieces]
         parts[0] = replace(parts[0], notes=tuple(notes))
-        return parts
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         parts = [_numbered(source)]
     else:
@@ -124,13 +124,14 @@ def read_piece(
     if not piece.name or piece.path.stat().st_size:
         part = _read_file(piece, wanted, cache)
     columns = part.columns
+    places = part.places
     if piece.split:
-        columns = {"split": [piece.split] * len(part.places), **columns}
-    part = _with_step(replace(part, columns=columns), piece.step)
+        columns = {"split": [piece.split] * len(places), **columns}
+    if piece.step is not None and columns.keys().isdisjoint(ALIASES["step"]):
+        columns = {"step": [piece.step] * len(places), **columns}
     if piece.name:
-        places = [place._replace(file=piece.name) for place in part.places]
-        part = replace(part, places=places)
-    return _with_truth(part)
+        places = [place._replace(file=piece.name) for place in places]
+    return _with_truth(replace(part, columns=columns, places=places))
 
 
 BUCKET = ".rows"
@@ -152,13 +153,6 @@ def read_bucket(path: Path) -> SourceRows:
             columns, places = pickle.load(file)
             parts.append(SourceRows(columns, [Place(*place) for place in places]))
     return SourceRows.joined(parts)
-
-
-def _with_step(part: SourceRows, step: int | None) -> SourceRows:
-    """Add the step in a file's name as a column, where there is none."""
-    if step is None or not part.columns.keys().isdisjoint(ALIASES["step"]):
-        return part
-    return replace(part, columns={"step": [step] * len(part.places), **part.columns})
 
 
 def _check_unique(names: list[str], where: str) -> None:
@@ -203,12 +197,10 @@ def _read_file(
 def _read_what_is_new(path: Path, cache: FileCache) -> SourceRows:
     """Read a file that the cache lacks, of JSON lines those behind the ones it has."""
     kind = path.suffix.lower()
-    if STRETCHES.get(kind) is not _read_some_lines:
+    if READERS[kind] is not _read_lines:
         return cache.load(path, READERS[kind])
     lines = cache.load(path, lambda path: read_more_lines(path, cache.last(path)))
-    if {"columns", "data"} <= lines.rows.columns.keys():  # tables of a tracker
-        return READERS[kind](path)
-    return lines.rows
+    return _unfold_tables(lines.rows)
 
 
 def cannot_read(path: Path, error: Exception) -> RolloutsError:
@@ -227,13 +219,20 @@ def piece_bytes(piece: LogPiece) -> bytes:
 
 
 def _read_some_lines(piece: LogPiece) -> SourceRows:
-    return read_lines(piece_bytes(piece), piece.line)
+    return read_lines(BytesIO(piece_bytes(piece)), piece.line)
 
 
 def _read_lines(path: Path) -> SourceRows:
-    placed = list(json_lines(path))
-    tables = [row for _, row in placed if is_table(row)]
-    return _numbered(tables) if tables else SourceRows.of_rows(placed)
+    with path.open("rb") as file:
+        return _unfold_tables(read_lines(file))
+
+
+def _unfold_tables(rows: SourceRows) -> SourceRows:
+    """Return the rows of a tracker's tables, where there are some among the rows."""
+    if not {"columns", "data"} <= rows.columns.keys():
+        return rows
+    tables = list(filter(is_table, rows.rows()))
+    return _numbered(tables) if tables else rows
 
 
 def _read_json(path: Path) -> SourceRows:
@@ -294,7 +293,7 @@ class ParquetRows:
         import pyarrow.parquet as pq  # slow to import
 
         self._batches = pq.ParquetFile(path).iter_batches(PARQUET_ROWS)
-        self._start = 0
+        self._start = self._stop = 0
         self._waiting: list[pa.RecordBatch] = []
 
     @classmethod
@@ -308,18 +307,12 @@ class ParquetRows:
 
     def take(self, start: int, stop: int) -> pa.Table:
         """Return rows, and drop those before them."""
-        count = sum(map(len, self._waiting))
-        for batch in self._batches if self._start + count < stop else ():
+        while self._stop < stop:
+            batch = next(self._batches)
+            self._stop += len(batch)
             self._waiting.append(batch)
-            count += len(batch)
-            while self._start + len(self._waiting[0]) <= start:
-                first = self._waiting.pop(0)
-                self._start += len(first)
-                count -= len(first)
-                if not self._waiting:
-                    break
-            if self._start + count >= stop:
-                break
+            while self._waiting and self._start + len(self._waiting[0]) <= start:
+                self._start += len(self._waiting.pop(0))
         table = pa.Table.from_batches(self._waiting)
         return table.slice(start - self._start, stop - start)
 

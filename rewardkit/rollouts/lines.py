@@ -9,8 +9,10 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zlib import crc32
 
 from rewardkit.rollouts.values import Place, SourceRows
@@ -37,23 +39,8 @@ def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]
         yield Place(line), row
 
 
-def read_lines(content: bytes, before: int) -> SourceRows:
-    """Read the rows of lines of JSON; so many lines stand before them."""
-    with _no_collection():
-        return _read_lines(content, before)
-
-
-def _read_lines(content: bytes, before: int) -> SourceRows:
-    lines = content.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    rows = _objects_on(lines)
-    if rows is None:
-        return SourceRows.of_rows(_rows_on(lines, before + 1))
-    places = list(map(Place, range(before + 1, before + len(lines) + 1)))
-    if set(map(type, rows)) == {dict}:
-        return SourceRows.of_objects(rows, places)
-    return SourceRows.of_rows(zip(places, rows, strict=True))
+BLOCK = 1_000_000
+"""Bytes of lines that are parsed at a time. Our choice."""
 
 
 @contextmanager
@@ -71,11 +58,25 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+@_no_collection()
+def read_lines(file: BinaryIO, before: int = 0) -> SourceRows:
+    """Read the rows of lines of JSON; so many lines stand before them."""
+    parts = []
+    while lines := file.readlines(BLOCK):
+        rows: Iterable[tuple[Place, Any]] = _rows_on(lines, before + 1)
+        values = _values_on(lines)
+        if values is not None:
+            rows = zip(map(Place, count(before + 1)), values, strict=False)
+        parts.append(SourceRows.of_rows(rows))
+        before += len(lines)
+    return SourceRows.joined(parts)
+
+
 BETWEEN_LINES = secrets.token_hex(16)
 """What no line has: lines that are parsed together are told apart by it."""
 
 
-def _objects_on(lines: Sequence[bytes]) -> list[Any] | None:
+def _values_on(lines: Sequence[bytes]) -> list[Any] | None:
     """Return the values on lines, parsed together: in half the time of line by line.
 
     None where a line is not one value, which has to be found.
@@ -124,12 +125,8 @@ def read_more_lines(path: Path, before: LinesRead | None) -> LinesRead:
     if before is None or crc32(content[: before.size]) != before.checksum:
         before = NO_LINES
     size = content.rfind(b"\n") + 1
-    new_content = content[before.size : size]
-    count = before.count + new_content.count(b"\n")
-    return LinesRead(
-        SourceRows.joined([before.whole_lines, read_lines(new_content, before.count)]),
-        read_lines(content[size:], count),
-        size,
-        count,
-        crc32(content[:size]),
-    )
+    new_rows = read_lines(BytesIO(content[before.size : size]), before.count)
+    whole_lines = SourceRows.joined([before.whole_lines, new_rows])
+    line_count = content.count(b"\n")
+    half_line = read_lines(BytesIO(content[size:]), line_count)
+    return LinesRead(whole_lines, half_line, size, line_count, crc32(content[:size]))

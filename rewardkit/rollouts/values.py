@@ -161,13 +161,6 @@ class SourceRows:
                 reason = str(row)
             rows.append({})
             places.append(place._replace(reason=reason))
-        return cls.of_objects(rows, places, form)
-
-    @classmethod
-    def of_objects(
-        cls, rows: Sequence[Mapping[Any, Any]], places: list[Place], form: str = ""
-    ) -> SourceRows:
-        """Make source rows of objects, each with its place."""
         cells = lists_of_columns(rows)
         columns = {str(name): all_present(cells[name]) for name in cells}
         return cls(columns, places, form)

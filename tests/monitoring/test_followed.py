@@ -161,9 +161,9 @@ def test_of_lines_that_are_added_these_alone_are_read(tmp_path, monkeypatch):
     sizes = []
     read_lines = lines.read_lines
 
-    def counted(content, before):
-        sizes.append(len(content))
-        return read_lines(content, before)
+    def counted(file, before):
+        sizes.append(len(file.getvalue()))
+        return read_lines(file, before)
 
     monkeypatch.setattr(lines, "read_lines", counted)
     cache = FileCache()

@@ -22,7 +22,7 @@ import pytest
 from commands import run
 
 import rewardkit as rk
-from rewardkit.rollouts.lines import _objects_on
+from rewardkit.rollouts.lines import _values_on
 from rewardkit.rollouts.whole_groups import cut_parts, open_large
 from rewardkit.scoring.parted import PartedScores
 
@@ -698,7 +698,7 @@ def test_half_a_part_that_a_killed_process_left_is_removed_and_one_that_is_being
     ],
 )
 def test_lines_are_parsed_together_only_where_each_is_one_value(lines, objects, why):
-    values = _objects_on([line.encode() for line in lines])
+    values = _values_on([line.encode() for line in lines])
     assert values == (
         None if objects is None else [json.loads(line) for line in lines]
     ), why
