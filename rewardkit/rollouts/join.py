@@ -83,7 +83,7 @@ class DataSet:
         name = str(source) if isinstance(source, str | Path) else "the joined table"
         rows = SourceRows.joined(read_files(source, {}))
         rejected = len(rows.rejected)
-        if rejected == len(rows.places):
+        if rows.is_empty:
             raise RolloutsError(
                 f"{name!r} has no rows to join ({rejected} cannot be read)"
             )

@@ -52,14 +52,15 @@ class LargeFile(NamedTuple):
             return self.piece
         return self.piece._replace(start=start, stop=stop, line=line)
 
-    def row_end(self, place: int) -> int:
-        """Return the first place from this one on where a row begins or the file ends.
+    def row_end(self, start: int, size: float) -> int:
+        """Return where a row begins or the file ends, `size` bytes from a start on.
 
         >>> from pathlib import Path
         >>> parquet = LargeFile(LogPiece(Path("a.parquet")), 10, 100.0, True)
-        >>> parquet.row_end(7), parquet.row_end(12)
+        >>> parquet.row_end(3, 400.0), parquet.row_end(3, 900.0)
         (7, 10)
         """
+        place = start + max(0, int(size / self.row_bytes))
         if place >= self.size or not self.can_be_cut:
             return self.size
         if counts_rows(self.piece) or not place:

@@ -74,7 +74,9 @@ def load_rollouts(
     >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
     """
-    reading = Reading.of(source, columns, group, join, on, fill)
+    reading = Reading.of(
+        source, columns=columns, group=group, join=join, on=on, fill=fill
+    )
     rollouts = reading.load(read_files(source, reading.columns, cache)).rollouts
     for sentence in rollouts.warnings:
         logger.warning("%s: %s", rollouts.source, sentence)
@@ -126,16 +128,15 @@ class Reading:
     def of(
         cls,
         source: Any,
+        *,
         columns: Mapping[str, str] | None = None,
-        group: str | Sequence[str] | None = None,
         join: Any = None,
-        on: str = "prompt",
-        fill: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> Reading:
         """Make one of the options of `load_rollouts`; the data set is read once."""
         name = str(source) if isinstance(source, str | Path) else "memory"
         data = None if join is None else DataSet.of(join)
-        return cls(name, dict(columns or {}), group, data, on, fill)
+        return cls(name, dict(columns or {}), join=data, **options)
 
     def load(self, parts: Sequence[SourceRows]) -> LoadedRows:
         """Return rows of the log as rollouts; see `load_rollouts` for what is raised.
@@ -155,7 +156,7 @@ class Reading:
         are_by_file = layout.are_ids_by_file if layout else None
         rows, are_by_file = check_rows(log.rows, mapping, are_by_file)
         rejected = tuple(rows.rejected)
-        if layout is None and len(rejected) == len(rows.places):
+        if layout is None and rows.is_empty:
             raise self._no_row(log, mapping, rejected)
         usable = rows.keep([not place.reason for place in rows.places])
         values = usable.columns
@@ -170,11 +171,10 @@ class Reading:
             )
             notes.append(sentence)
             cautions += warnings
-        if layout is not None:
-            for name in layout.names:
-                values.setdefault(name, [None] * len(usable.places))
         canonical = [name for name in ALIASES if name in values]
         names = layout.names if layout else canonical
+        for name in names:
+            values.setdefault(name, [None] * len(usable.places))
         order = tuple(dict.fromkeys([*names, *values]))
         if layout is None:
             key = group_key(order, self.group)
@@ -203,14 +203,14 @@ class Reading:
         names = log.rows.columns
         if not names:
             return self.layout.mapping if self.layout else {}
-        usual = {
-            name: log.usual[name] for name in log.usual if log.usual[name] in names
-        }
+        usual = {name: at for name, at in log.usual.items() if at in names}
         if self.layout is None:
             return _map_columns(names, {**usual, **self.columns})
         mapping = self.layout.mapping
-        wanted = {name: self.columns[name] for name in self.columns if name in mapping}
-        wanted = {name: at for name, at in wanted.items() if at in names}
+        wanted = {}
+        for name, column in self.columns.items():
+            if name in mapping and column in names:
+                wanted[name] = column
         for name, column in map_columns(names, {**usual, **wanted}).items():
             is_new = name not in mapping and name not in self.layout.names
             has_value = first(names[column]) is not None

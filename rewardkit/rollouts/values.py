@@ -200,3 +200,8 @@ class SourceRows:
     def rejected(self) -> list[Place]:
         """Return the places of the rows that are kept out."""
         return [place for place in self.places if place.reason]
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is no row but those that are kept out."""
+        return all(place.reason for place in self.places)

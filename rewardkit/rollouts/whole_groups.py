@@ -67,10 +67,6 @@ class LargeLog:
         layout = self.reading.layout
         return layout is not None and layout.form.looks_back
 
-    def load(self, part: Sequence[LogPiece]) -> LoadedRows:
-        """Read the rows of some pieces."""
-        return load_part(self.reading, part)
-
 
 def load_part(reading: Reading, part: Sequence[LogPiece]) -> LoadedRows:
     """Read the rows of a part, without those that they are only compared with."""
@@ -125,7 +121,7 @@ def open_large(
         piece = file.piece
         stop = file.row_places(0, ROWS_OF_OTHERS)[-1]
         if bytes_left > 0:
-            stop = max(stop, file.row_end(int(bytes_left / file.row_bytes)))
+            stop = max(stop, file.row_end(0, bytes_left))
         head = read_piece(file.stretch(0, stop), reading.columns)
         if file.can_be_cut and not counts_rows(piece):
             file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
@@ -158,7 +154,7 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
         if not file.size:
             part.append(file.piece)
         while start < file.size:
-            stop = file.row_end(start + max(0, int(room / file.row_bytes)))
+            stop = file.row_end(start, room)
             if stop < file.size or (part and room <= 0):
                 before = _last_row(file, start, stop, part)
                 stop = _group_end(log, file, stop, before)
@@ -217,7 +213,7 @@ def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> 
     while True:
         places = file.row_places(place, rows)
         window = file.stretch(place, places[-1])
-        loaded = log.load([before, window])
+        loaded = load_part(log.reading, [before, window])
         order = np.zeros(len(loaded.places), dtype=np.intp)  # 0 is the row before
         for row, at in enumerate(loaded.places):
             if at.file == file.piece.name:
@@ -310,7 +306,7 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
 
 def _refuse_bucket(log: LargeLog, bucket: LogPiece, size: int) -> None:
     """Raise a RolloutsError where one group of a bucket is too large."""
-    rollouts = log.load([bucket]).rollouts
+    rollouts = load_part(log.reading, [bucket]).rollouts
     counts = np.bincount(rollouts.groups)
     share = counts.max() / len(rollouts)
     if share * size <= log.most_bytes:
@@ -324,8 +320,7 @@ def _stretches(log: LargeLog) -> Iterator[LogPiece]:
     for file in log.files:
         start = line = 0
         while start < file.size:
-            step = max(1, int(log.part_bytes / file.row_bytes))
-            stop = file.row_end(start + step)
+            stop = file.row_end(start, max(log.part_bytes, file.row_bytes))
             piece = file.stretch(start, stop, line)
             line += count_lines(piece)
             start = stop

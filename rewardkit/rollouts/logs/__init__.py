@@ -249,7 +249,15 @@ def read_log(
     completions.
     """
     parts, notes = with_completions(parts, keep)
-    form = form_of_all(parts)
+    filled = [part for part in parts if not part.is_empty]
+    form, *others = dict.fromkeys(map(_form_of, filled)) or [PLAIN_TABLE]
+    if others:
+        names = ", ".join(form.name for form in (form, *others))
+        raise RolloutsError(
+            f"the folder holds logs of several forms ({names}); give one of them"
+        )
+    if form is PLAIN_TABLE:
+        _check_alike(filled)
     log = form.parse(SourceRows.joined(parts), keep)
     return form, replace(log, notes=(*notes, *log.notes))
 
@@ -261,37 +269,18 @@ def read_more(
 
     RolloutsError: these rows are of another form.
     """
-    is_filled = len(rows.rejected) < len(rows.places)
-    if is_filled and form.fits is not None and not form.fits(rows.columns):
+    if rows.is_empty:
+        return replace(first, rows=rows, notes=(), warnings=())
+    if form.fits is not None and not form.fits(rows.columns):
         raise RolloutsError(
             f"{rows.places[0].place} and those behind it are no rows of a {form.name}, "
             "as the first rows of the log are; give each log alone"
         )
-    if not is_filled:
-        return replace(first, rows=rows, notes=(), warnings=())
     if form.parse_more is not None:
         log = form.parse_more(rows, keep, first)
     else:
         log = form.parse(rows, keep)
     return replace(first, rows=log.rows, notes=log.notes, warnings=log.warnings)
-
-
-def form_of_all(parts: Sequence[SourceRows]) -> Form:
-    """Return the form of the files of a log.
-
-    RolloutsError: they are of several forms or hold different things.
-    """
-    filled = [part for part in parts if len(part.rejected) < len(part.places)]
-    forms = list(dict.fromkeys(map(_form_of, filled))) or [PLAIN_TABLE]
-    if len(forms) > 1:
-        names = ", ".join(form.name for form in forms)
-        raise RolloutsError(
-            f"the folder holds logs of several forms ({names}); give one of them"
-        )
-    form = forms[0]
-    if form is PLAIN_TABLE:
-        _check_alike(filled)
-    return form
 
 
 def with_completions(
@@ -304,8 +293,7 @@ def with_completions(
     others = []
     for part in parts:
         notes += part.notes
-        is_empty = len(part.rejected) == len(part.places)
-        is_log = is_empty or _form_of(part) is not PLAIN_TABLE
+        is_log = part.is_empty or _form_of(part) is not PLAIN_TABLE
         has_name = not names.isdisjoint(part.columns)
         if is_log or has_name or _find_conversations(part.columns, keep):
             logs.append(part)

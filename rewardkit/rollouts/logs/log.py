@@ -105,6 +105,8 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
     components: dict[str, str] = {}
     weights = {}
     warnings = list(log.warnings)
+    rewards: list[str] = []
+    recorded: list[str] = []
     for name, weight in log.weights.items():
         column = LOGGED + names[name]
         cells = columns.setdefault(column, [None] * len(log.rows.places))
@@ -118,14 +120,8 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
         component = free_name(identifier(names[name]), components)
         components[component] = column
         weights[component] = weight
+        (rewards if weight else recorded).append(names[name])
     notes = list(log.notes)
-    rewards = []
-    recorded = []
-    for name, weight in log.weights.items():
-        if weight:
-            rewards.append(names[name])
-        else:
-            recorded.append(names[name])
     if rewards:
         note = f"took {listed(rewards)} for the reward"
         if recorded:

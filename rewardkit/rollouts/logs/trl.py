@@ -39,7 +39,7 @@ def _is_trl(columns: Columns) -> bool:
         return False
     if "example_id" in columns:  # a name of verifiers, with which prime-rl trains
         return False
-    between = _between(columns)
+    between = _between(columns, "advantage")
     # first come the rewards; a table in another order may have its truths there
     candidates = [name for name in between if name not in ALL_ALIASES] or between
     for name in (*candidates[:1], "advantage"):
@@ -48,7 +48,7 @@ def _is_trl(columns: Columns) -> bool:
     return bool(candidates)
 
 
-def _between(columns: Columns, advantage: str = "advantage") -> list[str]:
+def _between(columns: Columns, advantage: str) -> list[str]:
     """Return the columns between completion and advantage: scores, then log_extra's."""
     order = list(columns)
     places = (order.index("completion"), order.index(advantage))
@@ -59,7 +59,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows, warnings = _clean_steps(rows)
     columns = rows.columns
     reserved = ALL_ALIASES.union(keep)
-    between = [name for name in _between(columns) if name not in reserved]
+    between = [name for name in _between(columns, "advantage") if name not in reserved]
     candidates = between[:1]
     for name in between[1:]:
         if not _are_floats(columns[name]):
@@ -97,7 +97,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 def _parse_more(rows: SourceRows, keep: Collection[str], first: ParsedLog) -> ParsedLog:
     """Read more rows of a log, without looking for its rewards and their weights."""
     rows, warnings = _clean_steps(rows)
-    return replace(first, rows=rows, notes=(), warnings=tuple(warnings))
+    return ParsedLog(rows, warnings=tuple(warnings))
 
 
 def _are_floats(cells: Sequence[Any]) -> bool:
@@ -262,8 +262,8 @@ def _parse_more_swift(
     rows: SourceRows, keep: Collection[str], first: ParsedLog
 ) -> ParsedLog:
     rows, warnings = unrolled(rows, "completion")
-    log = _parse_more(rows, keep, first)
-    return replace(log, warnings=(*warnings, *log.warnings))
+    rows, repeats = _clean_steps(rows)
+    return ParsedLog(rows, warnings=(*warnings, *repeats))
 
 
 TRL_LOG = Form("TRL completions", _parse_trl, _is_trl, _parse_more, looks_back=True)
