@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
 
-class FileState(NamedTuple):
-    """What tells a file from one that took its place, and from what it was before."""
+FileState = tuple[int, int, int] | None
+"""Inode, size and time of change of a file; None where there is none."""
 
-    inode: int
-    size: int
-    changed: int
 
-    @classmethod
-    def of(cls, path: Path) -> FileState | None:
-        """Look at a file; None where there is none."""
-        with suppress(OSError):
-            status = path.stat()
-            return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+def state_of(path: Path) -> FileState:
+    """Return what tells a file from another one, and from what it was before."""
+    try:
+        status = path.stat()
+    except OSError:
         return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class FileCache:
@@ -33,15 +29,15 @@ class FileCache:
     """
 
     def __init__(self) -> None:
-        self._values: dict[Path, tuple[FileState | None, Any]] = {}
-        self._states: dict[Path, FileState | None] | None = None
+        self._values: dict[Path, tuple[FileState, Any]] = {}
+        self._states: dict[Path, FileState] | None = None
 
     def load(self, path: Path, read_file: Callable[[Path], Value]) -> Value:
         """Return what `read_file` makes of a file, read again only if it has changed.
 
         An error is not kept.
         """
-        state = FileState.of(path)  # before it is read: it may grow meanwhile
+        state = state_of(path)  # before it is read: it may grow meanwhile
         if state is None or self._values.get(path, (None,))[0] != state:
             self._values[path] = (state, read_file(path))
         value: Value = self._values[path][1]
@@ -57,7 +53,7 @@ class FileCache:
         What was read of files that are gone is forgotten.
         """
         files = source.rglob("*") if source.is_dir() else [source]
-        states = {path: FileState.of(path) for path in files}
+        states = {path: state_of(path) for path in files}
         is_same = states == self._states
         self._states = states
         for path in self._values.keys() - states.keys():

@@ -79,8 +79,8 @@ class LogPiece(NamedTuple):
 
     `name`, `split` and `step` are what its folder and its name tell. `start` and `stop`
     are bytes of JSONL and rows of Parquet; other files have one piece. `line` counts
-    the lines before it. Rows that are `only_compared` stand before a part, whose rows
-    are held to them.
+    the lines or rows before it. Rows that are `only_compared` stand before a part,
+    whose rows are held to them; their lines are below 0.
     """
 
     path: Path
@@ -131,6 +131,8 @@ def read_piece(
         columns = {"step": [piece.step] * len(places), **columns}
     if piece.name:
         places = [place._replace(file=piece.name) for place in places]
+    if piece.only_compared:
+        places = [place._replace(line=-place.line) for place in places]
     return _with_truth(replace(part, columns=columns, places=places))
 
 
@@ -186,28 +188,27 @@ def _read_file(
         if piece.stop is not None:
             part = STRETCHES[kind](piece)
         elif cache is not None:
-            part = _read_what_is_new(path, cache)
+            part = _read_what_is_new(piece, cache)
         else:
             part = READERS[kind](path)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
-        raise cannot_read(path, error) from None
+        raise cannot_read(piece, error) from None
     return _with_numbers(part, wanted) if kind == ".csv" else part
 
 
-def _read_what_is_new(path: Path, cache: FileCache) -> SourceRows:
+def _read_what_is_new(piece: LogPiece, cache: FileCache) -> SourceRows:
     """Read a file that the cache lacks, of JSON lines those behind the ones it has."""
-    kind = path.suffix.lower()
-    if READERS[kind] is not _read_lines:
-        return cache.load(path, READERS[kind])
-    lines = cache.load(path, lambda path: read_more_lines(path, cache.last(path)))
+    read_file = READERS[piece.kind]
+    if read_file is not _read_lines:
+        return cache.load(piece.path, read_file)
+    lines = cache.load(piece.path, lambda path: read_more_lines(path, cache.last(path)))
     return _unfold_tables(lines.rows)
 
 
-def cannot_read(path: Path, error: Exception) -> RolloutsError:
+def cannot_read(piece: LogPiece, error: Exception) -> RolloutsError:
     """Return the error of a file that is not what its name says."""
-    kind = path.suffix.lower()
     return RolloutsError(
-        f"{str(path)!r} is not a {kind} file that can be read: {error}"
+        f"{str(piece.path)!r} is not a {piece.kind} file that can be read: {error}"
     )
 
 
@@ -325,7 +326,7 @@ def _read_some_parquet(piece: LogPiece) -> SourceRows:
     assert piece.stop is not None
     table = ParquetRows.at(piece.path, piece.start).take(piece.start, piece.stop)
     rows = SourceRows.of_columns(table.to_pydict())
-    places = [Place(row) for row in range(piece.start + 1, piece.stop + 1)]
+    places = [place._replace(line=piece.line + place.line) for place in rows.places]
     return replace(rows, places=places)
 
 

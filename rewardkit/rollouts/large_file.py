@@ -34,7 +34,7 @@ class LargeFile(NamedTuple):
         try:
             rows = pq.read_metadata(path)
         except (pa.ArrowInvalid, OSError) as error:
-            raise cannot_read(path, error) from None
+            raise cannot_read(piece, error) from None
         uncompressed = 0
         for place in range(rows.num_row_groups):
             uncompressed += rows.row_group(place).total_byte_size
@@ -47,7 +47,7 @@ class LargeFile(NamedTuple):
         return self.size * self.row_bytes
 
     def stretch(self, start: int, stop: int, line: int = 0) -> LogPiece:
-        """Return a piece of the file, `line` lines from its beginning."""
+        """Return a piece of the file, `line` lines or rows from its beginning."""
         if not self.can_be_cut:
             return self.piece
         return self.piece._replace(start=start, stop=stop, line=line)
@@ -96,12 +96,6 @@ class LargeFile(NamedTuple):
                 places.append(lines.tell())
         return places
 
-    def order(self, line: int, place: int) -> int:
-        """Return where a row stands in the window from a place on, from 1."""
-        if not self.can_be_cut:
-            return 1
-        return line - place if counts_rows(self.piece) else line
-
 
 def counts_rows(piece: LogPiece) -> bool:
     """Return whether places in the file are rows, not bytes."""
@@ -109,9 +103,11 @@ def counts_rows(piece: LogPiece) -> bool:
 
 
 def count_lines(piece: LogPiece) -> int:
-    """Return how many lines a piece has; 0 where rows are counted."""
-    if piece.stop is None or counts_rows(piece):
+    """Return how many lines or rows a piece has; 0 of a whole file."""
+    if piece.stop is None:
         return 0
+    if counts_rows(piece):
+        return piece.stop - piece.start
     count = 0
     with piece.path.open("rb") as file:
         file.seek(piece.start)

@@ -70,25 +70,17 @@ class LargeLog:
 
 def load_part(reading: Reading, part: Sequence[LogPiece]) -> LoadedRows:
     """Read the rows of a part, without those that they are only compared with."""
-    rows = [read_piece(piece, reading.columns) for piece in part]
-    loaded = reading.load(rows)
-    others = set()
-    for piece, rows_of_piece in zip(part, rows, strict=True):
-        if piece.only_compared:
-            others |= {(place.file, place.line) for place in rows_of_piece.places}
-    if not others:
+    loaded = reading.load([read_piece(piece, reading.columns) for piece in part])
+    if not any(piece.only_compared for piece in part):
         return loaded
-    rollouts = loaded.rollouts
-    is_own = [(place.file, place.line) not in others for place in loaded.places]
-    table = rollouts.table[is_own].reset_index(drop=True)
-    rejected = []
-    for place in rollouts.rejected:
-        if (place.file, place.line) not in others:
-            rejected.append(place)
-    rollouts = replace(rollouts, table=table, rejected=tuple(rejected))
-    return replace(
-        loaded, rollouts=rollouts, places=list(compress(loaded.places, is_own))
+    is_own = [place.line > 0 for place in loaded.places]
+    places = list(compress(loaded.places, is_own))
+    rollouts = replace(
+        loaded.rollouts,
+        table=loaded.rollouts.table[is_own].reset_index(drop=True),
+        rejected=tuple(place for place in loaded.rollouts.rejected if place.line > 0),
     )
+    return replace(loaded, rollouts=rollouts, places=places)
 
 
 def open_large(
@@ -198,8 +190,7 @@ def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
             if place <= start:
                 break
             place = max(start, file.row_before(place))
-        # lines below 0, which no row of a part has
-        piece = last._replace(start=place, stop=stop, line=-rows - 2)
+        piece = last._replace(start=place, stop=stop)
         steps = load_part(log.reading, [piece]).rollouts.codes(["step"])
         if place <= start or steps.max(initial=0) > 0:
             return piece._replace(only_compared=True)
@@ -217,7 +208,7 @@ def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> 
         order = np.zeros(len(loaded.places), dtype=np.intp)  # 0 is the row before
         for row, at in enumerate(loaded.places):
             if at.file == file.piece.name:
-                order[row] = file.order(at.line, place)
+                order[row] = at.line if file.can_be_cut else 1
         groups = loaded.rollouts.groups
         if log.looks_back:
             groups = loaded.rollouts.codes(["step"])
