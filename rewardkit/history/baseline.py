@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -220,13 +220,17 @@ def accept(
         content = _read_file(file)
     new: dict[str, dict[str, str]] = {}
     for finding in sorted(findings, key=lambda item: item.order, reverse=True):
-        texts = (reward, finding.key, reason.strip(), today, finding.severity)
-        entry = dict(zip(NEEDED_FIELDS, texts, strict=True))
-        if until:
-            entry["until"] = until
-        if finding.component:
-            entry["component"] = finding.component
-        new[finding.key] = entry  # the gravest of one key stays
+        entry = Accepted(
+            reward,
+            finding.key,
+            reason.strip(),
+            today,
+            finding.severity,
+            until,
+            finding.component or "",
+        )
+        # the gravest of one key stays
+        new[finding.key] = {name: text for name, text in asdict(entry).items() if text}
     others = [
         entry
         for entry in content["accepted"]

@@ -17,7 +17,7 @@ from rewardkit.rollouts.columns import (
     ALL_ALIASES,
     RESULT_PREFIXES,
     Column,
-    Columns,
+    stack_columns,
 )
 from rewardkit.scoring.outcomes import Outcomes
 
@@ -133,7 +133,7 @@ def as_scores(
     from rewardkit.scoring.scored import result_columns
     from rewardkit.scoring.scores import Scores
 
-    columns = _joined_columns(batches)
+    columns = stack_columns([(batch.columns, batch.count) for batch in batches])
     columns["rollout_id"], columns["step"] = list(ids), list(steps)
     order = dict.fromkeys([*(name for name in ALIASES if name in columns), *columns])
     plan = bind(reward, columns, len(ids))
@@ -155,19 +155,6 @@ def as_scores(
     return Scores(pd.concat([table, results], axis=1), reward, rollouts, run)
 
 
-def _joined_columns(batches: Sequence[Batch]) -> Columns:
-    """Join the columns of batches; ``None`` where a batch lacks one."""
-    columns: Columns = {}
-    rows = 0
-    for batch in batches:
-        nothing = [None] * batch.count
-        for name in {**columns, **batch.columns}:
-            column = columns.setdefault(name, [None] * rows)
-            column.extend(batch.columns.get(name, nothing))
-        rows += batch.count
-    return columns
-
-
 # --- samples of groups, and hashes in place of texts
 
 
@@ -178,17 +165,7 @@ def in_sample(scores: Scores, share: float) -> NDArray[np.bool_]:
     group agree.
     """
     rollouts = scores.rollouts
-    columns = [rollouts.table[name].tolist() for name in sorted(rollouts.group_key)]
-    mask = np.ones(len(scores), dtype=bool)
-    if not columns:
-        columns = [rollouts.table["rollout_id"].tolist()]
-    drawn: dict[str, bool] = {}
-    for row, values in enumerate(zip(*columns, strict=True)):
-        key = json.dumps(values, default=str)
-        if key not in drawn:
-            drawn[key] = int(_hash(key), 16) / 16**HASH_DIGITS < share
-        mask[row] = drawn[key]
-    return mask
+    return (rollouts.group_hashes < share * 2.0**64)[rollouts.groups]
 
 
 def redact(scores: Scores) -> Scores:
@@ -231,7 +208,6 @@ def _redact_reasons(table: pd.DataFrame) -> None:
 def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:
     from rewardkit.rollouts.values import as_column
 
-    hashes: dict[str, str] = {}
     values = []
     for value in column.tolist():
         if isinstance(value, dict):  # the verdict of a model: its numbers stay
@@ -242,11 +218,7 @@ def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:
             value = numbers
         elif isinstance(value, list):
             value = json.dumps(value, default=str)
-        if isinstance(value, str):
-            if value not in hashes:
-                hashes[value] = _hash(value)
-            value = hashes[value]
-        values.append(value)
+        values.append(_hash(value) if isinstance(value, str) else value)
     return as_column(values)
 
 

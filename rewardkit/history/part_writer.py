@@ -23,6 +23,7 @@ from rewardkit.history.files import (
 from rewardkit.rewards.reward import Reward
 
 if TYPE_CHECKING:  # slow to import, and a trainer may never record
+    from rewardkit.history.recorder import Recorder
     from rewardkit.scoring.scores import Scores
 
 log = logging.getLogger(__name__)
@@ -51,17 +52,13 @@ class RecordedSession:
 class PartWriter:
     """The parts that a process writes, of one session after the other.
 
-    `run` is what it shares with the processes that its recorder was sent to; `redact`,
-    `sample` and `max_bytes` are those of the recorder.
+    They are written into `folder`, the whole path of the recorder's.
     """
 
+    recorder: Recorder
     folder: Path
     reward: Reward
     timeout: float | None
-    run: str
-    redact: bool
-    sample: float
-    max_bytes: int
     rows_left_out: int = 0
     _session: RecordedSession | None = None
     _before: dict[str, int] = field(default_factory=dict)
@@ -129,6 +126,7 @@ class PartWriter:
     def _write_part(self, batches: Sequence[Batch]) -> None:
         from rewardkit.history.batches import in_sample, redact
         from rewardkit.scoring.scores import select_rows
+        from rewardkit.scoring.stored import write_table
 
         if self._session is None:
             self._session = self._make_session()
@@ -138,9 +136,11 @@ class PartWriter:
             scores = select_rows(scores, in_sample(scores, share))
         if not len(scores):
             return
-        if self.redact:
+        if self.recorder.redact:
             scores = redact(scores)
-        self._write_file(scores, self._session)
+        path = self.folder / part_name(self._session.name, self._session.parts + 1)
+        space = self.recorder.max_bytes - self._used
+        write_table(path, scores.table, scores.record, most_bytes=space)
         self._session.parts += 1
         self.rows_left_out = 0
 
@@ -158,13 +158,13 @@ class PartWriter:
         session.rows += len(steps)
         about = {
             "session": session.name,
-            "run": f"{self.run}-{self._sessions}",
+            "run": f"{self.recorder.run}-{self._sessions}",
             "part": session.parts + 1,
             "before": session.before,
             "steps": session.steps,
             "calls": session.calls,
             "process": os.getpid(),
-            "redacted": self.redact,
+            "redacted": self.recorder.redact,
             "sample": share,
             "rows_left_out": self.rows_left_out,
         }
@@ -186,18 +186,6 @@ class PartWriter:
             run=run,
         )
 
-    def _write_file(self, scores: Scores, session: RecordedSession) -> None:
-        """Write a part whole or not at all.
-
-        Raises:
-            OSError: The folder would outgrow `max_bytes`, or the disk is full.
-        """
-        from rewardkit.scoring.stored import write_table
-
-        path = self.folder / part_name(session.name, session.parts + 1)
-        space = self.max_bytes - self._used
-        write_table(path, scores.table, scores.record, most_bytes=space)
-
     def _steps(self, batches: Sequence[Batch], session: RecordedSession) -> list[int]:
         """Return the step of each row; where none is told, the number of its call."""
         steps: list[int] = []
@@ -215,13 +203,13 @@ class PartWriter:
     def _share(self) -> float:
         """Return the share of the groups to record, which falls as the folder fills."""
         self._used = sum(path.stat().st_size for path in part_paths(self.folder))
-        space = max(0.0, 1 - self._used / self.max_bytes)
+        space = max(0.0, 1 - self._used / self.recorder.max_bytes)
         if space < 0.5 and not self._is_thinned:
             self._is_thinned = True
             log.warning(
                 "%s holds half of the %d bytes that it may grow to: from here on, "
                 "fewer and fewer groups are recorded",
                 self.folder,
-                self.max_bytes,
+                self.recorder.max_bytes,
             )
-        return self.sample * min(1.0, 2 * space)
+        return self.recorder.sample * min(1.0, 2 * space)

@@ -174,15 +174,8 @@ class Writer:
     def __init__(
         self, recorder: Recorder, reward: Reward, timeout: float | None
     ) -> None:
-        self._parts = PartWriter(
-            Path(os.path.abspath(recorder.folder)),
-            reward,
-            timeout,
-            run=recorder.run,
-            redact=recorder.redact,
-            sample=recorder.sample,
-            max_bytes=recorder.max_bytes,
-        )
+        folder = Path(os.path.abspath(recorder.folder))
+        self._parts = PartWriter(recorder, folder, reward, timeout)
         self._changed = threading.Condition()
         self._waiting: list[Batch] = []
         self._rows = self._characters = self._left_out = 0
@@ -194,7 +187,7 @@ class Writer:
         """Let a batch wait for the thread, unless too much waits already."""
         characters = batch.characters
         with self._changed:
-            if self._is_behind:
+            if self._has_waiting(PARTS_WAITING):
                 self._left_out += batch.count
                 return
             self._waiting.append(batch)
@@ -207,19 +200,13 @@ class Writer:
                 self._thread.start()
                 # at the end of a process of multiprocessing, too, unlike atexit
                 Finalize(None, self.flush, exitpriority=100)
-            if self._is_full:
+            if self._has_waiting(1):
                 self._changed.notify()
 
-    @property
-    def _is_full(self) -> bool:
-        return self._rows >= PART_ROWS or self._characters >= PART_CHARACTERS
-
-    @property
-    def _is_behind(self) -> bool:
-        return (
-            self._rows >= PARTS_WAITING * PART_ROWS
-            or self._characters >= PARTS_WAITING * PART_CHARACTERS
-        )
+    def _has_waiting(self, parts: int) -> bool:
+        """Return whether as much waits as fills so many parts."""
+        has_rows = self._rows >= parts * PART_ROWS
+        return has_rows or self._characters >= parts * PART_CHARACTERS
 
     def flush(self) -> None:
         """Wait until the thread has written what waits."""
@@ -239,7 +226,7 @@ class Writer:
             seconds = max(PART_SECONDS, min(seconds, LONGEST_PART))
             with self._changed:
                 self._changed.wait_for(
-                    lambda: self._is_full or self._is_urgent, timeout=seconds
+                    lambda: self._has_waiting(1) or self._is_urgent, timeout=seconds
                 )
                 batches, self._waiting = self._waiting, []
                 self._parts.rows_left_out += self._left_out

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent, short_number
-from rewardkit.history.parts import is_scored, load_named
+from rewardkit.history.parts import holds_scores, load_named
 from rewardkit.history.runs_folder import (
     ABOUT,
     data_path,
@@ -63,7 +63,7 @@ class Run(HasPage):
         for path in (data, self.folder / SAVED_SCORES):
             if not path.is_file():
                 return "gone"
-            if not is_scored(path):
+            if not holds_scores(path):
                 return "broken"
         return "there"
 

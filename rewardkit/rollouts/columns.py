@@ -169,6 +169,22 @@ def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
+def stack_columns(parts: Sequence[tuple[Mapping[str, Column], int]]) -> Columns:
+    """Put the columns of parts, each with its number of rows, below one another.
+
+    ``None`` stands where a part lacks a column.
+    """
+    columns: Columns = {}
+    rows = 0
+    for part, count in parts:
+        for name in part:
+            columns.setdefault(name, [None] * rows)
+        for name, cells in columns.items():
+            cells.extend(part.get(name, [None] * count))
+        rows += count
+    return columns
+
+
 def free_name(name: str, names: Collection[str], numbered: str = "{}_{}") -> str:
     """Return the name, with a number behind it where it is taken.
 

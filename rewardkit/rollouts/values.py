@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.plain import Record
-from rewardkit.rollouts.columns import Columns, lists_of_columns
+from rewardkit.rollouts.columns import Columns, lists_of_columns, stack_columns
 
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
@@ -168,14 +168,10 @@ class SourceRows:
     @classmethod
     def joined(cls, parts: Sequence[SourceRows]) -> SourceRows:
         """Join the rows of several sources, one after the other."""
-        columns: Columns = {}
+        columns = stack_columns([(part.columns, len(part.places)) for part in parts])
         places: list[Place] = []
         for part in parts:
-            for name in part.columns:
-                columns.setdefault(name, [None] * len(places))
             places += part.places
-            for name, cells in columns.items():
-                cells += part.columns.get(name, [None] * len(part.places))
         return cls(columns, places)
 
     def rows(self) -> list[Record]:

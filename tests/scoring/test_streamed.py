@@ -23,7 +23,7 @@ from commands import run
 
 import rewardkit as rk
 from rewardkit.rollouts.lines import _values_on
-from rewardkit.rollouts.whole_groups import cut_parts, open_large
+from rewardkit.rollouts.whole_groups import cut_parts, load_part, open_large
 from rewardkit.scoring.parted import PartedScores
 
 MEMORY = 16 * 6_000
@@ -768,7 +768,7 @@ def test_the_hashes_of_groups_do_not_depend_on_the_part_that_they_are_in(
     )
     log = open_large(path, part_bytes=6_000, most_bytes=6_000)
     hashes = np.concatenate(
-        [log.load(part).rollouts.group_hashes for part in cut_parts(log)]
+        [load_part(log.reading, part).rollouts.group_hashes for part in cut_parts(log)]
     )
     assert (
         sorted(hashes) == sorted(rk.load_rollouts(path).group_hashes)
