@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -77,11 +78,9 @@ def fit_weights(
     >>> fitted.scaling, {name: round(x, 4) for name, x in fitted.weights.items()}
     ('none', {'a': 1.0, 'b': 0.3})
     """
-    centred = {
-        name: within_groups(values[:, None], groups)[:, 0]
-        for name, values in columns.items()
-    }
-    target = within_groups(advantages[:, None], groups)[:, 0]
+    all_columns = np.column_stack([advantages, *columns.values()])
+    target, *others = within_groups(all_columns, groups).T
+    centred = dict(zip(columns, others, strict=True))
     if not (target @ target > SMALLEST_SQUARES):
         return None
     names = _independent(centred)
@@ -93,7 +92,8 @@ def fit_weights(
         return plain
     unfitted_names = tuple(name for name in columns if name not in names)
     table = np.column_stack([centred[name] for name in names])
-    scaled = table / (_deviation(table, groups) + EPSILON)
+    deviations = pd.DataFrame(table).groupby(groups).transform("std").fillna(0.0)
+    scaled = table / (deviations.to_numpy() + EPSILON)
     freedom = len(target) - len(np.unique(groups))
     fits = []
     for scaling in (*blocks, "gdpo"):
@@ -142,34 +142,30 @@ def _fit_plain_sum(
 
 def _left_of(total: Floats, target: Floats, blocks: Codes) -> float:
     """Return the share of the squares of a sum that is no multiple of the target."""
-    products = np.bincount(blocks, total * target)
-    squares = np.bincount(blocks, target * target)
-    has_target = squares > SMALLEST_SQUARES
-    explained = float((products[has_target] ** 2 / squares[has_target]).sum())
+    products = _products(total[:, None], target, blocks)
     size = float(total @ total)
-    if not size or (products[has_target] < 0).any():
+    if not size or (products < 0).any():
         return 1.0
-    return max(1 - explained / size, 0.0)
+    return max(1 - float((products**2).sum()) / size, 0.0)
+
+
+def _products(table: Floats, target: Floats, blocks: Codes) -> Floats:
+    """Return the products of columns with the target in blocks, (blocks, columns).
+
+    Those of a target of length 1; blocks without a target are left out.
+    """
+    squares = np.bincount(blocks, target * target)
+    products = [np.bincount(blocks, values * target) for values in table.T]
+    has_target = squares > SMALLEST_SQUARES
+    lengths = np.sqrt(squares[has_target])
+    return np.column_stack(products)[has_target] / lengths[:, None]
 
 
 def within_groups(table: Floats, groups: Codes) -> Floats:
     """Return the columns of a table, (rows, columns), less the means of groups."""
-    counts = np.maximum(np.bincount(groups), 1)
-    centred = np.empty_like(table)
-    for place, values in enumerate(table.T):
-        means = np.bincount(groups, values) / counts
-        centred[:, place] = values - means[groups]
+    means = pd.DataFrame(table).groupby(groups).transform("mean")
+    centred: Floats = table - means.to_numpy()
     return centred
-
-
-def _deviation(centred: Floats, groups: Codes) -> Floats:
-    """Return the standard deviation (ddof 1) of each row's group, (rows, columns)."""
-    freedom = np.maximum(np.bincount(groups) - 1, 1)
-    deviations = np.empty_like(centred)
-    for place, values in enumerate(centred.T):
-        squares = np.bincount(groups, values * values)
-        deviations[:, place] = np.sqrt(squares / freedom)[groups]
-    return deviations
 
 
 def _independent(centred: Mapping[str, Floats]) -> list[str]:
@@ -194,11 +190,7 @@ def _fit(table: Floats, target: Floats, blocks: Codes) -> tuple[Floats, float]:
     the share is 1.
     """
     moments = table.T @ table
-    products = np.zeros((int(blocks.max()) + 1, table.shape[1]))
-    np.add.at(products, blocks, table * target[:, None])
-    squares = np.bincount(blocks, target * target)
-    has_target = squares > SMALLEST_SQUARES
-    products = products[has_target] / np.sqrt(squares[has_target])[:, None]
+    products = _products(table, target, blocks)
     unexplained = moments - products.T @ products
     size = np.sqrt(np.diag(moments))
     values, vectors = np.linalg.eigh(moments / np.outer(size, size))
