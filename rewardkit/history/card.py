@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted, percent, short_number
 from rewardkit.history.baseline import Accepted, Baseline, load_baseline
-from rewardkit.history.run import Run
+from rewardkit.history.run import Run, figure_texts
 from rewardkit.history.runs import Runs, runs
 from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.html.blocks import Block, Facts, Table
@@ -29,12 +29,12 @@ from rewardkit.rewards.reward import Reward
 
 MOST_PARAGRAPHS, LONGEST_PARAGRAPH = 3, 600
 """Paragraphs of a docstring that are shown, and characters of each. Our choice."""
-INSTEAD_OF_SECTIONS = {
-    "cases": "not known: rewardkit check REWARD CASES --keep",
-    "exploits": "not known: rewardkit probe REWARD ROLLOUTS --keep",
-    "signal": "not known: rewardkit score REWARD ROLLOUTS --keep",
+CHECKS = {
+    "cases": ("cases", "pass", "rewardkit check REWARD CASES --keep"),
+    "exploits": ("probes", "found", "rewardkit probe REWARD ROLLOUTS --keep"),
+    "signal": ("signal", "of the groups", "rewardkit score REWARD ROLLOUTS --keep"),
 }
-"""Figures that a card always has -> what is said where nobody measured them."""
+"""Figures that a card always has -> name, unit, and the command that measures them."""
 
 
 WHERE_MISSING = {
@@ -165,20 +165,12 @@ class Card(HasPage):
 
     def _checks(self) -> Iterator[tuple[str, str]]:
         """Yield what was checked, and on which data."""
-        figures = self.figures
-        texts = {**INSTEAD_OF_SECTIONS}
-        if "cases" in figures:
-            passed, count = figures["cases"]
-            texts["cases"] = f"{passed} of {count} pass"
-        if "exploits" in figures:
-            texts["exploits"] = f"{figures['exploits']} found"
-        if figures.get("signal") is not None:
-            texts["signal"] = f"{percent(figures['signal'])} of the groups"
-        yield "cases", texts["cases"]
-        yield "probes", texts["exploits"]
-        yield "signal", texts["signal"]
-        if figures.get("label_auc") is not None:
-            yield "label AUC", short_number(round(figures["label_auc"], 3))
+        texts = figure_texts(self.figures)
+        for figure, (name, unit, instead) in CHECKS.items():
+            text = texts.get(figure)
+            yield name, f"not known: {instead}" if text is None else f"{text} {unit}"
+        if "label AUC" in texts:
+            yield "label AUC", texts["label AUC"]
         if self.run is not None:
             about = self.run.about
             rows = counted(about["rows"], "rollout")

@@ -171,6 +171,21 @@ def _figure(value: Any) -> str:
     return " of ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def figure_texts(figures: Plain) -> dict[str, str]:
+    """Return what is known of cases, exploits, signal and label AUC, as texts."""
+    texts = {}
+    if "cases" in figures:
+        passed, count = figures["cases"]
+        texts["cases"] = f"{passed} of {count}"
+    if "exploits" in figures:
+        texts["exploits"] = str(figures["exploits"])
+    if figures.get("signal") is not None:
+        texts["signal"] = percent(figures["signal"])
+    if figures.get("label_auc") is not None:
+        texts["label AUC"] = number_text(figures["label_auc"])
+    return texts
+
+
 def source_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
     """Return what changed between two sources, as lines of a unified diff.
 

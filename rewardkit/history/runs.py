@@ -16,9 +16,8 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.findings import percent
 from rewardkit.history.parts import load_unfinished
-from rewardkit.history.run import Run, date_of, number_text
+from rewardkit.history.run import Run, date_of, figure_texts, number_text
 from rewardkit.history.runs_folder import (
     ABOUT,
     KEPT_RUNS,
@@ -207,27 +206,19 @@ COLUMNS_OF_NUMBERS = ("rows", "mean", "signal", "label AUC", "cases", "exploits"
 def _cells(run: Run, runs: Runs) -> dict[str, str]:
     """Return the cells of a run's row, by column; "" where nothing is known."""
     figures, about, source = run.figures, run.about, run.data_source
-    cells = dict.fromkeys(COLUMNS, "")
-    cells |= {
+    return {
+        **dict.fromkeys(COLUMNS, ""),
         "version": run.version.name,
         "reward": str(run.version.about["reward"]),
         "date": date_of(about),
         "data": source if ":" in source else Path(source).name,
         "rows": f"{about['rows']:,}",
         "mean": number_text(figures.get("mean")),
-        "label AUC": number_text(figures.get("label_auc")),
+        **figure_texts(figures),
         AGAINST_PARENT: against_parent(run, runs),
         "tags": ", ".join(run.tags),
         "note": run.note,
     }
-    if figures.get("signal") is not None:
-        cells["signal"] = percent(figures["signal"])
-    if "cases" in figures:
-        passed, count = figures["cases"]
-        cells["cases"] = f"{passed} of {count}"
-    if "exploits" in figures:
-        cells["exploits"] = str(figures["exploits"])
-    return cells
 
 
 def against_parent(run: Run, runs: Sequence[Run]) -> str:
