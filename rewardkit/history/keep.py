@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ from rewardkit.history.versions import keep_version
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rollouts.paths import SAVED_SCORES, write_whole
-from rewardkit.rollouts.values import column_values
+from rewardkit.rollouts.table import table_hash
 from rewardkit.scoring.part_figures import PartFigures
 from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
 from rewardkit.scoring.stored import parquet, to_arrow
@@ -98,11 +97,7 @@ def _keep_in(
     _keep_data(scores, data_path(place, data))
     names = list(filter(is_result, map(str, scores.table.columns)))
     results = scores.table[names]
-    digest = hashlib.sha256()
-    for name in names:
-        values = repr((name, column_values(results[name])))
-        digest.update(values.encode("utf-8", "surrogatepass"))
-    name = fingerprint([version.fingerprint, data, digest.hexdigest()])
+    name = fingerprint([version.fingerprint, data, table_hash(results)])
     target = place / SCORED / name
     abouts = read_abouts(place)
     unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")

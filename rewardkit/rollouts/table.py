@@ -7,7 +7,7 @@ import json
 import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -152,7 +152,7 @@ class Rollouts(HasPage):
     ) -> Rollouts:
         """Return the rollouts at these positions (or where the mask is true)."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)
-        return replace(self, table=self.table.iloc[np.arange(len(self))[chosen]])
+        return replace(self, table=self.table.iloc[chosen])
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
@@ -178,19 +178,11 @@ class Rollouts(HasPage):
         """
         rows = np.unique(codes, return_index=True)[1]
         table = self.table.iloc[rows]
-        ids = column_values(table["rollout_id"])
-        if not names:
-            return np.array([_hash(repr(value)) for value in ids], dtype=np.uint64)
-        columns = [column_values(table[name]) for name in names]
+        columns = [_filled(table, name) for name in names or ["rollout_id"]]
         hashes = np.empty(len(rows), dtype=np.uint64)
-        prompts = column_values(table["prompt"]) if "prompt" in table else ()
         for place, values in enumerate(zip(*columns, strict=True)):
             key = []
-            for name, value in zip(names, values, strict=True):
-                if value is None and name in ("prompt", "prompt_id"):
-                    value = prompts[place] if prompts else None
-                    value = ["row", ids[place]] if value is None else value
-                # 1 and 1.0 are one key
+            for value in values:  # 1 and 1.0 are one key
                 key.append(float(value) if isinstance(value, int | float) else value)
             if ARE_PLAIN.issuperset(map(type, key)):
                 text = repr(key)
@@ -237,14 +229,7 @@ class Rollouts(HasPage):
         column = self.table[name]
         if pd.api.types.infer_dtype(column, skipna=False) in ("string", "integer"):
             return column
-        values = column_values(column)
-        if name in ("prompt_id", "prompt"):
-            prompts = values
-            if "prompt" in self.table:
-                prompts = column_values(self.table["prompt"])
-            for row, prompt in enumerate(prompts):
-                if values[row] is None:
-                    values[row] = ("row", row) if prompt is None else prompt
+        values = _filled(self.table, name)
         if not {list, dict}.isdisjoint(map(type, values)):
             values = [
                 json.dumps(value, sort_keys=True, default=str) for value in values
@@ -260,10 +245,7 @@ class Rollouts(HasPage):
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Return what to know before trusting figures on these rollouts."""
-        cautions = (*self.cautions, *self._describe_steps())
-        return warn_of_rows(
-            len(self), self.rejected, cautions, self.group_key, self.group_sizes
-        )
+        return tuple(self.summary()["warnings"])
 
     def describe_text_steps(self) -> str:
         """Say in how many rows the step is a text, "" for in none."""
@@ -309,28 +291,12 @@ class Rollouts(HasPage):
     @cached_property
     def fingerprint(self) -> str:
         """Hash of all values in all columns, the same on every machine."""
-        digest = hashlib.sha256()
-        for name in self.table.columns:
-            column = self.table[name]
-            if column.dtype in PLAIN_NUMBERS:
-                numbers = column.to_numpy()
-                digest.update(repr((str(name), numbers.dtype.str)).encode())
-                digest.update(np.ascontiguousarray(numbers).data)
-                continue
-            values = column_values(column)
-            name = str(name)
-            if set(map(type, values)) == {str}:  # joined, as repr is slow on texts
-                text = repr((name, "lengths", list(map(len, values))))
-                text += "".join(values)
-            else:
-                text = repr((name, values))
-            digest.update(text.encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()[:16]
+        return table_hash(self.table)
 
     def summary(self) -> Record:
         """Return what was read and how: rows, groups, mapping, scores, warnings."""
         sizes = self.group_sizes
-        return {
+        summary = {
             "source": self.source,
             "kind": self.kind,
             "rows": len(self),
@@ -343,8 +309,8 @@ class Rollouts(HasPage):
             "logged": asdict(self.logged),
             "notes": list(self.notes),
             "cautions": [*self.cautions, *self._describe_steps()],
-            "warnings": list(self.warnings),
         }
+        return {**summary, "warnings": _warn_of(summary)}
 
     def page(self) -> Page:
         """Return what was read and how, with the first rows."""
@@ -354,32 +320,65 @@ class Rollouts(HasPage):
         return cards.rollouts_page(self.summary(), self.names, rows)
 
 
+def table_hash(table: pd.DataFrame) -> str:
+    """Return a hash of all values in all columns, the same on every machine."""
+    digest = hashlib.sha256()
+    for name in table.columns:
+        column = table[name]
+        if column.dtype in PLAIN_NUMBERS:
+            numbers = column.to_numpy()
+            digest.update(repr((str(name), numbers.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(numbers).data)
+            continue
+        values = column_values(column)
+        name = str(name)
+        if set(map(type, values)) == {str}:  # joined, as repr is slow on texts
+            text = repr((name, "lengths", list(map(len, values))))
+            text += "".join(values)
+        else:
+            text = repr((name, values))
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+def _filled(table: pd.DataFrame, name: str) -> list[Any]:
+    """Return a column; for a missing prompt_id the prompt, else the row alone."""
+    values = column_values(table[name])
+    if name not in ("prompt_id", "prompt") or None not in values:
+        return values
+    prompts = column_values(table["prompt"]) if "prompt" in table else values
+    filled = []
+    for value, prompt, rollout_id in zip(
+        values, prompts, table["rollout_id"], strict=True
+    ):
+        if value is None:
+            value = ("row", rollout_id) if prompt is None else prompt
+        filled.append(value)
+    return filled
+
+
 def _hash(text: str) -> int:
     """Return a hash of a text, of 8 bytes."""
     data = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
-def warn_of_rows(
-    rows: int,
-    rejected: Sequence[Place],
-    cautions: Sequence[str],
-    group_key: Sequence[str],
-    sizes: Mapping[int, int],
-) -> tuple[str, ...]:
-    """Return what a person should know of so many rows, as `Rollouts.warnings`."""
-    sentences = list(cautions)
+def _warn_of(summary: Plain) -> list[str]:
+    """Return what a person should know of the rollouts of a summary."""
+    sentences = list(summary["cautions"])
+    rejected = summary["rejected"]
     if rejected:
-        count = len(rejected)
         examples = []
         for row in rejected[:REJECTED_EXAMPLES]:
-            examples.append(f"{row.place}: {row.reason}")
-        if count > REJECTED_EXAMPLES:
-            examples.append(f"and {count - REJECTED_EXAMPLES} more")
-        sentence = f"{count} of {rows + count} rows kept out ({'; '.join(examples)})"
-        sentences.insert(0, sentence)
-    key = ", ".join(group_key) or "none"
-    if set(sizes) == {1}:
+            place = Place(**row)
+            examples.append(f"{place.place}: {place.reason}")
+        if len(rejected) > REJECTED_EXAMPLES:
+            examples.append(f"and {len(rejected) - REJECTED_EXAMPLES} more")
+        count = f"{len(rejected)} of {summary['rows'] + len(rejected)}"
+        sentences.insert(0, f"{count} rows kept out ({'; '.join(examples)})")
+    key = ", ".join(summary["group_key"]) or "none"
+    sizes = summary["group_sizes"]
+    if set(sizes) == {"1"}:
         sentences.append(
             f"every group has one completion (group key: {key}), so nothing can "
             "be said of group signal"
@@ -389,7 +388,7 @@ def warn_of_rows(
         sentences.append(
             f"group sizes are mixed (group key: {key}): {', '.join(counts)}"
         )
-    return tuple(sentences)
+    return sentences
 
 
 def join_summaries(summaries: Sequence[Plain]) -> Record:
@@ -417,14 +416,4 @@ def join_summaries(summaries: Sequence[Plain]) -> Record:
         if hidden_count > 0:
             joined[name][MOST_SENTENCES:] = [f"and {hidden_count} more of other parts"]
     joined["group_sizes"] = {str(size): sizes[size] for size in sorted(sizes)}
-    rejected = [Place(**place) for place in joined["rejected"]]
-    joined["warnings"] = list(
-        warn_of_rows(
-            joined["rows"],
-            rejected,
-            joined["cautions"],
-            first["group_key"],
-            {size: sizes[size] for size in sorted(sizes)},
-        )
-    )
-    return joined
+    return {**joined, "warnings": _warn_of(joined)}
