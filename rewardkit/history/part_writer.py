@@ -23,7 +23,6 @@ from rewardkit.history.files import (
 from rewardkit.rewards.reward import Reward
 
 if TYPE_CHECKING:  # slow to import, and a trainer may never record
-    from rewardkit.history.recorder import Recorder
     from rewardkit.scoring.scores import Scores
 
 log = logging.getLogger(__name__)
@@ -52,13 +51,17 @@ class RecordedSession:
 class PartWriter:
     """The parts that a process writes, of one session after the other.
 
-    They are written into `folder`, the whole path of the recorder's.
+    `run` is what it shares with the processes that its recorder was sent to; `folder`,
+    `redact`, `sample` and `max_bytes` are those of the recorder.
     """
 
-    recorder: Recorder
-    folder: Path
     reward: Reward
     timeout: float | None
+    run: str
+    folder: Path
+    redact: bool
+    sample: float
+    max_bytes: int
     rows_left_out: int = 0
     _session: RecordedSession | None = None
     _before: dict[str, int] = field(default_factory=dict)
@@ -136,10 +139,10 @@ class PartWriter:
             scores = select_rows(scores, in_sample(scores, share))
         if not len(scores):
             return
-        if self.recorder.redact:
+        if self.redact:
             scores = redact(scores)
         path = self.folder / part_name(self._session.name, self._session.parts + 1)
-        space = self.recorder.max_bytes - self._used
+        space = self.max_bytes - self._used
         write_table(path, scores.table, scores.record, most_bytes=space)
         self._session.parts += 1
         self.rows_left_out = 0
@@ -158,13 +161,13 @@ class PartWriter:
         session.rows += len(steps)
         about = {
             "session": session.name,
-            "run": f"{self.recorder.run}-{self._sessions}",
+            "run": f"{self.run}-{self._sessions}",
             "part": session.parts + 1,
             "before": session.before,
             "steps": session.steps,
             "calls": session.calls,
             "process": os.getpid(),
-            "redacted": self.recorder.redact,
+            "redacted": self.redact,
             "sample": share,
             "rows_left_out": self.rows_left_out,
         }
@@ -203,13 +206,13 @@ class PartWriter:
     def _share(self) -> float:
         """Return the share of the groups to record, which falls as the folder fills."""
         self._used = sum(path.stat().st_size for path in part_paths(self.folder))
-        space = max(0.0, 1 - self._used / self.recorder.max_bytes)
+        space = max(0.0, 1 - self._used / self.max_bytes)
         if space < 0.5 and not self._is_thinned:
             self._is_thinned = True
             log.warning(
                 "%s holds half of the %d bytes that it may grow to: from here on, "
                 "fewer and fewer groups are recorded",
                 self.folder,
-                self.recorder.max_bytes,
+                self.max_bytes,
             )
-        return self.recorder.sample * min(1.0, 2 * space)
+        return self.sample * min(1.0, 2 * space)

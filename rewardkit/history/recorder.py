@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from rewardkit.errors import RewardError, preview
 from rewardkit.history.batches import Batch
 from rewardkit.history.part_writer import PartWriter
-from rewardkit.plain import values_by_field
+from rewardkit.plain import Record, values_by_field
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 
@@ -114,9 +114,11 @@ class Recorder(Made):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the whole path, as workers have other working folders."""
-        options = values_by_field(self)
-        options["folder"] = os.path.abspath(self.folder)
-        return _receive, (options, self.run)
+        return _receive, (self.options(), self.run)
+
+    def options(self) -> Record:
+        """Return its options, with the whole path of the folder."""
+        return {**values_by_field(self), "folder": Path(os.path.abspath(self.folder))}
 
     def flush(self) -> None:
         """Write what this process has scored so far, without waiting for more."""
@@ -174,8 +176,7 @@ class Writer:
     def __init__(
         self, recorder: Recorder, reward: Reward, timeout: float | None
     ) -> None:
-        folder = Path(os.path.abspath(recorder.folder))
-        self._parts = PartWriter(recorder, folder, reward, timeout)
+        self._parts = PartWriter(reward, timeout, recorder.run, **recorder.options())
         self._changed = threading.Condition()
         self._waiting: list[Batch] = []
         self._rows = self._characters = self._left_out = 0
