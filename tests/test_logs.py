@@ -170,6 +170,32 @@ NEMO_BATCH = {
 }  # fmt: skip
 
 
+SLIME = {
+    "group_index": 2, "index": 16, "rollout_id": 5, "prompt": made.rendered("2+2?"), "response": "4",
+    "response_length": 3, "label": "4", "reward": 1.0, "status": "completed", "metadata": {},
+}  # fmt: skip
+
+
+def rllm(number, reward):
+    """An entry of rLLM's episodes; the solver answered at its second step."""
+    turns = [
+        made.said("user", "2+2?"),
+        made.said("assistant", "look"),
+        made.said("user", "Go on."),
+    ]
+    steps = [{"chat_completions": turns[:2], "model_response": "look", "reward": 0.0}]
+    steps.append(
+        {
+            "chat_completions": [*turns, made.said("assistant", "4")],
+            "model_response": "4",
+        }
+    )
+    return {
+        "id": f"task-3:{number}", "task": {"question": "2+2?", "ground_truth": "4"}, "is_correct": reward > 0,
+        "trajectories": [{"name": "solver", "reward": reward, "steps": steps}], "termination_reason": "env_done",
+    }  # fmt: skip
+
+
 def tau_bench(trial, hello, *outputs):
     """An entry of the results of tau-bench; each trial begins with other words."""
     task = {
@@ -211,6 +237,19 @@ LOGS = {
         {"prompt": [[made.said("user", "2+2?")]] * 2, "completion": ["4"] * 2, "ground_truth": ["4"] * 2,
          "extra_env_info": [{"ground_truth": "4"}] * 2, "idx": [7, 7]},
         {"total_reward": 1.0},
+        {2: 1},
+    ),
+    "slime samples": (
+        [SLIME, {**SLIME, "index": 17, "reward": 0.0, "label": "4"}],
+        {"step": [5, 5], "ground_truth": ["4"] * 2, "completion": ["4"] * 2, "group_index": [2, 2]},
+        {"reward": 1.0},
+        {2: 1},
+    ),
+    "rLLM episodes": (
+        [rllm(0, 1.0), rllm(1, 0.0)],
+        {"prompt_id": ["task-3:solver"] * 2, "prompt": [[made.said("user", "2+2?")]] * 2, "completion": ["4"] * 2,
+         "ground_truth": ["4"] * 2, "question": ["2+2?"] * 2},
+        {"reward": 1.0, "is_correct": 0.0},
         {2: 1},
     ),
     "tau-bench results": (
@@ -374,6 +413,57 @@ def test_a_rollout_of_nemo_rl_in_several_turns_has_them_as_messages():
     }
     roles = [turn["role"] for turn in values(rollouts, "messages")[1]]
     assert roles == ["user", "assistant", "tool", "assistant"]
+
+
+def lines_of_nemo_rl():
+    """The same log with a value a line in place of lists of one."""
+    for text, reward in (("4", 1.0), ("5", 0.0)):
+        yield {
+            "content": [made.rendered("2+2?"), text],
+            "rewards": reward,
+            "truncated": False,
+            "extra_env_info": {"ground_truth": "4"},
+        }
+
+
+def swift_chats():
+    """A line of ms-swift of conversations, with their total and no advantages."""
+    row = swift(5, prompt=[[made.said("user", "2+2?")]] * 4, reward=[1.1, 0.1] * 2)
+    del row["advantages"]
+    return row
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "weights", "truths"),
+    [
+        (
+            list(lines_of_nemo_rl()),
+            "NeMo-RL rollouts",
+            {"rewards": 1.0},
+            ["4", "4"],
+        ),
+        (
+            [swift_chats()],
+            "ms-swift completions",
+            {"reward": 1.0, "Right": 0.0, "Brief": 0.0},
+            ["4", "4", "10", "10"],
+        ),
+        (
+            [
+                {**SLIME, "index": place, "reward": {"score": 1.0 - place, "acc": 1.0}}
+                for place in (0, 1)
+            ],
+            "slime samples",
+            {"score": 1.0, "acc": 0.0},
+            ["4", "4"],
+        ),
+    ],
+    ids=["NeMo-RL", "ms-swift", "slime"],
+)
+def test_other_versions_of_a_form_are_that_form(rows, kind, weights, truths):
+    rollouts = rk.load_rollouts(rows)
+    assert (rollouts.kind, rollouts.logged.weights) == (kind, weights)
+    assert values(rollouts, "ground_truth") == truths
 
 
 def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():

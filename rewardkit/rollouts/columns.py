@@ -54,6 +54,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "instruction",
         "problem",
         "prompts",
+        "ob",
     ),
     "completion": (
         "completion",
@@ -62,6 +63,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "output",
         "generated_text",
         "model_output",
+        "model_response",
+        "ac",
     ),
     "messages": ("messages", "conversation", "transcript"),
     "ground_truth": (
@@ -86,7 +89,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "data_source": ("data_source", "dataset", "source"),
     "policy": ("policy", "checkpoint", "model"),
-    "step": ("step", "global_step", "training_step", "gen_step"),
+    "step": ("step", "global_step", "training_step", "gen_step", "iteration"),
 }
 """Canonical column -> its other names, in the order in which they are tried.
 

@@ -50,11 +50,11 @@ def load_rollouts(
 ) -> Rollouts:
     """Load rollouts from a file, a folder of files, a DataFrame, or dicts.
 
-    The logs of TRL, ms-swift, verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL, tau-bench,
-    prime-rl, verifiers and Inspect are recognised by their columns, and data sets that
-    `datasets` saved by their files (`.kind` says which); see `ALIASES` for the column
-    names it knows. A folder is read with those below it. Scores that stand in a log
-    become columns ``logged/<name>`` (`.logged`).
+    The logs of TRL, ms-swift, verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL, slime,
+    tau-bench, rLLM, prime-rl, verifiers and Inspect are recognised by their columns,
+    and data sets that `datasets` saved by their files (`.kind` says which); see
+    `ALIASES` for the column names it knows. A folder is read with those below it.
+    Scores that stand in a log become columns ``logged/<name>`` (`.logged`).
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and
     comes before the known aliases. "gallery:arithmetic" stands for the bundled rollouts

@@ -10,6 +10,7 @@ from typing import Any
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
+from rewardkit.rollouts.logs.episodes import RLLM, TAU_BENCH
 from rewardkit.rollouts.logs.evaluations import (
     INSPECT_LOG,
     PRIME_RL,
@@ -33,7 +34,7 @@ from rewardkit.rollouts.logs.trainers import (
     NEMO_RL,
     SIIRL_DUMP,
     SKYRL,
-    TAU_BENCH,
+    SLIME,
     VERL_DUMP,
 )
 from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
@@ -222,7 +223,9 @@ FORMS = (
     NEMO_GYM,
     SKYRL,
     AREAL_LOG,
+    SLIME,
     TAU_BENCH,
+    RLLM,
     TRACES,
     RESULTS,
     OPENRLHF_QUERIES,

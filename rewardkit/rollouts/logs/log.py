@@ -171,6 +171,14 @@ def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
     return SourceRows.of_rows(placed), [warning]
 
 
+def with_columns(rows: SourceRows, **columns: list[Any]) -> SourceRows:
+    """Add columns that hold anything, and that rows do not have."""
+    added = {
+        name: columns[name] for name in columns if first(columns[name]) is not None
+    }
+    return replace(rows, columns={**added, **rows.columns})
+
+
 def scored_table(
     rows: SourceRows,
     keep: Collection[str],

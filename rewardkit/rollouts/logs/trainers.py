@@ -1,4 +1,4 @@
-"""Logs of trainers that write a total: verl, siiRL, NeMo, SkyRL, AReaL, tau-bench.
+"""Logs of trainers that write a total: verl, siiRL, NeMo, SkyRL, AReaL, slime.
 
 verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
 score, step and what the reward function returned beside the score; trainer v1 writes
@@ -6,17 +6,17 @@ nothing beside it but uid, "{prompt}_{session}_{index}" (0.9.1). siiRL dumps val
 as an array with rank, global_step, data_source, input, output, score, extras (0.2.0).
 
 NeMo-RL: Logger.log_batched_dict_as_jsonl writes train_data_step<N>.jsonl, a line a
-rollout with lists of one: content (the texts of the messages, of a validation the
-messages), rewards, values a token; and idx, a number. In memory its batches have
-message_log, extra_env_info (with the truth) and total_reward a rollout. NeMo Gym:
-rollouts.jsonl has the verifier's answer a line, with responses_create_params and
-response as OpenAI's Responses have them, reward, and reward_components where there are
-several (0.4).
+rollout, in some versions with lists of one: content (the texts of the messages, of a
+validation the messages), rewards, values a token; and idx, a number. In memory its
+batches have message_log, extra_env_info (with the truth) and total_reward a rollout.
+NeMo Gym: rollouts.jsonl has the verifier's answer a line, with responses_create_params
+and response as OpenAI's Responses have them, reward, and reward_components where there
+are several (0.4).
 
 SkyRL: dump_per_dataset_eval_results writes a file a data source. AReaL:
-WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl. tau-bench: its
-results are an array with task_id, trial, reward, info (with the task) and traj, the
-messages; each trial begins with other words of the simulated user.
+WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl. slime: its samples
+have group_index, index, prompt, response, label, reward (or a dict of them), status and
+metadata; rollout_id is the number of the step.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from rewardkit.rollouts.logs.log import (
     numeric,
     scored_table,
     unrolled,
+    with_columns,
 )
 from rewardkit.rollouts.values import SourceRows
 
@@ -91,24 +92,35 @@ def _leave_out_unjudged(columns: Columns) -> Columns:
 # --- NeMo-RL
 
 NEMO_COLUMNS = frozenset(
-    "content idx input_lengths filtered_rewards sample_loss_mask step".split()
+    "content idx input_lengths filtered_rewards sample_loss_mask step length "
+    "loss_multiplier truncated total_input_tokens".split()
 )
 
 
 def _is_nemo_rl(columns: Columns) -> bool:
-    cells = [first(columns.get(name, ())) for name in ("content", "rewards")]
-    return all(isinstance(cell, list) and len(cell) == 1 for cell in cells)
+    content, rewards = [first(columns.get(name, ())) for name in ("content", "rewards")]
+    if not isinstance(content, list) or not content:
+        return False
+    if isinstance(rewards, list):
+        return len(content) == len(rewards) == 1
+    return numeric([rewards]) and isinstance(content[-1], str | Mapping)
 
 
 def _parse_nemo_rl(
-    rows: SourceRows, keep: Collection[str], first: ParsedLog | None = None
+    rows: SourceRows, keep: Collection[str], earlier: ParsedLog | None = None
 ) -> ParsedLog:
-    rows, warnings = unrolled(rows, "content")
+    warnings: list[str] = []
+    if isinstance(first(rows.columns["rewards"]), list):
+        rows, warnings = unrolled(rows, "content")
+    infos = rows.columns.get("extra_env_info", ())
+    rows = with_columns(
+        rows, ground_truth=[inner(cell, "ground_truth") for cell in infos]
+    )
     columns = dict(rows.columns)
     contents = columns.pop("content")
     lengths = [len(cell) for cell in contents if isinstance(cell, list) and cell]
     # roles are not logged: the shortest rollout is its prompt and one answer
-    before = first.turns_before if first else min(lengths, default=2) - 1
+    before = earlier.turns_before if earlier else min(lengths, default=2) - 1
     turns = list(map(partial(_turns, before=before), contents))
     columns = {**lists_of_columns(turns), **columns}
     return scored_table(
@@ -146,28 +158,15 @@ def _turns(content: Any, before: int) -> Record:
     return {**columns, "messages": messages}
 
 
-NEMO_BATCH_COLUMNS = NEMO_COLUMNS.union(
-    ("length", "loss_multiplier", "truncated", "total_input_tokens")
-)
-
-
 def _parse_nemo_batch(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     truths = [inner(cell, "ground_truth") for cell in rows.columns["extra_env_info"]]
     return scored_table(
-        _with_columns(rows, ground_truth=truths),
+        with_columns(rows, ground_truth=truths),
         keep,
         total="total_reward",
-        unpaid=NEMO_BATCH_COLUMNS,
+        unpaid=NEMO_COLUMNS,
         usual={"messages": "message_log"},
     )
-
-
-def _with_columns(rows: SourceRows, **columns: list[Any]) -> SourceRows:
-    """Add columns that hold anything, and that rows do not have."""
-    added = {
-        name: columns[name] for name in columns if first(columns[name]) is not None
-    }
-    return replace(rows, columns={**added, **rows.columns})
 
 
 # --- NeMo Gym
@@ -257,25 +256,27 @@ def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(rows, keep, total="reward", unpaid=AREAL_COLUMNS, usual=usual)
 
 
-# --- tau-bench
+# --- slime
+
+SLIME_COLUMNS = frozenset(
+    "group_index index rollout_id response_length effective_response_length".split()
+)
 
 
-def _is_tau_bench(columns: Columns) -> bool:
-    has_names = columns.keys() >= {"task_id", "trial", "reward", "info", "traj"}
-    return has_names and isinstance(inner(first(columns["info"]), "task"), Mapping)
-
-
-def _parse_tau_bench(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    tasks = [inner(cell, "task") for cell in rows.columns["info"]]
-    # a task without outputs is judged by its actions alone
-    outputs = [inner(task, "outputs") or None for task in tasks]
-    return scored_table(
-        _with_columns(rows, task=tasks, ground_truth=outputs),
-        keep,
-        total="reward",
-        unpaid=("task_id", "trial"),
-        usual={"messages": "traj", "prompt_id": "task_id"},
-    )
+def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    columns = dict(rows.columns)
+    if "step" not in columns and "rollout_id" in columns:
+        columns["step"] = columns.pop("rollout_id")
+    total = "reward"
+    parts = [cell if isinstance(cell, Mapping) else {} for cell in columns[total]]
+    if any(parts):
+        scores = lists_of_columns(parts)
+        total = "score" if "score" in scores else next(iter(scores))
+        columns = {**scores, **columns}
+        del columns["reward"]
+    rows = replace(rows, columns=columns)
+    usual = {"ground_truth": "label"}
+    return scored_table(rows, keep, total=total, unpaid=SLIME_COLUMNS, usual=usual)
 
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
@@ -295,4 +296,8 @@ AREAL_LOG = Form(
     _parse_areal,
     _has("task_id", "sample_idx", "tail_version", "reward", "completion"),
 )
-TAU_BENCH = Form("tau-bench results", _parse_tau_bench, _is_tau_bench)
+SLIME = Form(
+    "slime samples",
+    _parse_slime,
+    _has("group_index", "index", "prompt", "response", "label", "reward"),
+)

@@ -27,6 +27,7 @@ from rewardkit.rollouts.logs.log import (
     first,
     listed,
     numeric,
+    scored_table,
     split_scores,
     unrolled,
 )
@@ -174,8 +175,8 @@ def _is_swift(columns: Columns) -> bool:
     prompt = first(columns.get("prompt", ()))
     completion = first(columns.get("completion", ()))
     if isinstance(prompt, list) and isinstance(completion, list):
-        texts = [*prompt, *completion]
-        return len(prompt) == len(completion) and _are_texts(texts)
+        are_alike = _are_texts(prompt) or all(isinstance(cell, list) for cell in prompt)
+        return len(prompt) == len(completion) and are_alike and _are_texts(completion)
     is_flat = numeric(columns.get("advantages", ()))
     return is_flat and _are_texts([prompt, completion])
 
@@ -188,6 +189,11 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows, warnings = unrolled(rows, "completion")
     rows, repeats = _clean_steps(rows)
     columns = rows.columns
+    if "advantages" not in columns and numeric(columns.get("reward", ())):
+        warnings += repeats
+        return scored_table(
+            rows, keep, total="reward", unpaid=(), warnings=tuple(warnings)
+        )
     rewards = []
     if "advantages" in columns:
         for name in _between(columns, "advantages"):
