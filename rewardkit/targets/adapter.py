@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from itertools import accumulate
 from operator import add, itemgetter
@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from rewardkit.errors import CAUGHT, LacksKey, RewardError, preview
 from rewardkit.primitives.primitive import Made
+from rewardkit.reasons import Reason
 from rewardkit.rewards.component import is_async, parameters
 from rewardkit.rewards.load import failed
 from rewardkit.scoring.callers import MadeColumn, RowColumns
@@ -28,6 +29,13 @@ OF_PROMPT = ("prompt_id", "prompt", "ground_truth")
 """Columns that siblings share."""
 
 
+FORMS: dict[str, Callable[[RowColumns, str], MadeColumn]] = {
+    "parsed": lambda rows, name: MadeColumn(json.loads, rows[name]),
+    "behind the prompt": lambda rows, name: MadeColumn(add, rows["prompt"], rows[name]),
+}
+"""How a column may be handed over otherwise: what its JSON holds, or as one text."""
+
+
 @dataclass(frozen=True, repr=False)
 class Adapter(Made):
     """Base of the callables that call a function as its trainer would.
@@ -36,15 +44,14 @@ class Adapter(Made):
     back. `needs` are the columns without which it cannot be called; `method` is what is
     called of an object. Where it is called for several rows `together` it gets a list
     of them: "batch", which may be one, or "group", all siblings. Where `gives_row`, one
-    argument holds all that the trainer has of a row. `has_prompt`: prompt and
-    completion are handed over as one text; columns that are `parsed` hold JSON.
+    argument holds all that the trainer has of a row. `forms` names columns that are
+    handed over otherwise, and how.
     """
 
     function: Any
     needs: tuple[str, ...] = field(default=(), kw_only=True)
     method: str = field(default="", kw_only=True)
-    has_prompt: bool = field(default=False, kw_only=True)
-    parsed: tuple[str, ...] = field(default=(), kw_only=True)
+    forms: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     together: ClassVar[str] = ""
     gives_row: ClassVar[bool] = False
 
@@ -56,8 +63,13 @@ class Adapter(Made):
 
     @property
     def called(self) -> Any:
-        """What is called: the function or its method; a subclass may say otherwise."""
-        return getattr(self.function, self.method) if self.method else self.function
+        """What is called: the function, or its method; of a class that of an object."""
+        if not self.method:
+            return self.function
+        owner = self.function
+        if isinstance(owner, type):
+            owner = make_object(owner)
+        return getattr(owner, self.method)
 
     @property
     def is_async(self) -> bool:
@@ -83,11 +95,8 @@ class Adapter(Made):
 
     def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
         """Return the calls for these rows, one for each or one for so many of them."""
-        if self.has_prompt:
-            texts = MadeColumn(add, rows["prompt"], rows["completion"])
-            rows = rows.beside({"completion": texts})
-        if self.parsed:
-            columns = {name: MadeColumn(json.loads, rows[name]) for name in self.parsed}
+        if self.forms:
+            columns = {name: FORMS[form](rows, name) for name, form in self.forms}
             rows = rows.beside(columns)
         positional, keywords = self.arguments(rows)
         count = rows.count
@@ -168,6 +177,10 @@ def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
 
     ends = list(accumulate(sizes))
     return MadeColumn(part, [0, *ends[:-1]], ends)
+
+
+PAID_KEYS = ("score", "reward", "total_reward", "overall", "scores", "rewards")
+"""Keys of the number that is paid, where the trainer has none of its own: the first."""
 
 
 class LacksColumn(KeyError):
@@ -271,7 +284,10 @@ PLAIN_KINDS = frozenset({float, int, str, bool, NoneType})
 
 
 def plain_values(answer: Any) -> Any:
-    """Return an answer as plain values: arrays and tensors as lists or as a number."""
+    """Return an answer as plain values.
+
+    Arrays and tensors are lists or a number, objects with fields a dict of these.
+    """
     if type(answer) in PLAIN_KINDS:
         return answer
     if type(answer) is dict:
@@ -282,9 +298,50 @@ def plain_values(answer: Any) -> Any:
             return answer.copy()
     if isinstance(answer, Mapping):
         return {str(key): plain_values(value) for key, value in answer.items()}
-    if isinstance(answer, list | tuple):
+    if isinstance(answer, list | tuple) and not hasattr(answer, "_fields"):
         if PLAIN_KINDS.issuperset(map(type, answer)):
             return list(answer)
         return [plain_values(entry) for entry in answer]
     to_list: Callable[[], Any] | None = getattr(answer, "tolist", None)
-    return to_list() if callable(to_list) else answer
+    if callable(to_list):
+        return to_list()
+    fields_of_answer = _fields_of(answer)
+    return answer if fields_of_answer is None else plain_values(fields_of_answer)
+
+
+def _fields_of(answer: Any) -> dict[str, Any] | None:
+    """Return the fields of a result that is an object, None where it has none.
+
+    Of a dataclass, a NamedTuple, a model of pydantic, or what holds a reward.
+    """
+    if isinstance(answer, type | Reason):
+        return None
+    if is_dataclass(answer):
+        return {option.name: getattr(answer, option.name) for option in fields(answer)}
+    if isinstance(answer, tuple):
+        return answer._asdict()  # type: ignore[attr-defined, no-any-return]
+    if hasattr(answer, "model_dump"):
+        return dict(answer.model_dump())
+    values = getattr(answer, "__dict__", {})
+    return None if values.keys().isdisjoint(PAID_KEYS) else dict(values)
+
+
+def values_by_row(answer: Any) -> Any:
+    """Return the answer for several rows; what holds lists as a list of dicts.
+
+    >>> values_by_row({"name": "right", "total_reward": [1.0, 0.5]})
+    [{'total_reward': 1.0}, {'total_reward': 0.5}]
+    """
+    values = plain_values(answer)
+    if not isinstance(values, Mapping):
+        return values
+    columns: dict[str, list[Any]] = {}
+    for name, value in values.items():
+        inner = value if isinstance(value, Mapping) else {name: value}
+        columns |= {key: inner[key] for key in inner if isinstance(inner[key], list)}
+    if len({len(column) for column in columns.values()}) != 1:
+        return values
+    return [
+        dict(zip(columns, cells, strict=True))
+        for cells in zip(*columns.values(), strict=True)
+    ]

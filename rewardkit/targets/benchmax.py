@@ -20,7 +20,7 @@ from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import ALIASES, lists_of_columns
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.scoring.calls import Calls
-from rewardkit.targets.adapter import Adapter, Arguments, cut, make_object, plain_values
+from rewardkit.targets.adapter import Adapter, Arguments, cut, plain_values
 from rewardkit.targets.columns import (
     AliasedRow,
     Row,
@@ -122,12 +122,9 @@ class One(Adapter):
     @property
     def called(self) -> Any:
         """The method of the environment, of an object where it is a class."""
-        owner = self.function
-        if _is_bare_hook(owner):
-            return MethodType(owner, Environment())
-        if isinstance(owner, type):
-            owner = make_object(owner)
-        return getattr(owner, self.method)
+        if _is_bare_hook(self.function):
+            return MethodType(self.function, Environment())
+        return super().called
 
     @property
     def takes(self) -> dict[str, str]:

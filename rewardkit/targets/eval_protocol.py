@@ -13,7 +13,7 @@ from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import RowColumns
-from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import (
     Row,
     fill,
@@ -48,8 +48,7 @@ class Function(Adapter):
 
         ValueError: it is no such result.
         """
-        if hasattr(answer, "model_dump"):
-            answer = answer.model_dump()
+        answer = plain_values(answer)
         if not isinstance(answer, Mapping) or "score" not in answer:
             raise ValueError(
                 f"returned {answer!r}; eval-protocol expects an EvaluateResult"

@@ -20,10 +20,11 @@ from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.prints import caught_prints
 from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.adapter import Key, LacksColumn
+from rewardkit.targets.choice import TRIAL_SECONDS, choose_reading
 from rewardkit.targets.columns import OF_DATA, Row, required_parameters, takes_anything
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.target import JUDGED, Target
-from rewardkit.targets.trial import TRIAL_SECONDS, ReadingTrial, choose_reading
+from rewardkit.targets.trial import ReadingTrial
 
 MOST_ROWS_TRIED = 16
 """Where there are rollouts. Our choice: a judge may be among the functions."""
@@ -229,7 +230,7 @@ def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
 def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
     """RewardError: it cannot be called with these rows, or returns no reward."""
     columns: set[str] = set().union(*rows)
-    main, target, failures = trial.reading.main, trial.target, trial.failures
+    main, target, failures = trial.main, trial.target, trial.failures
     if rows:
         lacks = []
         for reason in failures:
@@ -249,7 +250,7 @@ def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
                     f"{did_you_mean(column, columns) or advice}"
                 )
     lacks_main = trial.keys and main is not None and main not in trial.keys
-    if lacks_main and target.name != "plain":
+    if lacks_main and not isinstance(trial.reading.main, tuple):
         raise RewardError(
             f"{name} returned a dict with {trial.keys}, without {main!r}, which "
             f"{target.title} pays; expected {target.form}"
@@ -270,7 +271,7 @@ def _components_of(
     Their names are none of those that are `used`.
     """
     reading, adapter = trial.reading, trial.reading.adapter
-    main, is_plain = reading.main, trial.target.name == "plain"
+    main, is_plain = trial.main, trial.target.name == "plain"
     # what other functions may ask for
     used = used | {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}
     docstring = getattr(adapter.called, "__doc__", None) or ""
@@ -280,11 +281,12 @@ def _components_of(
     # A number or a dict will be seen; so it will where a trainer takes both and numbers
     # came.
     keys = trial.keys
-    is_unseen = not keys and main is not None and not (is_plain and trial.works)
+    takes_both = isinstance(reading.main, tuple)
+    is_unseen = not keys and main is not None and not (takes_both and trial.works)
     if not keys and not is_unseen:
         label = free_name(identifier(name), used)
         function = adapter.function
-        is_changed = adapter.together or adapter.has_prompt or adapter.parsed
+        is_changed = adapter.together or adapter.forms
         asks_by_name = is_plain and not is_changed
         if asks_by_name and [*reading.mapping] == required_parameters(function):
             columns = dict(reading.mapping)
@@ -333,7 +335,7 @@ def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:
             f"the other rows were not tried, as calls take long: {assumed} is assumed"
         )
     if trial.says_judged:
-        sentences.append(f"no {reading.main} where {JUDGED} is 0")
+        sentences.append(f"no {trial.main} where {JUDGED} is 0")
     for key in trial.keys:
         lacking = [answer for answer in trial.dicts if key not in answer]
         if lacking:

@@ -52,8 +52,6 @@ class Function(Adapter):
 
     def result(self, answer: Any) -> Any:
         """Return the response, in plain values. ValueError: it has no "reward"."""
-        if hasattr(answer, "model_dump"):
-            answer = answer.model_dump()
         scores = plain_values(answer)
         if not isinstance(scores, Mapping) or "reward" not in scores:
             raise ValueError(f"returned {scores!r}; NeMo Gym expects a 'reward' in it")

@@ -12,7 +12,7 @@ from typing import Any
 
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.callers import RowColumns
-from rewardkit.targets.adapter import Adapter, Arguments, make_object, plain_values
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import AliasedRow, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.turns import transcripts
@@ -25,14 +25,6 @@ class Step(Adapter):
 
     together = "batch"
     gives_row = True
-
-    @property
-    def called(self) -> Any:
-        """The function, or the method of the environment, made where it is a class."""
-        owner = self.function
-        if isinstance(owner, type):
-            owner = make_object(owner)
-        return owner.step if self.method else owner
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the conversation of each rollout, and what the data set has of it."""

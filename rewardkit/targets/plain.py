@@ -9,7 +9,13 @@ from typing import Any
 
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import RowColumns
-from rewardkit.targets.adapter import Adapter, Arguments, plain_values
+from rewardkit.targets.adapter import (
+    PAID_KEYS,
+    Adapter,
+    Arguments,
+    plain_values,
+    values_by_row,
+)
 from rewardkit.targets.columns import (
     CANONICAL,
     OF_DATA,
@@ -68,6 +74,10 @@ class ListFunction(Adapter):
             arguments[name] = rows[_column_of_items(name, rows)]
         return (), arguments
 
+    def result(self, answer: Any) -> Any:
+        """Return a list: of numbers, or of dicts."""
+        return values_by_row(answer)
+
 
 def score_and_details(answer: Any) -> Any:
     """Return an answer as plain values; a score beside a dict is one of its keys."""
@@ -112,7 +122,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     if "completion" in items and "" not in items:
         mapping = dict(zip(required_parameters(value), items, strict=True))
         lists = ListFunction(value, needs=tuple(items))
-        return [TrainerReading("it takes lists", lists, mapping, main="score")]
+        return [TrainerReading("it takes lists", lists, mapping, main=PAID_KEYS)]
     if rows and "completion" not in needs and needs[0] not in columns:
         if OF_COMPLETION.search(needs[0]):
             text, needs = needs[0], ("completion", *needs[1:])
@@ -123,7 +133,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     if len(set(mapping.values())) < len(mapping):
         return []  # two parameters cannot mean one column
     reason = f"it asks for {', '.join(mapping)}"
-    return [TrainerReading(reason, adapter, mapping, main="score")]
+    return [TrainerReading(reason, adapter, mapping, main=PAID_KEYS)]
 
 
 PLAIN = Target(

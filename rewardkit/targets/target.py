@@ -91,7 +91,8 @@ class TrainerReading:
         reason: What of the function was recognised.
         adapter: What calls it so.
         mapping: Argument of the trainer -> the column that it is taken from.
-        main: The key that is paid where a dict comes back, ``None`` where all are.
+        main: The key that is paid where a dict comes back, or the keys of which the
+            first that there is is paid; ``None`` where all are.
         weight: The function's weight, where it says one.
         sure: Whether its names are used by no other trainer.
         way: Name of this way ("texts", "messages"), where there are several.
@@ -102,7 +103,7 @@ class TrainerReading:
     reason: str
     adapter: Adapter
     mapping: Mapping[str, str]
-    main: str | None = field(default=None, kw_only=True)
+    main: str | tuple[str, ...] | None = field(default=None, kw_only=True)
     weight: float = field(default=1.0, kw_only=True)
     sure: bool = field(default=False, kw_only=True)
     way: str = field(default="", kw_only=True)

@@ -73,6 +73,11 @@ class Function(Adapter):
 
     gives_row = True
 
+    @property
+    def called(self) -> Any:
+        """The function, or the method of the class, which gets the task first."""
+        return getattr(self.function, self.method) if self.method else self.function
+
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the tasks' data and finished traces.
 

@@ -10,7 +10,7 @@ import rewardkit as rk
 from rewardkit.targets.target import run_async
 
 FOUND = """
-import asyncio, random
+import asyncio, collections, dataclasses, random
 
 def trl_with_a_column(completions, answer, **kwargs):  # TRL [1, 0, 0, 1]
     return [float(truth in text) for text, truth in zip(completions, answer)]
@@ -63,6 +63,16 @@ def plain_of_lists(prompts, responses, solutions):  # columns [5, 4, 0, 1]
     return [len(text) // 4 + (truth in text) for text, truth in zip(responses, solutions)]
 def plain_with_details(output, solution):  # columns [1, 0, 0, 1]
     return float(solution in output), {"said": output, "long": len(output)}
+def plain_with_a_total(output, solution):  # columns [1, 0, 0, 1]
+    return {"long": 1.0 * len(output), "reward": float(solution in output)}
+Output = collections.namedtuple("Output", "score details")
+def plain_with_a_named_tuple(output, solution):  # columns [1, 0, 0, 1]
+    return Output(float(solution in output), {"said": output})
+@dataclasses.dataclass
+class RewardOutput: name: str; total_reward: list; successes: list; rewards: dict
+def plain_of_lists_in_an_object(responses, solutions):  # columns [2, 0, 0, 2]
+    right = [float(truth in text) for text, truth in zip(responses, solutions)]
+    return RewardOutput("right", [2 * one for one in right], right, {"long": [9.0] * len(right)})
 def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):

@@ -1,0 +1,207 @@
+"""The one of the readings that targets propose, as which a value is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rewardkit.errors import RewardError, preview
+from rewardkit.primitives.messages import NO_JSON, read_strict_json
+from rewardkit.rewards.component import parameters
+from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.columns import SAMPLE, Row
+from rewardkit.targets.target import Target, TrainerReading
+from rewardkit.targets.trial import Allowance, ReadingTrial, try_reading
+
+TRIAL_SECONDS = 10.0
+"""Limit of one call, where the caller names none. Our choice."""
+
+AGREES, DIFFERS = 0.95, 0.75
+"""Share of the log's scores from which a reading gives them, and up to which another
+one is looked for. Our choice."""
+
+MOST_LATE_TRIALS = 2
+"""Trying one function may take as long as this many calls that are too slow.
+
+Our choice: one may be chance.
+"""
+
+
+def choose_reading(
+    value: Any,
+    name: str,
+    targets: Sequence[Target],
+    way: str,
+    rows: Sequence[Row],
+    limit: TimeLimit,
+) -> ReadingTrial:
+    """Choose the only reading, or the one that works, or that tells completions apart.
+
+    Of several ways of one trainer in which no completion differs from another the first
+    is taken: the one that fits the rollouts. Without `rows` a made-up sample is tried.
+    RewardError: none is proposed, or several are as likely.
+    """
+    allowance = Allowance(MOST_LATE_TRIALS * limit.seconds)
+    sample = rows or SAMPLE
+    trials = []
+    for target, reading in _propose(value, name, targets, way, rows):
+        trials.append(try_reading(target, reading, sample, limit, allowance))
+    trials = [trial for trial in trials if trial.works] or trials
+    logged = []
+    for trial in trials:
+        if any(_is_logged(trial, other, rows) for other in trials):
+            logged.append(trial)
+    trials = logged or trials
+    if rows:
+        trials[0] = _as_logged(trials[0], rows, limit, allowance)
+    first = trials[0]
+    if len(trials) == 1 or (first.works and first.reading.fits_rows):
+        return _name_others(trials)
+    trials = _distinct([trial for trial in trials if trial.tells_apart] or trials)
+    is_undecided = len(trials) > 1 and trials[0].tells_apart
+    if is_undecided:
+        # one that understood its arguments pays another text otherwise
+        other_rows = [{**row, "completion": "?"} for row in sample]
+        sensitive = []
+        for trial in trials:
+            target, reading = trial.target, trial.reading
+            other = try_reading(target, reading, other_rows, limit, allowance)
+            if trial.differs(other):
+                sensitive.append(trial)
+        trials = sensitive or trials
+    several_targets = len({trial.target.name for trial in trials}) > 1
+    if len(trials) > 1 and (is_undecided or several_targets):
+        raise RewardError(
+            f"{name} can be read in more ways than one: "
+            f"{'; '.join(map(_describe_candidate, trials))}; choose with "
+            + " or ".join(f"--as {trial.name}" for trial in trials)
+        )
+    return _name_others(trials)
+
+
+def _is_logged(trial: ReadingTrial, other: ReadingTrial, rows: Sequence[Row]) -> bool:
+    """Return whether a trial gives the scores of the log, and another does not."""
+    share, other_share = trial.agreement(rows), other.agreement(rows)
+    if share is None or other_share is None:
+        return False
+    return share >= AGREES and other_share <= DIFFERS
+
+
+def _as_logged(
+    trial: ReadingTrial, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance
+) -> ReadingTrial:
+    """Hand over arguments in another form, where only that works or gives the log."""
+    share, failures = trial.agreement(rows), len(trial.failures)
+    if 2 * failures <= len(rows) and (share is None or share > DIFFERS):
+        return trial
+    reading = trial.reading
+    for adapter, forms in _other_forms(reading.adapter, rows):
+        mapping = dict(reading.mapping)
+        for name, column in mapping.items():
+            mapping[name] = forms.get(column, column)
+        changed = replace(reading, adapter=adapter, mapping=mapping)
+        other = try_reading(trial.target, changed, rows, limit, allowance)
+        if _is_logged(other, trial, rows) or 2 * len(other.failures) < failures:
+            return other
+    return trial
+
+
+def _other_forms(
+    adapter: Adapter, rows: Sequence[Row]
+) -> Iterator[tuple[Adapter, dict[str, str]]]:
+    """Yield adapters with arguments in another form, and what these are, by column."""
+    names = []
+    for name in adapter.needs:
+        is_text = name == "completion"
+        if not is_text and all(_is_json(row.get(name)) for row in rows):
+            names.append(name)
+    if names:
+        words = {name: f"{name}, parsed from JSON" for name in names}
+        forms = tuple((name, "parsed") for name in names)
+        yield replace(adapter, forms=forms), words
+    if all(isinstance(row.get("prompt"), str) for row in rows):
+        needs = (*adapter.needs, "prompt")
+        forms = (("completion", "behind the prompt"),)
+        text = "prompt and completion, as the log's scores say"
+        yield replace(adapter, forms=forms, needs=needs), {"completion": text}
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether a value is the text of an object or list."""
+    is_container = isinstance(value, str) and value.startswith(("{", "["))
+    return is_container and read_strict_json(value) is not NO_JSON
+
+
+def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
+    """Leave out trials that tell completions apart just as an earlier one does."""
+    distinct: list[ReadingTrial] = []
+    for trial in trials:
+        is_again = any(trial.rewards == other.rewards for other in distinct)
+        if not (trial.tells_apart and is_again):
+            distinct.append(trial)
+    return distinct
+
+
+def _name_others(trials: Sequence[ReadingTrial]) -> ReadingTrial:
+    """Return the first trial; its reason names others that give other values."""
+    first, *others = trials
+    names = []
+    for trial in others:
+        if trial.works and first.differs(trial):
+            names.append(trial.name)
+    if not names:
+        return first
+    reason = (
+        f"{first.reading.reason} (other values as {', '.join(names)}: choose that with "
+        "--as)"
+    )
+    return replace(first, reading=replace(first.reading, reason=reason))
+
+
+def _describe_candidate(trial: ReadingTrial) -> str:
+    """Describe a trial among several, and why it did not work if so."""
+    failure = ""
+    if trial.failures and not trial.works:
+        failure = f"; on a sample: {trial.failures[0]}"
+    return f"{trial.name}, {trial.target.form} ({trial.reading.reason}{failure})"
+
+
+def _propose(
+    value: Any, name: str, targets: Sequence[Target], way: str, rows: Sequence[Row]
+) -> list[tuple[Target, TrainerReading]]:
+    """Return the different ways in which the targets would call a value.
+
+    Where some are sure, only these. RewardError: there is none.
+    """
+    proposals: list[tuple[Target, TrainerReading]] = []
+    for target in targets:
+        for reading in target.readings(value, rows):
+            if all(reading.adapter != other.adapter for _, other in proposals):
+                proposals.append((target, reading))
+    sure = [proposal for proposal in proposals if proposal[1].sure]
+    proposals = sure or proposals
+    chosen = [proposal for proposal in proposals if way in ("", proposal[1].way)]
+    if chosen:
+        return chosen
+    if proposals:
+        ways = [reading.way for _, reading in proposals if reading.way]
+        raise RewardError(
+            f"{name} cannot be read as {way!r}; {targets[0].name} has "
+            f"{ways or 'one way only'}"
+        )
+    fact = f"it is {preview(value)}"
+    if callable(value):
+        fact = f"its parameters are {list(parameters(value))}"
+    if len(targets) == 1:
+        raise RewardError(
+            f"{name} cannot be read as {targets[0].title}: {fact}; expected "
+            f"{targets[0].form}"
+        )
+    titles = [target.title for target in targets if target.name != "plain"]
+    raise RewardError(
+        f"{name} is not a reward: {fact}; give a Reward, a function that returns one, "
+        "f(completion, ground_truth), or a reward function of one of "
+        f"{', '.join(titles)}"
+    )
