@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
@@ -38,6 +39,11 @@ RECORD_VERSION = 2
 """Version of a definition in a run record: primitives have their public names."""
 TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
 """Columns by which a function is known to read what is right."""
+NO_DATA = re.compile(
+    r"^(prompt|completion|messages|rollout|data_source|step|policy)|_ids?$|length|token"
+    r"|logp|state"
+)
+"""Names of columns that say nothing of what a completion has to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +186,7 @@ class Reward(HasPage):
 
         Those declared primary; else those paid that read the ground truth, by name or
         by a field made of it (where not all do: a field may be the whole reward); else
-        the one of the largest weight.
+        the one of the largest weight, of equal ones those that read data of the prompt.
         """
         return self._named_task or (self._heaviest()[0],)
 
@@ -196,8 +202,15 @@ class Reward(HasPage):
         return max(task, key=lambda item: item.largest_weight).name
 
     def _heaviest(self) -> list[str]:
+        """List the heaviest components; of equal ones those that read data."""
         top = max(item.largest_weight for item in self.components)
-        return [item.name for item in self.components if item.largest_weight == top]
+        heaviest = [item for item in self.components if item.largest_weight == top]
+        of_data = []
+        for item in heaviest:
+            columns = {*item.call.reads} - {*self.fields, *self.names}
+            if any(NO_DATA.search(name) is None for name in columns):
+                of_data.append(item)
+        return [item.name for item in of_data or heaviest]
 
     @property
     def _named_task(self) -> tuple[str, ...]:

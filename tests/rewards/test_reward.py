@@ -160,6 +160,18 @@ PRIMARY = {
         "reads",
     ),
     "by a field": ([part("style"), part("reads", lambda distance: distance)], "reads"),
+    "of equal ones that reads data": (
+        [
+            part("style"),
+            part("of_length", lambda response_length: True),
+            part("reads", lambda positives: True),
+        ],
+        "reads",
+    ),
+    "the largest weight before data": (
+        [part("style", weight=3), part("reads", lambda positives: True)],
+        "style",
+    ),
 }
 
 

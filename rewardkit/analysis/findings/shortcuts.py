@@ -104,6 +104,8 @@ def order(
         yield bias
     columns = view.context.columns
     for name, column in columns.items():
+        if name in view.names:
+            continue  # the log's own score of a component
         values = column[view.few]
         if bias is not None and _is_length(view, values, lengths):
             continue  # that has been reported
