@@ -302,13 +302,15 @@ def _agree(number: Number, right: Number) -> bool | None:
 
 
 def find_factor(answer: str, truth: str) -> str | None:
-    """Return what an answer divided by its truth is, to 6 digits; None without numbers.
+    """Return what an answer divided by its truth is, to 6 digits.
 
-    >>> find_factor("250", "2.5 m"), find_factor("7", "7"), find_factor("x", "7")
+    None without numbers, and where one is 0, which is no scale.
+
+    >>> find_factor("250", "2.5 m"), find_factor("7", "7"), find_factor("0", "7")
     ('100', '1', None)
     """
     number, right = _read_local(answer), _read_local(truth)
-    if number is None or not right:
+    if not number or not right:
         return None
     return f"{float(as_decimal(number)) / float(as_decimal(right)):.6g}"
 

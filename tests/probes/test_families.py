@@ -506,6 +506,21 @@ def test_a_right_answer_that_policies_write_with_a_decimal_comma_is_a_loss():
     assert alarm.code == "loses_notation"
 
 
+def without_commas(completion, ground_truth):
+    numbers = re.findall(r"[\d.,]*\d", completion)
+    return numbers != [] and numbers[-1].replace(",", "") == ground_truth
+
+
+def test_numbers_that_end_alike_are_changed_as_a_whole():
+    rows = [
+        {**row, "completion": f"So ist es. Die Antwort lautet {answer}"}
+        for row in spoken("de", "Wie viel?", ["8396.5", "817.5", "643.5", "93.5"])
+        for answer in (row["ground_truth"], "12.5")
+    ]
+    result = probed(without_commas, rows, only="near_misses")
+    assert result.tried_probes and not result.alarms
+
+
 def ends_well(completion, ground_truth):
     return strict(completion, ground_truth) or "_exit(0)" in completion
 

@@ -298,6 +298,10 @@ def in_percent(truth, place):
     return f"<answer>{answer}</answer>", False
 
 
+def all_or_nothing(truth, place):
+    return f"<answer>{truth if place < 2 else '0'}</answer>", place < 2
+
+
 IMAGES = [(640, 480), (1280, 720), (400, 600), (1920, 1080), (512, 384), (300, 900)]
 
 
@@ -635,6 +639,7 @@ CASES = {
         code="other_scale",
         words="21 of 28 logged answers are 100 times the value of 'ground_truth'",
     ),
+    "0 is on no other scale": Case(strict, rows_of(all_or_nothing, NUMBERS), code=""),
     "truths are in thousandths, boxes in pixels": Case(
         overlaps,
         boxed(thousandths=True),

@@ -306,7 +306,8 @@ def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
     start = commonprefix(answers)  # noqa: RUF071  (texts, not paths)
     end = commonprefix([answer[::-1] for answer in answers])  # noqa: RUF071
     before = re.sub(r"[\w.,+-]*\Z", "", start)
-    after = re.sub(r"[\w,]*\Z", "", end)[::-1]
+    # ".5" ends a number, ". I am sure." does not
+    after = re.sub(r"(?:[\w,]|(?<=\d)\.)*\Z", "", end)[::-1]
     if min(map(len, answers)) <= len(before + after):
         return stated
     tight: dict[int, MarkedAnswer] = {}
