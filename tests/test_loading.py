@@ -84,6 +84,85 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
     assert pickle.loads(pickle.dumps(component.function)) is component.function
 
 
+PARTS = """
+from functools import partial
+def cut(text): return text[:3]
+def right(completion, answer, **kwargs): return float(cut(completion) == answer)
+def short(completion, limit=9, **kwargs): return float(len(completion) < limit)
+def total(completion, answer): return 2 * right(completion, answer) + short(completion)
+def other(completion): return 0.25
+"""
+RIGHT_ROWS = [("4", 1.0), ("5", 0.0), ("4, as I said", 0.0), ("five or six", 0.0)]
+LOG = [
+    {"prompt": "2+2?", "completion": text, "answer": "4", "right": right}
+    | {"short": float(len(text) < 9), "reward": 2 * right + (len(text) < 9)}
+    for text, right in RIGHT_ROWS * 4
+]
+# what stands behind the functions, whether there is the log, and the weights of what is taken
+CHOSEN = {
+    "a partial": (
+        "compute_score = partial(right, answer='4')",
+        False,
+        {"compute_score": 1},
+    ),
+    "an object, and not its class": (
+        "class P:\n    def __call__(self, completion): return other(completion) + total(completion, '4')\np = P()",
+        False,
+        {"p": 1},
+    ),
+    "a list with the weights beside it": (
+        "REWARD_FUNCS, WEIGHTS = [right, short], [1.0, 0.2]",
+        False,
+        {"right": 1, "short": 0.2},
+    ),
+    "a registry with weights by its keys": (
+        "REWARDS = {'a': right, 'b': partial(short, limit=9)}\nPAID = {'b': 3, 'a': 0.5}",
+        False,
+        {"a": 0.5, "b": 3},
+    ),
+    "a registry of what the log has, as that calls them": (
+        "registry = {'a': right, 'b': partial(short, limit=9)}\nPAID = {'b': 3, 'a': 0.5}",
+        True,
+        {"right": 0.5, "short": 3},
+    ),
+    "the functions of which the log has scores, as it adds them up": (
+        "",
+        True,
+        {"right": 2, "short": 1},
+    ),
+    "the function that gives the scores of the log": (
+        "del right, short\ndef again(completion, answer): return 2 * (completion == answer) + (len(completion) < 9)",
+        True,
+        {"again": 1},
+    ),
+    "what a function without arguments makes": (
+        "def make_reward():\n    def f(completion, answer): return 1.0\n    return f",
+        False,
+        {"make_reward": 1},
+    ),
+    "what one has made": (
+        "def make_reward():\n    def f(completion): return total(completion, '4') + other('')\n    return f\nf = make_reward()",
+        False,
+        {"f": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
+def test_of_several_functions_those_are_taken_that_are_meant(kind, tmp_path):
+    source, has_log, weights = CHOSEN[kind]
+    path = tmp_path / "many.py"
+    path.write_text(f"{PARTS}\n{source}\n")
+    rollouts = rk.load_rollouts(LOG) if has_log else None
+    assert rk.load_reward(str(path), rollouts=rollouts).weights == weights
+
+
+def test_several_functions_may_be_named(tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text(PARTS)
+    assert rk.load_reward(f"{path}:short,other").weights == {"short": 1, "other": 1}
+
+
 ORM = """
 class ORM:
     pass

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from rewardkit.analysis.statistics import Columns, Floats
+from rewardkit.analysis.statistics import Columns
 from rewardkit.errors import InputError
-from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rewards.recorded import is_recorded, weights_of_parts
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
-
-SAME_SUM = 1e-5
-"""Share of its size by which a sum of float32 numbers may be off. Our choice."""
-ROWS_A_PART = 4
-"""Rows a part under which weights would fit by chance. Our choice."""
 
 
 def weigh_as_trained(scores: Scores, training: Training) -> Scores:
@@ -73,41 +66,3 @@ def find_totals(columns: Columns) -> frozenset[str]:
         if weights and min(weights.values()) > 0:
             totals.add(name)
     return frozenset(totals)
-
-
-def weights_of_parts(total: Floats, parts: Columns) -> dict[str, float]:
-    """Return the weights with which parts, (rows,) each, add up to a total.
-
-    Weights of 1 where these do, else those of least squares. {} unless two parts or
-    more have a weight and the sum is the total on every row that has all of them.
-
-    >>> first, second = np.tile([0.0, 1, 1], 4), np.tile([0.5, 0.5, 0.0], 4)
-    >>> weights_of_parts(first + 2 * second, {"a": first, "b": second})
-    {'a': 1.0, 'b': 2.0}
-    >>> weights_of_parts(first, {"a": first, "b": second})
-    {}
-    """
-    names = []
-    for name, values in parts.items():
-        has_values = not np.isnan(values).all()
-        if has_values and not np.allclose(values, total, equal_nan=True):
-            names.append(name)
-    if len(names) < 2:
-        return {}
-    table = np.column_stack([parts[name] for name in names])
-    is_whole = ~(np.isnan(table).any(axis=1) | np.isnan(total))
-    table = table[is_whole]
-    sums = total[is_whole]
-    if len(sums) < ROWS_A_PART * len(names):
-        return {}
-    tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))
-    for weights in (np.ones(len(names)), np.linalg.lstsq(table, sums, rcond=None)[0]):
-        rounded = [float(f"{weight:.5g}") for weight in weights.tolist()]
-        if np.abs(table @ rounded - sums).max() > tolerance:
-            continue
-        pairs = dict(zip(names, rounded, strict=True))
-        used = {
-            name: weight for name, weight in pairs.items() if abs(weight) > SAME_SUM
-        }
-        return used if len(used) > 1 else {}
-    return {}

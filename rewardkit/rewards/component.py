@@ -18,7 +18,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
 from rewardkit.rewards.schedule import Schedule
-from rewardkit.rewards.users_code import user_code
+from rewardkit.rewards.users_code import user_code, without_partial
 
 
 def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -135,8 +135,7 @@ def is_async(function: Any) -> bool:
 
     An object that calls another may say so itself, by an attribute `is_async`.
     """
-    while isinstance(function, functools.partial):
-        function = function.func
+    function = without_partial(function)
     return (
         getattr(function, "is_async", False) is True
         or inspect.iscoroutinefunction(function)

@@ -12,10 +12,10 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import (
@@ -25,13 +25,11 @@ from rewardkit.errors import (
     describe_error,
     did_you_mean,
 )
+from rewardkit.rewards.candidates import Candidates, find_candidates
 from rewardkit.rewards.fingerprint import SOURCE_HASH, ReadFrom, source_hash
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.users_code import names_in
 from rewardkit.workers.pool import MODULE_SOURCE
 
-USUAL_NAMES = ("compute_score", "reward_func", "reward_fn", "reward_function")
-"""Names that the guides of trainers give to a reward's function."""
 MODULE_FILES = "__rewardkit_files__"
 """The name under which the module that a file made holds what was run of files."""
 LIBRARIES = {"site-packages", "dist-packages"}
@@ -46,68 +44,27 @@ FILE_MODULE = "reward_file_"
 def find_reward(name: str) -> tuple[Any, str]:
     """Return what stands under `file.py:name` or `package.module:name`, and its name.
 
-    Without a name that is `reward`, else the only function of a name that trainers'
-    guides use, else the only one with "reward" in its name, else the only one, or the
-    only one that no other one uses. A file is run anew at each call.
+    Without a name that is the only one that can be meant, see `find_candidates`; a
+    `RewardList` stands for several functions. A file is run anew at each call.
 
     Raises:
         RewardError: No such file or name, several functions and no name, or an error
             while the file runs (with file and line).
     """
+    candidates = candidates_of(name)
+    only = candidates.only()
+    return candidates.value(only), only
+
+
+def candidates_of(name: str, logged: Collection[str] = ()) -> Candidates:
+    """Return what may stand under the name of a reward, for a log with such scores.
+
+    Raises:
+        RewardError: No such file, or an error while it runs (with file and line).
+    """
     place, attribute = _place(name)
     module = _module(place)
-    if attribute and hasattr(module, attribute):
-        return getattr(module, attribute), attribute
-    values = vars(module)
-    candidates = [
-        name
-        for name in values
-        if not name.startswith("_") and _may_be_reward(values[name], module.__name__)
-    ]
-    usual = [name for name in candidates if name in USUAL_NAMES]
-    usual += [name for name in candidates if _is_orm(values[name])]
-    named = [name for name in candidates if "reward" in name]
-    if not attribute:
-        likely_names = (
-            ["reward"] if "reward" in values else usual or named or candidates
-        )
-        if len(likely_names) > 1:
-            likely_names = _unused(likely_names, values)
-        if len(likely_names) == 1:
-            return values[likely_names[0]], likely_names[0]
-    attribute = attribute or "reward"
-    has = "no reward and no function"
-    if candidates:
-        likely = [*usual, *named, *candidates][0]
-        has = f"{candidates}; name one, as {place}:{likely}"
-    raise RewardError(
-        f"{place} has no {attribute!r}; it has "
-        f"{has}{did_you_mean(attribute, candidates)}"
-    )
-
-
-def _unused(names: Sequence[str], values: Mapping[str, Any]) -> list[str]:
-    """Return the names of functions and classes that no other one of these uses."""
-    used = {name: _names_used(values[name]) - {name} for name in names}
-    return [
-        name for name in names if not any(name in others for others in used.values())
-    ]
-
-
-def _names_used(value: Any) -> set[str]:
-    """Return the names in the code of a function, or of the methods of a class."""
-    parts = vars(value).values() if isinstance(value, type) else [value]
-    names: set[str] = set()
-    for part in parts:
-        if isinstance(part, FunctionType):
-            names.update(names_in(part))
-    return names
-
-
-def _is_orm(value: Any) -> bool:
-    """Return whether a class is made from ms-swift's ORM, or from a stand-in."""
-    bases = value.__mro__[1:] if isinstance(value, type) else ()
-    return any(base.__name__ == "ORM" for base in bases)
+    return find_candidates(place, attribute, vars(module), module.__name__, logged)
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -116,21 +73,12 @@ def _place(name: str) -> tuple[str, str]:
     "" where none is named.
     """
     # the colon of a drive, as in C:\\r.py, is followed by more than a name
-    match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)
+    match = re.fullmatch(r"(.*?)(?::([\w.,]*))?", str(name), re.DOTALL)
     place, attribute = match.groups("") if match else (str(name), "")
     if place == "gallery":
         module_name, _, attribute = attribute.partition(".")
         place = f"{GALLERY}.{module_name}"
     return place, attribute
-
-
-def _may_be_reward(value: Any, module: str) -> bool:
-    """Return whether a value of this module may stand for a reward."""
-    if isinstance(value, list | tuple):
-        return bool(value) and all(map(callable, value))
-    return isinstance(value, Reward) or (
-        callable(value) and getattr(value, "__module__", "") == module
-    )
 
 
 def _module(place: str) -> ModuleType:

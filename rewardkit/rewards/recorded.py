@@ -9,7 +9,9 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, did_you_mean, preview
 from rewardkit.primitives.gates import Gate, gate
@@ -26,6 +28,12 @@ from rewardkit.rollouts.values import column_values
 
 LOGGED_REWARD = "logged"
 """The name that stands for the scores of the log, in commands and in notebooks."""
+
+Floats = NDArray[np.float64]
+SAME_SUM = 1e-5
+"""Share of its size by which a sum of float32 numbers may be off. Our choice."""
+ROWS_A_PART = 4
+"""Rows a part under which weights would fit by chance. Our choice."""
 
 RECORDED_MAKERS: Mapping[str, Callable[..., Any]] = {
     make.__name__: make for make in (gate, schedule, standardise, min_max, rank)
@@ -95,6 +103,44 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
         )
         components.append(component)
     return Reward(LOGGED_REWARD, components=components, on_missing=logged.on_missing)
+
+
+def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, float]:
+    """Return the weights with which parts, (rows,) each, add up to a total.
+
+    Weights of 1 where these do, else those of least squares. {} unless two parts or
+    more have a weight and the sum is the total on every row that has all of them.
+
+    >>> first, second = np.tile([0.0, 1, 1], 4), np.tile([0.5, 0.5, 0.0], 4)
+    >>> weights_of_parts(first + 2 * second, {"a": first, "b": second})
+    {'a': 1.0, 'b': 2.0}
+    >>> weights_of_parts(first, {"a": first, "b": second})
+    {}
+    """
+    names = []
+    for name, values in parts.items():
+        has_values = not np.isnan(values).all()
+        if has_values and not np.allclose(values, total, equal_nan=True):
+            names.append(name)
+    if len(names) < 2:
+        return {}
+    table = np.column_stack([parts[name] for name in names])
+    is_whole = ~(np.isnan(table).any(axis=1) | np.isnan(total))
+    table = table[is_whole]
+    sums = total[is_whole]
+    if len(sums) < ROWS_A_PART * len(names):
+        return {}
+    tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))
+    for weights in (np.ones(len(names)), np.linalg.lstsq(table, sums, rcond=None)[0]):
+        rounded = [float(f"{weight:.5g}") for weight in weights.tolist()]
+        if np.abs(table @ rounded - sums).max() > tolerance:
+            continue
+        pairs = dict(zip(names, rounded, strict=True))
+        used = {
+            name: weight for name, weight in pairs.items() if abs(weight) > SAME_SUM
+        }
+        return used if len(used) > 1 else {}
+    return {}
 
 
 def as_logged(value: Any) -> Any:

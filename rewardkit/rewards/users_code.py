@@ -36,6 +36,13 @@ def held_values(holder: Any) -> list[Any]:
     return [getattr(holder, option.name) for option in options]
 
 
+def without_partial(function: Any) -> Any:
+    """Return the function that a partial calls, however deep; else what it is."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def of_rewardkit(code: Any) -> bool:
     """Return whether code is rewardkit's own, and no wrapper with the same name."""
     module = getattr(code, "__module__", None) or ""

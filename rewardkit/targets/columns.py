@@ -12,6 +12,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
 from rewardkit.rewards.component import parameters
+from rewardkit.rewards.users_code import without_partial
 from rewardkit.rollouts.columns import ALIASES, LOGGED
 
 Row = Mapping[str, Any]
@@ -96,7 +97,7 @@ def uses(function: Any, parameter: str) -> bool:
     >>> uses(lambda completion, ground_truth: len(completion), "ground_truth")
     False
     """
-    function = inspect.unwrap(function)
+    function = inspect.unwrap(without_partial(function))
     code = getattr(function, "__code__", None)
     if code is None:
         code = getattr(type(function).__call__, "__code__", None)
@@ -112,6 +113,7 @@ def reads_keywords(function: Any) -> bool:
     name = keywords_name(function)
     if name is None:
         return False
+    function = without_partial(function)
     if not isinstance(function, FunctionType | MethodType):
         function = type(function).__call__
     code = getattr(function, "__code__", None)
@@ -310,7 +312,7 @@ def _keywords_read(function: Any) -> Iterator[tuple[Any, bool]]:
     if kwargs is None:
         return
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(without_partial(function))))
     except (OSError, TypeError, SyntaxError):
         return
     for node in ast.walk(tree):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import is_async
@@ -56,15 +57,13 @@ class ReadingTrial:
         is the same for all rows. None where the log has none.
         """
         shares = []
-        for column in {name for row in rows for name in row if name.startswith(LOGGED)}:
-            logged, same = [], []
-            for row, answer in zip(rows, self.answers, strict=True):
-                ours, theirs = self._main_number(answer), row.get(column)
-                if theirs is not None and _is_number(theirs):
-                    logged.append(theirs)
-                    same.append(ours is not None and math.isclose(ours, theirs))
-            if len(set(logged)) > 1:
-                shares.append(fmean(same))
+        numbers = map(self._main_number, self.answers)
+        ours = np.array([*numbers], dtype=float)
+        for theirs in scores_of_log(rows).values():
+            is_logged = ~np.isnan(theirs)
+            if len(set(theirs[is_logged])) > 1:
+                same = np.isclose(ours, theirs, rtol=1e-9, atol=0.0)
+                shares.append(float(same[is_logged].mean()))
         return max(shares, default=None)
 
     def _main_number(self, answer: Any) -> float | None:
@@ -136,6 +135,24 @@ class ReadingTrial:
             if answer != other_answer:
                 return True
         return False
+
+
+Numbers = NDArray[np.float64]
+
+
+def columns_of_numbers(rows: Sequence[Row]) -> dict[str, Numbers]:
+    """Return the columns of numbers of these rows, (rows,) each; NaN for none."""
+    columns = {}
+    for name, values in lists_of_columns(rows).items():
+        if all(map(_is_number, values)):
+            columns[name] = np.array(values, dtype=float)
+    return columns
+
+
+def scores_of_log(rows: Sequence[Row]) -> dict[str, Numbers]:
+    """Return the scores that the log has of these rows, (rows,) each; NaN for none."""
+    columns = columns_of_numbers(rows)
+    return {name: columns[name] for name in columns if name.startswith(LOGGED)}
 
 
 def _is_untried(answer: Any) -> bool:

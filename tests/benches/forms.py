@@ -18,7 +18,7 @@ from benches.inputs import SIBLINGS, sums
 from benches.scoring import compare
 
 import rewardkit as rk
-from rewardkit.targets.load import read
+from rewardkit.targets.read import read
 
 ROWS = 10_000
 AIM = 1.5

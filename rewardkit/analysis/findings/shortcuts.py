@@ -10,13 +10,13 @@ import numpy as np
 from rewardkit.analysis.findings import conclusive, finding, share
 from rewardkit.analysis.statistics import Columns, Floats, each, ratio
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.totals import weights_of_parts
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import Record
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
+from rewardkit.rewards.recorded import weights_of_parts
 
 FEWEST_PAIRS = 100
 """Sibling pairs under which no order is measured. Our choice."""

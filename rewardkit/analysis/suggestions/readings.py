@@ -29,6 +29,7 @@ from rewardkit.plain import Record
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.component import Component
+from rewardkit.rewards.users_code import without_partial
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
@@ -250,16 +251,9 @@ def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
     return extract.pattern(re.escape(longest) + r"\s*(\S[^\n]*?)\s*[.!*]*\s*(?:\n|$)")
 
 
-def _base_function(item: Component) -> Any:
-    function: Any = item.function
-    while isinstance(function, partial):
-        function = function.func
-    return function
-
-
 def _looser_verifiers(item: Component, kind: Kind) -> Ways:
     """List verifiers that accept more: other ways to compare, then a tolerance."""
-    base = _base_function(item)
+    base = without_partial(item.function)
     ways: Ways = {}
     for function in LOOSER_VERIFIERS[kind]:
         if function is not base:
@@ -272,7 +266,7 @@ def _looser_verifiers(item: Component, kind: Kind) -> Ways:
 
 def _stricter_verifiers(item: Component, kind: Kind) -> Ways:
     """List verifiers that accept less: without tolerance, by value, to the letter."""
-    base = _base_function(item)
+    base = without_partial(item.function)
     plain = verify.numbers_equal if kind == "numbers" else verify.matches
     loose = (verify.contains, verify.f1, verify.closeness, verify.math_equal)
     has_options = base is plain and base is not item.function

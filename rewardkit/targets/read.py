@@ -1,0 +1,288 @@
+"""read(): a trainer's function, class or list of functions as a Reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rewardkit.errors import RewardError, did_you_mean, preview
+from rewardkit.rewards.candidates import RewardList, label_of
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.recorded import weights_of_parts
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.columns import JUDGED_PREFIX, LOGGED, free_name
+from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.prints import caught_prints
+from rewardkit.targets import TARGETS, find_target
+from rewardkit.targets.adapter import Key, LacksColumn
+from rewardkit.targets.choice import TRIAL_SECONDS, choose_reading
+from rewardkit.targets.columns import OF_DATA, Row, required_parameters
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.target import JUDGED, Target
+from rewardkit.targets.trial import (
+    Numbers,
+    ReadingTrial,
+    columns_of_numbers,
+    scores_of_log,
+)
+
+
+def read(
+    value: Any,
+    name: str,
+    *,
+    as_: str | None = None,
+    rows: Sequence[Row] = (),
+    timeout: float | None = None,
+) -> Reward:
+    """Return a trainer's function, object, class or list of functions as a reward.
+
+    Args:
+        value: The function, object, class or list.
+        name: Its name.
+        as_: A target, or with a colon behind it a way, "trl:messages".
+        rows: Some of the rollouts that it will see; without any a right and a wrong
+            made-up completion are taken.
+        timeout: Seconds that a call may take; all of one function may take about twice
+            that.
+
+    Raises:
+        RewardError: It is none, or can be read in several ways; it asks for what nobody
+            gives; it returns what no reward can be.
+    """
+    target_name, _, way = (as_ or "").partition(":")
+    targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
+    if isinstance(value, list | tuple):
+        value = RewardList(tuple((label_of(item), item, None) for item in value))
+    is_list = isinstance(value, RewardList)
+    if is_list:
+        members = _weighed(value, rows)
+    else:
+        targets, members = _parts(value, name, targets)
+    if not members:
+        raise RewardError(
+            f"{name} is an empty list; a list of reward functions has at least one"
+        )
+    are_several = len(members) > 1
+    trials: list[tuple[str, ReadingTrial]] = []
+    notes: list[str] = []
+    seconds = TRIAL_SECONDS if timeout is None else timeout
+    # What trial calls print is nobody's result.
+    with caught_prints(), time_limit(seconds) as limit:
+        assert limit is not None
+        for label, function, weight in members:
+            trial = choose_reading(function, label, targets, way, rows, limit)
+            gave_nothing = all(answer == {} for answer in trial.answers)
+            if gave_nothing and are_several and not is_list:
+                notes.append(f"{label} is left out: it gave nothing for the sample.")
+                continue
+            _check(trial, label, rows)
+            if weight is not None:
+                trial = replace(trial, reading=replace(trial.reading, weight=weight))
+            trials.append((label, trial))
+    if not trials:
+        raise RewardError(
+            f"{name} gave nothing for the sample: {targets[0].title} expects "
+            f"{targets[0].form}"
+        )
+    if are_several and is_list:
+        notes.append(
+            "A completion that some functions return None for is scored by the others."
+        )
+    origins = [_origin(trial, label, has_rows=bool(rows)) for label, trial in trials]
+    if are_several:
+        origins.insert(0, " ".join([f"{_titles(trials)}.", *notes]))
+    fields: dict[str, Any] = {}
+    components: list[Component] = []
+    for label, trial in trials:
+        used = {*fields, *(component.name for component in components)}
+        prefix = f"{label}_" if are_several and is_list else ""
+        own_fields, own_components = _components_of(trial, label, used, prefix)
+        fields |= own_fields
+        components += own_components
+    return Reward(
+        identifier(name),
+        fields,
+        components,
+        on_missing="skip" if are_several and is_list else "nan",
+        origin="\n".join(origins),
+    )
+
+
+Members = Sequence[tuple[str, Any, float | None]]
+"""Reward functions that are added up: label, function, and weight where one is told."""
+
+
+def _weighed(functions: RewardList, rows: Sequence[Row]) -> Members:
+    """Return functions with the weights of their file, or with which the log has them.
+
+    None where neither tells: each then has its trainer's.
+    """
+    if all(weight is not None for _, _, weight in functions.members):
+        return functions.members
+    columns = parts_of_log(rows)
+    labels = [label for label, _, _ in functions.members]
+    if not set(labels) <= columns.keys():
+        return functions.members
+    parts = {label: columns[label] for label in labels}
+    for total in scores_of_log(rows).values():
+        weights = weights_of_parts(total, parts)
+        if weights:
+            return [
+                (label, function, weights.get(label, 0.0))
+                for label, function, _ in functions.members
+            ]
+    return functions.members
+
+
+def parts_of_log(rows: Sequence[Row]) -> dict[str, Numbers]:
+    """Return the columns of numbers that may be the scores of functions, by name."""
+    columns = columns_of_numbers(rows)
+    return {name.removeprefix(LOGGED): columns[name] for name in columns}
+
+
+def _parts(
+    value: Any, name: str, targets: Sequence[Target]
+) -> tuple[Sequence[Target], Members]:
+    """Return the functions of a value that holds several, and the target that says so.
+
+    Else the value itself, for all targets.
+    """
+    for target in targets:
+        parts = target.parts(value) if target.parts else ()
+        if parts:
+            members: Members = [(label_of(part), part, None) for part in parts]
+            if len(parts) == 1:
+                members = [(name, parts[0], None)]
+            return [target], members
+    return targets, [(name, value, None)]
+
+
+def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
+    """Say which functions were read as whose."""
+    names: dict[str, list[str]] = {}
+    for name, trial in trials:
+        names.setdefault(trial.target.title, []).append(name)
+    return "; ".join(f"{', '.join(names[title])} read as {title}" for title in names)
+
+
+def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
+    """RewardError: it cannot be called with these rows, or returns no reward."""
+    columns: set[str] = set().union(*rows)
+    main, target, failures = trial.main, trial.target, trial.failures
+    if rows:
+        lacks = []
+        for reason in failures:
+            if reason.error == LacksColumn.__name__:
+                lacks.append(reason)
+        if lacks and len(lacks) == len(trial.calls_made):
+            raise RewardError(
+                f"{name} fails on each row that was tried: {lacks[0].words} "
+                f"({lacks[0].place}); they have {sorted(columns)}; join it, or map a "
+                "column to it"
+            )
+        for column in trial.reading.adapter.needs:
+            if column not in columns:
+                advice = "; set a constant, join it, or map a column to it"
+                raise RewardError(
+                    f"{name} asks for {column!r}; the rollouts have {sorted(columns)}"
+                    f"{did_you_mean(column, columns) or advice}"
+                )
+    lacks_main = trial.keys and main is not None and main not in trial.keys
+    if lacks_main and not isinstance(trial.reading.main, tuple):
+        raise RewardError(
+            f"{name} returned a dict with {trial.keys}, without {main!r}, which "
+            f"{target.title} pays; expected {target.form}"
+        )
+    if trial.calls_made and not trial.works and not failures:
+        answer = trial.answers[0]
+        raise RewardError(
+            f"{name} returned {preview(answer)} of type {type(answer).__name__} for a "
+            f"completion; {target.title} expects {target.form}"
+        )
+
+
+def _components_of(
+    trial: ReadingTrial, name: str, used: set[str], prefix: str
+) -> tuple[dict[str, Any], list[Component]]:
+    """Return fields and components of a function: itself, or one for each of its keys.
+
+    Their names are none of those that are `used`.
+    """
+    reading, adapter = trial.reading, trial.reading.adapter
+    main, is_plain = trial.main, trial.target.name == "plain"
+    # what other functions may ask for
+    used = used | {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}
+    docstring = getattr(adapter.called, "__doc__", None) or ""
+    why = docstring.strip().partition("\n")[0]
+    paid_options: dict[str, Any] = {"weight": reading.weight, "why": why, "range": None}
+    unpaid = {"weight": 0.0, "why": "returned beside the score", "range": None}
+    # A number or a dict will be seen; so it will where a trainer takes both and numbers
+    # came.
+    keys = trial.keys
+    takes_both = isinstance(reading.main, tuple)
+    is_unseen = not keys and main is not None and not (takes_both and trial.works)
+    if not keys and not is_unseen:
+        label = free_name(identifier(name), used)
+        function = adapter.function
+        is_changed = adapter.together or adapter.forms
+        asks_by_name = is_plain and not is_changed
+        if asks_by_name and [*reading.mapping] == required_parameters(function):
+            columns = dict(reading.mapping)
+            return {}, [Component(label, function, columns=columns, **paid_options)]
+        if adapter.together == "batch":
+            paid_options["batch"] = "group"
+        elif adapter.together == "group":
+            paid_options["group"] = True
+        return {}, [Component(label, adapter, **paid_options)]
+    field = f"{name}_result" if is_unseen else name
+    field = free_name(identifier(field), used | set(keys))
+    used.add(field)
+    components = []
+    for key in keys or [str(main)]:
+        if trial.says_judged and key.startswith(JUDGED_PREFIX):
+            continue
+        judged = ""
+        if trial.says_judged:
+            judged = JUDGED if key == main else f"{JUDGED_PREFIX}{key}"
+        label = name if is_unseen else f"{prefix}{key}"
+        label = free_name(identifier(label), used)
+        used.add(label)
+        number = Key(key, judged=judged)
+        if key == main:
+            number = Key(key, main=True, judged=judged, none=trial.target.none)
+        options = paid_options if key == main or main not in keys else unpaid
+        components.append(
+            Component(label, number, columns={"result": field}, **options)
+        )
+    return {field: adapter}, components
+
+
+def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:
+    """Say how a function was read: as what, why, and what fills each argument."""
+    reading = trial.reading
+    sentences = [f"{name} read as {trial.target.title}: {reading.reason}"]
+    if trial.failures:
+        sample = "of the rollouts" if has_rows else "of a made-up sample"
+        rows = f"{len(trial.failures)} of {len(trial.calls_made)} rows {sample}"
+        sentences.append(f"on {rows} it failed: {trial.failures[0]}")
+    if len(trial.calls_made) < len(trial.answers):
+        assumed = "that it is called so and gives one number a completion"
+        if trial.works:
+            assumed = "that the others give the same kind of value"
+        sentences.append(
+            f"the other rows were not tried, as calls take long: {assumed} is assumed"
+        )
+    if trial.says_judged:
+        sentences.append(f"no {trial.main} where {JUDGED} is 0")
+    for key in trial.keys:
+        lacking = [answer for answer in trial.dicts if key not in answer]
+        if lacking:
+            sentences.append(
+                f"{len(lacking)} of {len(trial.dicts)} rows that were tried lack the "
+                f"key {key!r} (the first has {list(lacking[0])}): return the same keys "
+                "for each completion, as a trainer may mix rows up"
+            )
+    sources = [f"{name} from {column}" for name, column in reading.mapping.items()]
+    return "; ".join([*sentences, ", ".join(sources)])
