@@ -97,7 +97,6 @@ class Layout:
     names: tuple[str, ...]
     group_key: tuple[str, ...]
     are_ids_by_file: bool
-    has_ids: bool
 
 
 @dataclass(frozen=True)
@@ -178,9 +177,7 @@ class Reading:
         order = tuple(dict.fromkeys([*names, *values]))
         if layout is None:
             key = group_key(order, self.group)
-            ids = log.rows.columns.get(mapping.get("rollout_id", ""), ())
-            has_ids = first(ids) is not None
-            layout = Layout(form, decided, mapping, order, key, are_by_file, has_ids)
+            layout = Layout(form, decided, mapping, order, key, are_by_file)
         rollouts = Rollouts(
             pd.DataFrame({name: as_column(values[name]) for name in order}),
             mapping,

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.rollouts.files import (
@@ -241,7 +243,7 @@ def _too_large(
     )
 
 
-def _first_end(order: Any, groups: Any) -> int | None:
+def _first_end(order: NDArray[np.intp], groups: NDArray[np.intp]) -> int | None:
     """Return the first place in an order before which all groups end, or None.
 
     >>> _first_end(np.array([0, 1, 2, 3]), np.array([5, 5, 6, 6]))
@@ -249,13 +251,11 @@ def _first_end(order: Any, groups: Any) -> int | None:
     """
     if not len(order):
         return None
-    last = int(order.max())
-    is_open = np.zeros(last + 2, dtype=np.intp)
-    for group in np.unique(groups):
-        places = order[groups == group]
-        is_open[places.min() + 1] += 1
-        is_open[places.max() + 1] -= 1
-    ends = np.flatnonzero(np.cumsum(is_open)[1 : last + 1] == 0)
+    last_places = pd.Series(order).groupby(groups).transform("max")
+    open_until = np.zeros(order.max() + 1, dtype=np.intp)
+    np.maximum.at(open_until, order, last_places)
+    places = np.arange(order.max())
+    ends = np.flatnonzero(np.maximum.accumulate(open_until)[:-1] == places)
     return int(ends[0]) + 1 if len(ends) else None
 
 

@@ -173,7 +173,7 @@ def _describe(
     """Return a part that is written, of these rollouts."""
     layout = job.reading.layout
     ids = np.empty(0, dtype=np.uint64)
-    if layout is not None and layout.has_ids:
+    if layout is not None and "rollout_id" in layout.mapping:
         texts = rollouts.table["rollout_id"].astype(str).astype(object)
         ids = pd.util.hash_array(texts.to_numpy())
     groups = rollouts.group_hashes

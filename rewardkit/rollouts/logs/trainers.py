@@ -64,13 +64,12 @@ def _is_siirl(columns: Columns) -> bool:
 
 def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
-    beside = [name for name in columns if name not in VERL_COLUMNS.union(keep)]
     keys = [UID.fullmatch(str(uid)) for uid in columns.get("uid", ())]
     if keys and all(keys):
         columns["rollout_id"] = list(map(str, columns.pop("uid")))
         columns["prompt_id"] = [key[1] for key in keys if key]
     columns = _leave_out_unjudged(columns)
-    beside = [name for name in beside if name in columns]
+    beside = [name for name in columns if name not in VERL_COLUMNS.union(keep)]
     rows = replace(rows, columns=columns)
     return scored_table(rows, keep, total="score", unpaid=VERL_COLUMNS, beside=beside)
 
