@@ -39,7 +39,6 @@ class RecordedSession:
     See `ScoresFile.recorder`; `calls` is the number of the last call.
     """
 
-    before: dict[str, int]
     calls: int
     name: str = field(default_factory=lambda: secrets.token_hex(4))
     parts: int = 0
@@ -66,7 +65,6 @@ class PartWriter:
     _session: RecordedSession | None = None
     _before: dict[str, int] = field(default_factory=dict)
     _sessions: int = 0
-    _used: int = 0
     _first_step: int | None = None
     _last_step: int = 0
     _has_warned: bool = False
@@ -112,7 +110,7 @@ class PartWriter:
     def begin(self) -> None:
         """Note which sessions there are before the first batch of one is scored."""
         self._session = None
-        self._before = sessions(self.folder) if self.folder.is_dir() else {}
+        self._before = sessions(self.folder)
         self._sessions += 1
 
     def _make_session(self) -> RecordedSession:
@@ -124,7 +122,7 @@ class PartWriter:
             with suppress(RolloutsError):  # a file that is broken
                 record = read_record(self.folder / part_name(name, count))
                 calls = max(calls, record[RECORDER]["calls"])
-        return RecordedSession(self._before, calls)
+        return RecordedSession(calls)
 
     def _write_part(self, batches: Sequence[Batch]) -> None:
         from rewardkit.history.batches import in_sample, redact
@@ -133,7 +131,8 @@ class PartWriter:
 
         if self._session is None:
             self._session = self._make_session()
-        share = self._share()
+        used = sum(path.stat().st_size for path in part_paths(self.folder))
+        share = self._share(used)
         scores = self._scores_of(batches, self._session, share)
         if share < 1:
             scores = select_rows(scores, in_sample(scores, share))
@@ -142,7 +141,7 @@ class PartWriter:
         if self.redact:
             scores = redact(scores)
         path = self.folder / part_name(self._session.name, self._session.parts + 1)
-        space = self.max_bytes - self._used
+        space = self.max_bytes - used
         write_table(path, scores.table, scores.record, most_bytes=space)
         self._session.parts += 1
         self.rows_left_out = 0
@@ -163,7 +162,7 @@ class PartWriter:
             "session": session.name,
             "run": f"{self.run}-{self._sessions}",
             "part": session.parts + 1,
-            "before": session.before,
+            "before": self._before,
             "steps": session.steps,
             "calls": session.calls,
             "process": os.getpid(),
@@ -203,10 +202,9 @@ class PartWriter:
             steps.extend(steps_of_batch)
         return steps
 
-    def _share(self) -> float:
+    def _share(self, used: int) -> float:
         """Return the share of the groups to record, which falls as the folder fills."""
-        self._used = sum(path.stat().st_size for path in part_paths(self.folder))
-        space = max(0.0, 1 - self._used / self.max_bytes)
+        space = max(0.0, 1 - used / self.max_bytes)
         if space < 0.5 and not self._is_thinned:
             self._is_thinned = True
             log.warning(

@@ -29,7 +29,7 @@ from rewardkit.rollouts.files import (
 )
 from rewardkit.rollouts.large_file import LargeFile, count_lines, counts_rows
 from rewardkit.rollouts.load import LoadedRows, Reading
-from rewardkit.rollouts.logs import with_completions
+from rewardkit.rollouts.logs import mark_logs
 from rewardkit.rollouts.table import Rollouts
 
 HEAD_BYTES = 2_000_000
@@ -124,15 +124,12 @@ def open_large(
         bytes_left -= file.bytes
         files.append(file)
         heads.append(head)
-    logs, _ = with_completions(heads, set(reading.columns.values()))
-    log_files = []
-    for file, head in zip(files, heads, strict=True):
-        if any(head is log for log in logs):
-            log_files.append(file)
+    are_logs, _ = mark_logs(heads, set(reading.columns.values()))
     heads[0] = replace(heads[0], notes=tuple(notes))
     loaded = reading.load(heads)
     reading = replace(reading, layout=loaded.layout)
-    return LargeLog(reading, loaded.rollouts, tuple(log_files), part_bytes, most_bytes)
+    log_files = tuple(compress(files, are_logs))
+    return LargeLog(reading, loaded.rollouts, log_files, part_bytes, most_bytes)
 
 
 def cut_parts(log: LargeLog) -> Iterator[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
@@ -251,7 +251,8 @@ def read_log(
     RolloutsError: files of several forms or of different things, a data set without
     completions.
     """
-    parts, notes = with_completions(parts, keep)
+    are_logs, notes = mark_logs(parts, keep)
+    parts = list(compress(parts, are_logs))
     filled = [part for part in parts if not part.is_empty]
     form, *others = dict.fromkeys(map(_form_of, filled)) or [PLAIN_TABLE]
     if others:
@@ -286,27 +287,30 @@ def read_more(
     return replace(first, rows=log.rows, notes=log.notes, warnings=log.warnings)
 
 
-def with_completions(
+def mark_logs(
     parts: Sequence[SourceRows], keep: Collection[str]
-) -> tuple[list[SourceRows], list[str]]:
-    """Leave out files without completions where others of the folder have some."""
+) -> tuple[list[bool], list[str]]:
+    """Mark the files to read: those with completions, or all where none has some.
+
+    And return the notes of the files, with one on those that are left out.
+    """
     names = {*COMPLETION_NAMES, *keep}
     notes: list[str] = []
-    logs = []
+    are_logs = []
     others = []
     for part in parts:
         notes += part.notes
         is_log = part.is_empty or _form_of(part) is not PLAIN_TABLE
-        has_name = not names.isdisjoint(part.columns)
-        if is_log or has_name or _find_conversations(part.columns, keep):
-            logs.append(part)
-        else:
+        is_log |= not names.isdisjoint(part.columns)
+        is_log |= bool(_find_conversations(part.columns, keep))
+        are_logs.append(is_log)
+        if not is_log:
             others.append(part.places[0].file)
-    if not others or not logs:
-        return list(parts), notes
+    if not others or not any(are_logs):
+        return [True] * len(parts), notes
     ellipsis = " ..." if len(others) > 3 else ""
     notes.append(f"left out files without completions: {listed(others[:3])}{ellipsis}")
-    return logs, notes
+    return are_logs, notes
 
 
 def _form_of(part: SourceRows) -> Form:

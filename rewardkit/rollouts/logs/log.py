@@ -148,7 +148,7 @@ def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
     for place, row in zip(rows.places, rows.rows(), strict=True):
         cells = row.get(by)
         if place.reason or not isinstance(cells, list):
-            placed.append((place, ValueError(place.reason) if place.reason else row))
+            placed.append((place, row))
             continue
         count = len(cells)
         columns = {}
