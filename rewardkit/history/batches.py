@@ -108,7 +108,6 @@ def as_scores(
     *,
     ids: Sequence[str],
     steps: Column,
-    has_groups: bool,
     source: str,
     run: Mapping[str, Any],
 ) -> Scores:
@@ -119,8 +118,6 @@ def as_scores(
         reward: what scored them.
         ids: the `rollout_id` of each row.
         steps: the step of each row.
-        has_groups: whether rows of a step make groups, as not where each call is one
-            row, whose number is then its step.
         source: what is named as the source of the rollouts.
         run: what the run record says besides.
     """
@@ -149,8 +146,8 @@ def as_scores(
     )
     results = result_columns(outcomes, outcomes.rewards, final)
     key = [name for name in group_key(list(order), None) if name != "step"]
-    if has_groups:
-        key.append("step")
+    if any(batch.count > 1 or batch.steps is not None for batch in batches):
+        key.append("step")  # else each call is one row, whose number is its step
     rollouts = Rollouts(table, {}, tuple(key), source=source)
     return Scores(pd.concat([table, results], axis=1), reward, rollouts, run)
 

@@ -39,6 +39,7 @@ class RecordedSession:
     See `ScoresFile.recorder`; `calls` is the number of the last call.
     """
 
+    before: dict[str, int]
     calls: int
     name: str = field(default_factory=lambda: secrets.token_hex(4))
     parts: int = 0
@@ -62,8 +63,7 @@ class PartWriter:
     sample: float
     max_bytes: int
     rows_left_out: int = 0
-    _session: RecordedSession | None = None
-    _before: dict[str, int] = field(default_factory=dict)
+    _session: RecordedSession = field(init=False)
     _sessions: int = 0
     _first_step: int | None = None
     _last_step: int = 0
@@ -108,42 +108,38 @@ class PartWriter:
                 )
 
     def begin(self) -> None:
-        """Note which sessions there are before the first batch of one is scored."""
-        self._session = None
-        self._before = sessions(self.folder)
-        self._sessions += 1
-
-    def _make_session(self) -> RecordedSession:
-        from rewardkit.history.parts import read_record
-
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Begin a session, before its first batch is scored; note those there are."""
+        before = sessions(self.folder)
         calls = 0
-        for name, count in self._before.items():
-            with suppress(RolloutsError):  # a file that is broken
+        from rewardkit.history.parts import read_record  # takes a second
+
+        for name, count in before.items():
+            with suppress(RolloutsError, KeyError):  # a file that is broken
                 record = read_record(self.folder / part_name(name, count))
                 calls = max(calls, record[RECORDER]["calls"])
-        return RecordedSession(calls)
+        self._session = RecordedSession(before, calls)
+        self._sessions += 1
 
     def _write_part(self, batches: Sequence[Batch]) -> None:
         from rewardkit.history.batches import in_sample, redact
         from rewardkit.scoring.scores import select_rows
         from rewardkit.scoring.stored import write_table
 
-        if self._session is None:
-            self._session = self._make_session()
+        session = self._session
         used = sum(path.stat().st_size for path in part_paths(self.folder))
         share = self._share(used)
-        scores = self._scores_of(batches, self._session, share)
+        scores = self._scores_of(batches, session, share)
         if share < 1:
             scores = select_rows(scores, in_sample(scores, share))
         if not len(scores):
             return
         if self.redact:
             scores = redact(scores)
-        path = self.folder / part_name(self._session.name, self._session.parts + 1)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / part_name(session.name, session.parts + 1)
         space = self.max_bytes - used
         write_table(path, scores.table, scores.record, most_bytes=space)
-        self._session.parts += 1
+        session.parts += 1
         self.rows_left_out = 0
 
     def _scores_of(
@@ -162,7 +158,7 @@ class PartWriter:
             "session": session.name,
             "run": f"{self.run}-{self._sessions}",
             "part": session.parts + 1,
-            "before": self._before,
+            "before": session.before,
             "steps": session.steps,
             "calls": session.calls,
             "process": os.getpid(),
@@ -181,9 +177,6 @@ class PartWriter:
             self.reward,
             ids=ids,
             steps=steps,
-            has_groups=any(
-                batch.count > 1 or batch.steps is not None for batch in batches
-            ),
             source=str(self.folder),
             run=run,
         )
