@@ -53,12 +53,12 @@ class Accepted:
         return self.code + self.finding.removeprefix(named) == finding.cause
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether a finding is in time, and no graver than when accepted."""
+        """Return whether the entry still holds, and a finding is no graver than then."""
         then = SEVERITIES.index(self.severity)
         return SEVERITIES.index(finding.severity) >= then and not self.has_ended
 
     def why_not(self, finding: Finding) -> str:
-        """Say why a finding of its key counts again, "" where it is covered."""
+        """Say why a finding with its key counts again, "" where it is covered."""
         if self.covers(finding):
             return ""
         if self.has_ended:

@@ -1,4 +1,4 @@
-"""Batches that were scored in training, as rows of a scored table."""
+"""Turn batches that were scored in training into rows of a scored table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HASH_DIGITS = 16
 
 @dataclass(frozen=True)
 class Batch:
-    """Completions that a trainer had scored in one call, and what came of them.
+    """Completions that a trainer had scored in one call, with their outcomes.
 
     `columns` are those to record (`recorded_columns`), lists of `count` values by name;
     `rewards` those that the trainer got, (count,), NaN where not judged.
@@ -57,7 +57,7 @@ class Batch:
 
     @property
     def told_step(self) -> int | None:
-        """Return the one step of a batch of several rows, which the trainer told.
+        """Return the step of a batch of several rows of one step, else None.
 
         One row alone, or rows of several steps, may be of a column of the data set.
         """

@@ -32,7 +32,7 @@ class ScoresFile:
 
     @property
     def recorder(self) -> Plain:
-        """Return what its recorder did; {} where `Scores.save` wrote it.
+        """Return the record of its recorder; {} where `Scores.save` wrote it.
 
         Its "session" is one process that records, from its first batch or from where
         its steps restart, which stands in the names of its parts; "run" is what it
@@ -90,7 +90,7 @@ def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
 
 
 def _join_recorders(parts: Sequence[ScoresFile]) -> Record:
-    """Return what the recorders of the parts did, as one record."""
+    """Join the records of the recorders of parts."""
     sessions = dict.fromkeys(part.recorder["session"] for part in parts)
     return {
         "parts": len(parts),
@@ -105,7 +105,7 @@ def _join_recorders(parts: Sequence[ScoresFile]) -> Record:
 def _without_repeated_steps(
     parts: Sequence[ScoresFile],
 ) -> tuple[list[NDArray[np.bool_]], list[str]]:
-    """Return by part which rows count, and a sentence on those that do not.
+    """Return a mask of the rows that count by part, and a note on the others.
 
     A session that began after one of another run had ended takes the place of its steps
     from its own first one on. Processes that record side by side do not.

@@ -127,20 +127,14 @@ def _keep_in(
     for entry in (*before, run.about, {"note": note, "tags": tags}):
         notes = _add_note(notes, entry["note"])
         all_tags |= dict.fromkeys(entry["tags"])
-    later = {
-        "note": notes,
-        "tags": list(all_tags),
-        "figures": {**run.about["figures"], **figures},
-    }
-    if later != {name: run.about[name] for name in later}:
-        run = run.changed(**later)
-    return run
+    figures = {**run.about["figures"], **figures}
+    return run.changed(note=notes, tags=list(all_tags), figures=figures)
 
 
 def _take_unfinished(
     run: Run, others: Sequence[tuple[Path, Record]], rollouts: str
 ) -> list[Record]:
-    """Remove those of the others that a run went on with; return what was known.
+    """Remove the interrupted runs that this run continues; return their records.
 
     They are those of its version on some of the rollouts with this hash.
     """
@@ -161,13 +155,13 @@ def _take_unfinished(
 
 
 def _add_note(before: str, note: str) -> str:
-    """Return a note with another one behind it, unless it is in it already."""
+    """Append a note to another one, unless it is there already."""
     notes = before.split(NOTES)
     return before if note in notes else NOTES.join(filter(None, [before, note]))
 
 
 def _keep_data(scores: Scores, path: Path) -> None:
-    """Write the rollouts, unless they are there."""
+    """Write the rollouts, unless their file exists."""
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -145,7 +145,7 @@ class PartWriter:
     def _scores_of(
         self, batches: Sequence[Batch], session: RecordedSession, share: float
     ) -> Scores:
-        """Return the scored table of batches, with what a reader has to know of it."""
+        """Return the scored table of batches, with the record of the recorder."""
         from rewardkit.history.batches import as_scores
         from rewardkit.scoring.scores import versions
 
@@ -182,7 +182,7 @@ class PartWriter:
         )
 
     def _steps(self, batches: Sequence[Batch], session: RecordedSession) -> list[int]:
-        """Return the step of each row; where none is told, the number of its call."""
+        """Return the step of each row; where it is unknown, the number of its call."""
         steps: list[int] = []
         for batch in batches:
             steps_of_batch = batch.steps

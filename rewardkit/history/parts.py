@@ -34,6 +34,7 @@ from rewardkit.scoring.scores import (
     UNFINISHED,
     Scores,
     is_unfinished,
+    parts_in,
 )
 from rewardkit.scoring.stored import (
     METADATA,
@@ -82,7 +83,7 @@ def read_record(path: Path) -> Record:
 
 
 def combining(record: Plain) -> Record:
-    """Return of a reward's record what two parts must have in common.
+    """Return the part of a reward's record that all parts of a table share.
 
     Not the hashes of its functions: a process that is sent the reward, and does not
     have its file, has others.
@@ -149,7 +150,7 @@ def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
     if UNFINISHED in scores.run:
         count = f"{len(scores):,} of {scores.run[UNFINISHED]['rows_given']:,} rollouts"
     else:
-        records = _records_of_parts(part_paths(place)) if place.is_dir() else []
+        records = _records_of_parts(place)
         if not records or _is_finished(place):
             return ""
         # how many there are is not counted where a log is read part by part
@@ -169,7 +170,7 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
     parts, broken = [], []
-    records = _records_of_parts(paths)
+    records = _records_of_parts(place)
     rows = sum(record[FIGURES]["rows"] for record in records)
     share = min(1.0, LARGEST_TABLE / max(1, rows))
     for file in paths:
@@ -179,8 +180,6 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             else:
                 parts.append(cache.load(file, _read_part))
         except RolloutsError as error:
-            if len(paths) == 1:
-                raise
             broken.append((file, error))
     if not parts:
         raise broken[0][1]
@@ -200,7 +199,7 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
 
 
 def _is_finished(folder: Path) -> bool:
-    """Return whether the run record of a scoring in parts is there, and is of all."""
+    """Return whether a folder has the run record of a finished scoring."""
     try:
         record = json.loads((folder / RUN_RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -208,20 +207,19 @@ def _is_finished(folder: Path) -> bool:
     return UNFINISHED not in record
 
 
-def _records_of_parts(paths: Sequence[Path]) -> list[Record]:
+def _records_of_parts(folder: Path) -> list[Record]:
     """Return the records of the parts of a large log, [] where it is none."""
     records = []
-    for path in paths:
-        if PART_OF_SCORES.fullmatch(path.name):
-            with suppress(RolloutsError):  # which reading it says
-                records.append(read_record(path))
+    for path in parts_in(folder):
+        with suppress(RolloutsError):  # which reading it says
+            records.append(read_record(path))
     return records
 
 
 def _describe_sample(
     folder: Path, parts: Sequence[ScoresFile], records: Sequence[Plain]
 ) -> str:
-    """Say of how many rows a sample is, and what is known of all; log it, too."""
+    """Describe a sample and the figures of all rows; log the sentence, too."""
     figures = PartFigures.join(record[FIGURES] for record in records)
     rows = sum(part.table.num_rows for part in parts)
     note = (
@@ -270,7 +268,7 @@ def _read_part(file: Path) -> ScoresFile:
 
 
 def _read_share(file: Path, share: float) -> ScoresFile:
-    """Read of a part of a large log the groups of a share of its prompts."""
+    """Read the groups of a share of the prompts of a part of a large log."""
     part = _read_part(file)
     if share == 1:
         return part
@@ -351,7 +349,7 @@ def check_folder(folder: Path, reward: Reward) -> None:
 
 
 def load_unfinished(folder: Path, reward: Reward, rollouts: Rollouts) -> Scores | None:
-    """Return what an interrupted scoring of these two left in a folder, if it did."""
+    """Return the scores that an interrupted scoring left in a folder, or None."""
     file = folder / SAVED_SCORES
     if not file.is_file():
         return None

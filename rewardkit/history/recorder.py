@@ -56,7 +56,7 @@ SECONDS_AT_EXIT = 30.0
 
 @dataclass(frozen=True, repr=False)
 class Recorder(Made):
-    """Where, and how much, a reward records of what it scores in training.
+    """How a reward records what it scores in training: where, and how much.
 
     Each scored batch becomes rows of a scored table, as `rk.score` makes it: step,
     prompt, completion, columns, fields, scores, statuses, reasons, reward. They are
@@ -205,7 +205,7 @@ class Writer:
                 self._changed.notify()
 
     def _has_waiting(self, parts: int) -> bool:
-        """Return whether as much waits as fills so many parts."""
+        """Return whether the waiting batches fill so many parts."""
         has_rows = self._rows >= parts * PART_ROWS
         return has_rows or self._characters >= parts * PART_CHARACTERS
 

@@ -58,7 +58,7 @@ class Run(HasPage):
 
     @property
     def data_state(self) -> DataState:
-        """Return whether its rollouts and results are there, as far as files tell."""
+        """Return whether the files of its rollouts and results can be read."""
         data = data_path(self.folder.parents[1], self.about["data"])
         for path in (data, self.folder / SAVED_SCORES):
             if not path.is_file():
@@ -132,7 +132,7 @@ class Run(HasPage):
 
     @property
     def data_source(self) -> str:
-        """Return where its rollouts were read from, with a word if they lack."""
+        """Return where its rollouts were read from, and their state unless "there"."""
         state: str = self.data_state
         source = str(self.about["source"])
         if state == "there" and self.is_unfinished:
@@ -145,7 +145,7 @@ class Run(HasPage):
         return bool(self.about.get(UNFINISHED))
 
     def tag(self, *tags: str) -> Run:
-        """Return the run with these tags added, which it keeps.
+        """Return the run with these tags added, which are written.
 
         Raises:
             InputError: A tag that is called like a version.
@@ -155,7 +155,7 @@ class Run(HasPage):
         return self.changed(tags=list(dict.fromkeys([*self.tags, *tags])))
 
     def changed(self, **about: Any) -> Run:
-        """Return the run with something else known of it, which it keeps."""
+        """Return the run with changes to its record, which are written."""
         changed = {**self.about, **about}
         with written_in(self.folder.parents[1]):
             write_json(self.folder / ABOUT, changed)
@@ -172,7 +172,7 @@ def _figure(value: Any) -> str:
 
 
 def figure_texts(figures: Plain) -> dict[str, str]:
-    """Return what is known of cases, exploits, signal and label AUC, as texts."""
+    """Return the figures of cases, exploits, signal and label AUC as texts."""
     texts = {}
     if "cases" in figures:
         passed, count = figures["cases"]

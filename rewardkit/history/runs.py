@@ -290,7 +290,7 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
 
 
 def find_unfinished(reward: Reward, rollouts: Rollouts) -> Scores | None:
-    """Return what was kept of an interrupted scoring of these two, None without one."""
+    """Return the scores of a kept interrupted scoring of these two, or None."""
     for path, about in read_abouts(Path(KEPT_RUNS)):
         if about.get(UNFINISHED) == rollouts.fingerprint:
             scores = load_unfinished(path, reward, rollouts)

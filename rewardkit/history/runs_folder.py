@@ -147,7 +147,7 @@ def data_path(folder: Path, data: str) -> Path:
 
 
 def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
-    """Return the folder of each scoring with what is known of it, newest first.
+    """Return the folder and the record of each scoring, newest first.
 
     One that cannot be read is left out, with a warning.
     """

@@ -149,13 +149,13 @@ class Version:
         return write_files(place, self.source)
 
     def note_figures(self, figures: Plain) -> Version:
-        """Return the version with figures of a check or a probe, which it keeps."""
+        """Return the version with figures of a check or a probe, which are written."""
         about = {**self.about, "figures": {**self.about["figures"], **figures}}
         write_json(self.folder / ABOUT, about)
         return Version(self.folder, about)
 
     def delete(self) -> None:
-        """Remove the source and what is known of it; the number is not given again."""
+        """Remove the source and the record; the number is not given again."""
         about = {
             "format": FORMAT,
             "fingerprint": "",

@@ -15,9 +15,10 @@ from rewardkit.rollouts.values import Place, SourceRows
 def check_rows(
     rows: SourceRows, mapping: Mapping[str, str], are_by_file: bool | None
 ) -> tuple[SourceRows, bool]:
-    """Return rows under canonical names, each with an id or a reason to keep it out.
+    """Rename columns to canonical names; give each row an id or a reason to reject it.
 
-    And whether logged ids are those of a file; None where the rows are to tell.
+    Also return whether logged ids are unique only within a file: `are_by_file`, or
+    what the rows show where that is None.
     """
     missing = [None] * len(rows.places)
     columns = {}
@@ -83,7 +84,7 @@ def _join_turns(prompts: Sequence[Any], completions: Sequence[Any]) -> list[Any]
 
 
 def _is_unanswered(messages: Any, completion: Any) -> bool:
-    """Return whether a conversation is what the completion beside it answers."""
+    """Return whether a conversation lacks its last turn, the completion beside it."""
     if not isinstance(messages, list) or not messages:
         return False
     is_open = inner(messages[-1], "role") in ("user", "system")
@@ -111,7 +112,7 @@ def _judge_places(
 
 
 def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
-    """Return why a row is no rollout, "" where it is one."""
+    """Return why a row is not a rollout, "" where it is one."""
     if answer is None:
         return "has no completion"
     if completion is None:
@@ -124,7 +125,7 @@ def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
 
 
 def _are_by_file(rows: SourceRows, logged: Sequence[Any]) -> bool:
-    """Return whether a logged id comes in several files."""
+    """Return whether several files use the same logged id."""
     placed = set()
     for place, rollout_id in zip(rows.places, logged, strict=True):
         if isinstance(rollout_id, int | str):

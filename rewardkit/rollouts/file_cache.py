@@ -1,4 +1,4 @@
-"""FileCache: what was read of files, for whoever looks again at what a run writes."""
+"""FileCache: the content of files, for reading again what a run is writing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Value = TypeVar("Value")
 
 
 FileState = tuple[int, int, int] | None
-"""Inode, size and time of change of a file; None where there is none."""
+"""The identity of a file, by which a change shows."""
 
 
 def state_of(path: Path) -> FileState:
-    """Return what tells a file from another one, and from what it was before."""
+    """Return the inode, size and time of change of a file; None where there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -23,9 +23,9 @@ def state_of(path: Path) -> FileState:
 
 
 class FileCache:
-    """What was read of files; one that has changed since then is read anew.
+    """The content of files that were read; a file that has changed is read again.
 
-    It belongs to one reader, which reads a file in one way.
+    A cache belongs to one reader, which reads each file in one way.
     """
 
     def __init__(self) -> None:
@@ -33,9 +33,9 @@ class FileCache:
         self._states: dict[Path, FileState] | None = None
 
     def load(self, path: Path, read_file: Callable[[Path], Value]) -> Value:
-        """Return what `read_file` makes of a file, read again only if it has changed.
+        """Return `read_file(path)`; call it again only if the file has changed.
 
-        An error is not kept.
+        Errors are not cached.
         """
         state = state_of(path)  # before it is read: it may grow meanwhile
         if state is None or self._values.get(path, (None,))[0] != state:
@@ -44,13 +44,13 @@ class FileCache:
         return value
 
     def last(self, path: Path) -> Any:
-        """Return what was read of a file last, whatever became of it since; or None."""
+        """Return the last content of a file, changed since or not; None without one."""
         return self._values.get(path, (None, None))[1]
 
     def has_news(self, source: Path) -> bool:
-        """Return whether a source has other files than at the last call.
+        """Return whether the files of a source have changed since the last call.
 
-        What was read of files that are gone is forgotten.
+        The content of deleted files is dropped.
         """
         files = source.rglob("*") if source.is_dir() else [source]
         states = {path: state_of(path) for path in files}

@@ -1,4 +1,4 @@
-"""Rows out of files and folders; what is no row is kept out, with the reason."""
+"""Read rows from files and folders; reject what is not a row, with a reason."""
 
 from __future__ import annotations
 
@@ -141,13 +141,13 @@ BUCKET = ".rows"
 
 
 def add_to_bucket(path: Path, rows: SourceRows) -> None:
-    """Write rows behind those that a bucket has."""
+    """Append rows to a bucket."""
     with path.open("ab") as file:
         pickle.dump((rows.columns, list(map(tuple, rows.places))), file)
 
 
 def read_bucket(path: Path) -> SourceRows:
-    """Read the rows of a bucket, which this run has written."""
+    """Read the rows of a bucket, a file that this run wrote."""
     parts = []
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -197,7 +197,7 @@ def _read_file(
 
 
 def _read_what_is_new(piece: LogPiece, cache: FileCache) -> SourceRows:
-    """Read a file that the cache lacks, of JSON lines those behind the ones it has."""
+    """Read a file through the cache; of JSON lines only those that were added."""
     read_file = READERS[piece.kind]
     if read_file is not _read_lines:
         return cache.load(piece.path, read_file)
@@ -206,7 +206,7 @@ def _read_what_is_new(piece: LogPiece, cache: FileCache) -> SourceRows:
 
 
 def cannot_read(piece: LogPiece, error: Exception) -> RolloutsError:
-    """Return the error of a file that is not what its name says."""
+    """Return the error for a file whose content is not what its name says."""
     return RolloutsError(
         f"{str(piece.path)!r} is not a {piece.kind} file that can be read: {error}"
     )
@@ -229,7 +229,7 @@ def _read_lines(path: Path) -> SourceRows:
 
 
 def _unfold_tables(rows: SourceRows) -> SourceRows:
-    """Return the rows of a tracker's tables, where there are some among the rows."""
+    """Return the rows of the tracker tables among the rows, or the rows themselves."""
     if not {"columns", "data"} <= rows.columns.keys():
         return rows
     tables = list(filter(is_table, rows.rows()))
@@ -260,7 +260,7 @@ def _numbered(rows: Iterable[Any]) -> SourceRows:
 
 
 def _rows_of(row: Any) -> Iterator[Any]:
-    """Yield the rows of a table, or the row that this is."""
+    """Yield the rows of a table, or the row itself."""
     if not is_table(row):
         yield row
         return
@@ -299,7 +299,7 @@ class ParquetRows:
 
     @classmethod
     def at(cls, path: Path, start: int) -> ParquetRows:
-        """Return those of a file that can be read from this row on."""
+        """Return an open file that can still be read from this row on."""
         rows = _OPEN_PARQUET.get(path)
         if rows is None or rows._start > start:
             _OPEN_PARQUET.clear()
@@ -307,7 +307,7 @@ class ParquetRows:
         return rows
 
     def take(self, start: int, stop: int) -> pa.Table:
-        """Return rows, and drop those before them."""
+        """Return rows; those before them may be dropped."""
         while self._stop < stop:
             batch = next(self._batches)
             self._stop += len(batch)

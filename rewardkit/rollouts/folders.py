@@ -1,4 +1,4 @@
-"""Folders: which of their files are a log, and what the names of these tell."""
+"""Find the files of a log in a folder, and read steps from their names."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _in_order(path: Path) -> list[tuple[int, str]]:
 
 
 def _choose(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]]:
-    """Take one of two sets of files that overlap or are of other rollouts."""
+    """Choose one of two sets of files that overlap or hold different rollouts."""
     notes = []
     for mark, other_mark, description in CHOICES:
         names = [f"/{path.relative_to(folder).as_posix()}" for path in paths]

@@ -178,7 +178,7 @@ def _check_key(on: str, columns: Columns, data: DataSet) -> None:
 def _warn_of_matches(
     matches: Sequence[tuple[Sequence[int], bool]], name: str, on: str, brought: str
 ) -> list[str]:
-    """Return sentences on rows without a match, or with one by their question alone."""
+    """Describe rows without a match, or matched by their last question alone."""
     warnings = []
     unmatched = sum(not rows for rows, _ in matches)
     if unmatched:
@@ -223,7 +223,7 @@ def _fill(
 def fill_columns(
     columns: Columns, fill: Mapping[str, Any]
 ) -> tuple[Columns, list[str]]:
-    """Put constants where columns have no value, and say on how many rows."""
+    """Fill missing values with constants, and say in how many rows."""
     filled = dict(columns)
     notes = []
     rows = len(columns["completion"])
@@ -237,7 +237,7 @@ def fill_columns(
 def match(
     log: Sequence[Any], data: Sequence[Any], *, prompts: bool
 ) -> list[tuple[Sequence[int], bool]]:
-    r"""Find for each logged value its rows in the data set, or those of its question.
+    r"""Find the data-set rows of each logged value, or of its last question.
 
     Texts are the same but for white space, all else as JSON writes it. Of prompts the
     turns are compared, without roles and special tokens: all of them; else those beside

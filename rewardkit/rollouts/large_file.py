@@ -1,4 +1,4 @@
-"""A file of a large log: its size, where its rows begin, and stretches of it."""
+"""A file of a large log: its size, where its rows begin, and pieces of it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LargeFile(NamedTuple):
         return start + text.rstrip().rfind(b"\n") + 1
 
     def row_places(self, start: int, rows: int) -> list[int]:
-        """Return where so many rows begin from a place on, and where the last ends."""
+        """Return where each of the next `rows` rows begins, and where the last ends."""
         if not self.can_be_cut:
             return [start, self.size]
         if counts_rows(self.piece):

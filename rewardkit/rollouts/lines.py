@@ -1,4 +1,4 @@
-"""Rows on lines of JSON, and those that a file which grows has more than before."""
+"""Read lines of JSON, and those added to a file that grows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
 
 
 def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]:
-    """Yield the value on each line, the first one of this number, or a ValueError."""
+    """Yield the value on each line, numbered from `number`, or a ValueError."""
     for line, text in enumerate(lines, start=number):
         if not text.strip():
             continue
@@ -45,9 +45,9 @@ BLOCK = 1_000_000
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause the search for cycles, which parsed JSON has not.
+    """Pause the search for reference cycles: parsed JSON has none.
 
-    It goes through all objects each time that there are a quarter more.
+    The search visits all objects each time their number has grown by a quarter.
     """
     is_on = gc.isenabled()
     gc.disable()
@@ -60,7 +60,7 @@ def _no_collection() -> Iterator[None]:
 
 @_no_collection()
 def read_lines(file: BinaryIO, before: int = 0) -> SourceRows:
-    """Read the rows of lines of JSON; so many lines stand before them."""
+    """Read the rows of lines of JSON, numbered after the `before` lines before them."""
     parts = []
     while lines := file.readlines(BLOCK):
         rows: Iterable[tuple[Place, Any]] = _rows_on(lines, before + 1)
@@ -73,13 +73,13 @@ def read_lines(file: BinaryIO, before: int = 0) -> SourceRows:
 
 
 BETWEEN_LINES = secrets.token_hex(16)
-"""What no line has: lines that are parsed together are told apart by it."""
+"""A random separator of lines that are parsed together."""
 
 
 def _values_on(lines: Sequence[bytes]) -> list[Any] | None:
-    """Return the values on lines, parsed together: in half the time of line by line.
+    """Parse lines together, in half the time of one by one.
 
-    None where a line is not one value, which has to be found.
+    Return None where some line does not hold exactly one value.
     """
     try:
         text = f',"{BETWEEN_LINES}",'.encode().join(lines).decode()
@@ -95,10 +95,10 @@ def _values_on(lines: Sequence[bytes]) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class LinesRead:
-    """The rows of a file of JSON lines, those of its whole lines and of a last half.
+    """The rows of a file of JSON lines: of complete lines, and of a last partial one.
 
-    `size` and `count` are the bytes and the number of the whole lines; `checksum` tells
-    whether these bytes still stand there.
+    `size` and `count` are the bytes and the number of complete lines; `checksum` is
+    that of these bytes.
     """
 
     whole_lines: SourceRows
@@ -117,9 +117,9 @@ NO_LINES = LinesRead(SourceRows({}, []), SourceRows({}, []), 0, 0, crc32(b""))
 
 
 def read_more_lines(path: Path, before: LinesRead | None) -> LinesRead:
-    """Read the lines behind those that were read before.
+    """Read the lines that were added since `before`.
 
-    All of them, where the file has not only grown since then.
+    All lines are read where the earlier ones have changed.
     """
     content = path.read_bytes()
     if before is None or crc32(content[: before.size]) != before.checksum:

@@ -85,10 +85,10 @@ def load_rollouts(
 
 @dataclass(frozen=True)
 class Layout:
-    """What the first rows of a log told of its columns.
+    """The columns of a log, as decided by its first rows.
 
-    `log` has the scores that were found in it and no rows; `mapping` says which source
-    column each canonical one is taken from, `names` are the columns of the rollouts.
+    `log` holds the scores without the rows; `mapping` says which source column each
+    canonical one is taken from; `names` are the columns of the rollouts.
     """
 
     form: Form
@@ -110,9 +110,9 @@ class LoadedRows:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a log is read: what a person said of it, as for `load_rollouts`.
+    """How to read a log: the options of `load_rollouts`.
 
-    `layout` is what its first rows told; without one the rows that are read decide.
+    Without a `layout`, the rows that are read decide on it.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Reading:
         join: Any = None,
         **options: Any,
     ) -> Reading:
-        """Make one of the options of `load_rollouts`; the data set is read once."""
+        """Make one from the options of `load_rollouts`; the data set is read once."""
         name = str(source) if isinstance(source, str | Path) else "memory"
         data = None if join is None else DataSet.of(join)
         return cls(name, dict(columns or {}), join=data, **options)
@@ -283,7 +283,7 @@ def _describe_unknown(columns: Columns) -> str:
 def group_key(
     names: Sequence[str], group: str | Sequence[str] | None
 ) -> tuple[str, ...]:
-    """Return the columns that make a group: those asked for, else the usual ones."""
+    """Return the columns that make a group: those of `group`, else the usual ones."""
     if group is not None:
         key = (group,) if isinstance(group, str) else tuple(group)
         for name in key:

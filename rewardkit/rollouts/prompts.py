@@ -114,18 +114,16 @@ def _others(
     others = {}
     warnings = []
     for name, cells in columns.items():
-        reason = ""
         if name in used:
             continue
-        if name in reserved:
-            reason = "the log has a column of that name for itself"
-        else:
+        reason = "the log has a column of that name for itself"
+        if name not in reserved:
             try:
                 others[name] = _plain(cells)
+                continue
             except (TypeError, ValueError, RecursionError) as error:
                 reason = str(error)
-        if reason:
-            warnings.append(f"column {name!r} of the prompts is left out: {reason}")
+        warnings.append(f"column {name!r} of the prompts is left out: {reason}")
     return others, warnings
 
 

@@ -120,7 +120,7 @@ def _rename_plurals(columns: Columns) -> Columns:
 
 
 def _behind_prompts(columns: Columns) -> list[str | None]:
-    """Return the completions of queries, each the prompt with a completion behind it.
+    """Return the completions of queries; a query is a prompt and its completion.
 
     None where a query does not begin with its prompt.
     """
@@ -147,9 +147,9 @@ def _are_completions(columns: Columns) -> bool:
 
 
 def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    """Read a completion a row, or all of a prompt, with lists of what each of them has.
+    """Read rows of one completion, or rows of all completions of a prompt, in lists.
 
-    A list that is of another length in some row is one value of the prompt.
+    A column whose lists differ in length from those has one value a prompt.
     """
     columns = _rename_plurals(rows.columns)
     rows = replace(rows, columns=columns)
@@ -168,14 +168,14 @@ def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 
 def _values(cell: Any) -> list[Any]:
-    """Return the values of a list; a conversation, or what is no list, is one."""
+    """Return the values of a list; a conversation or any other value is one value."""
     if not isinstance(cell, list) or (cell and isinstance(cell[0], Mapping)):
         return [cell]
     return cell
 
 
 def _find_conversations(columns: Columns, keep: Collection[str]) -> list[str]:
-    """Return columns of other names that hold messages with an assistant's.
+    """Return columns of unknown names that hold conversations with an answer.
 
     None of a table that has completions or messages under a name that is known.
     """
@@ -269,7 +269,7 @@ def read_log(
 def read_more(
     rows: SourceRows, form: Form, first: ParsedLog, *, keep: Collection[str] = ()
 ) -> ParsedLog:
-    """Read more rows of a log, of which the first rows told the form and the scores.
+    """Read more rows of a log whose first rows decided on the form and the scores.
 
     RolloutsError: these rows are of another form.
     """

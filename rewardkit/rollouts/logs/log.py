@@ -215,7 +215,7 @@ def scored_table(
 
 
 def differing_totals(columns: Columns, totals: Sequence[str]) -> list[str]:
-    """Say it where a log has two totals that are not the same."""
+    """Warn where a log has two totals that differ."""
     warnings = []
     for name in totals[1:]:
         first, other = (np.array(columns[total], float) for total in (totals[0], name))
@@ -251,7 +251,7 @@ def split_scores(
 
 
 def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bool:
-    """Return whether each prompt has one value, and there are enough to tell."""
+    """Return whether each prompt has one value, with enough values to be sure."""
     if SCORE_NAME.search(name):
         return False
     values: dict[Any, Any] = {}

@@ -220,7 +220,7 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 
 def _step(cell: Any) -> Any:
-    """Return a step that is text as the number that it is."""
+    """Return the number in a step that is logged as text."""
     is_digits = isinstance(cell, str) and cell.isascii() and cell.isdigit()
     return int(cell) if is_digits else cell
 
@@ -237,7 +237,7 @@ SCALINGS = {
 def _note_on_weights(
     trainer: str, weights: Mapping[str, float], fitted: FittedWeights | None
 ) -> tuple[str, ...]:
-    """Say which weights the rewards have, and how that is known."""
+    """Describe the weights of the rewards, and where they come from."""
     used_weights = {name: weight for name, weight in weights.items() if weight}
     if len(used_weights) < 2:
         return ()

@@ -29,7 +29,7 @@ FITS = 0.01
 UNIQUE = 30.0
 """Times the squares left that the next best weights have to leave. Our choice."""
 DEPENDENT = 1e-8
-"""Share of a column's squares under which others say it within groups. Our choice."""
+"""Share of a column's squares under which it depends on others. Our choice."""
 LEAST_WEIGHT = 1e-3
 """Share of the most that a column adds under which another is not paid. Our choice."""
 EPSILON = 1e-4
@@ -169,7 +169,7 @@ def within_groups(table: Floats, groups: Codes) -> Floats:
 
 
 def _independent(centred: Mapping[str, Floats]) -> list[str]:
-    """Return the columns, in their order, that those before do not say in groups."""
+    """Return the columns that are linearly independent of those before them."""
     names: list[str] = []
     basis: list[Floats] = []
     for name, values in centred.items():
