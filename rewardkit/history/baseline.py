@@ -53,7 +53,7 @@ class Accepted:
         return self.code + self.finding.removeprefix(named) == finding.cause
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether the entry still holds, and a finding is no graver than then."""
+        """Return whether the entry still holds for a finding no graver than then."""
         then = SEVERITIES.index(self.severity)
         return SEVERITIES.index(finding.severity) >= then and not self.has_ended
 

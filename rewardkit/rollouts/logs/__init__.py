@@ -300,9 +300,9 @@ def mark_logs(
     others = []
     for part in parts:
         notes += part.notes
-        is_log = part.is_empty or _form_of(part) is not PLAIN_TABLE
-        is_log |= not names.isdisjoint(part.columns)
-        is_log |= bool(_find_conversations(part.columns, keep))
+        is_log = part.is_empty or not names.isdisjoint(part.columns)
+        is_log = is_log or _form_of(part) is not PLAIN_TABLE
+        is_log = is_log or bool(_find_conversations(part.columns, keep))
         are_logs.append(is_log)
         if not is_log:
             others.append(part.places[0].file)
