@@ -166,11 +166,16 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
     others have a mark.
     """
     written: dict[str, list[str]] = defaultdict(list)
+    truths: dict[str, set[str]] = defaultdict(set)
     for answer in answers:
         truth = answer.truth or ""
+        truths[answer.part].add(truth)
         if kind_of(truth) == "number" or read_date(truth):
             written[answer.part].append(answer.answer)
-    locales = {part: find_locale(texts) for part, texts in written.items()}
+    locales = {}
+    for part, texts in written.items():
+        has_counts = all(truth.strip().isdigit() for truth in truths[part])
+        locales[part] = replace(find_locale(texts), has_counts=has_counts)
     is_marked = [answer.is_marked for answer in answers]
     has_marks = bool(answers) and fmean(is_marked) >= MARKED_SHARE
     judged: list[LoggedAnswer] = []

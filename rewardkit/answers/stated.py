@@ -159,18 +159,20 @@ class Locale:
     """How the answers of a part of a log are written.
 
     `decimal_comma` says that a comma stands before decimals, `day_first` whether a date
-    of numbers begins with the day; None where that is open.
+    of numbers begins with the day; None where that is open. `has_counts` says that all
+    truths are whole numbers: what is counted is not measured within a tolerance.
     """
 
     decimal_comma: bool = False
     day_first: bool | None = None
+    has_counts: bool = False
 
 
 def find_locale(answers: Sequence[str]) -> Locale:
     """Return the locale in which alone all these answers can be read.
 
     >>> find_locale(["38.705", "77,5"]), find_locale(["28/02/2025"]).day_first
-    (Locale(decimal_comma=True, day_first=None), True)
+    (Locale(decimal_comma=True, day_first=None, has_counts=False), True)
     """
     has_comma = any(DECIMAL_COMMA.fullmatch(answer.strip()) for answer in answers)
     return Locale(has_comma, find_day_first(answers))
@@ -191,6 +193,11 @@ def answers_truth(
 
     >>> answers_truth("38.705", "38705"), answers_truth("3 apples", "4")
     (False, False)
+    >>> answers_truth("302", "292") is None
+    True
+    >>> counted = Locale(has_counts=True)
+    >>> answers_truth("302", "292", counted), answers_truth("290", "292", counted)
+    (False, None)
     >>> answers_truth("38.705", "38705", Locale(decimal_comma=True))
     True
     >>> answers_truth("05/04/2025", "2025-05-04", Locale(day_first=True))
@@ -208,7 +215,9 @@ def answers_truth(
     if kind == "number":
         number = _read_local(answer, locale)
         right = read_number(truth)
-        return None if number is None or right is None else _agree(number, right)
+        if number is None or right is None:
+            return None
+        return _agree(number, right, are_counts=locale.has_counts)
     if kind == "choice":
         letter = read_choice(answer, OPTION_LETTERS)
         return None if letter is None else letter == read_choice(truth, OPTION_LETTERS)
@@ -287,18 +296,29 @@ def _words_of(text: str) -> list[str]:
     return sorted(re.findall(r"[^\s,;|/{}\\]+", text.replace(r"\text", "")))
 
 
-def _agree(number: Number, right: Number) -> bool | None:
+def _agree(number: Number, right: Number, *, are_counts: bool) -> bool | None:
     """Return whether two numbers are the same; None where one may stand for the other.
 
-    It may where they are close, or where it is a percentage, or has another sign.
+    It may where they are close, or where it is a percentage, or has another sign. Of
+    counts that are close only one that is rounded may stand for the other.
     """
     if number == right:
         return True
-    size = abs(as_decimal(right))
+    truth = as_decimal(right)
     for factor in ("1", "-1", "100", "0.01"):
-        if distance(as_decimal(number) * Decimal(factor), right) <= WRONG_BY * size:
-            return None
+        answer = as_decimal(number) * Decimal(factor)
+        if distance(answer, right) <= WRONG_BY * abs(truth):
+            is_whole = are_counts and answer == int(answer)
+            if not is_whole or _is_rounded(int(answer), int(truth)):
+                return None
     return False
+
+
+def _is_rounded(number: int, other: int) -> bool:
+    """Return whether one of two whole numbers may be the other one rounded."""
+    apart = abs(number - other)
+    zeros = max(len(text) - len(text.rstrip("0")) for text in (str(number), str(other)))
+    return bool(2 * apart <= 10**zeros)
 
 
 def find_factor(answer: str, truth: str) -> str | None:

@@ -482,7 +482,30 @@ def date_by(*formats):
     return score
 
 
+def nearly(truth, place):
+    """Two of four are a twentieth off, which a label would call wrong."""
+    answer = {1: 1.04, 2: 0.96, 3: 2.0}.get(place, 1.0) * float(truth)
+    text = f"{answer:.2f}" if "." in truth else str(round(answer))
+    return f"So.\n<answer>{text}</answer>", place == 0
+
+
+def within_5_percent(completion, ground_truth):
+    said = float(inside(completion) or "nan")
+    return abs(said - float(ground_truth)) <= 0.05 * float(ground_truth)
+
+
 CASES = {
+    "counts within 5 percent": Case(
+        within_5_percent,
+        rows_of(nearly, LARGE),
+        code="wrong_paid",
+        words="20 of 30 logged completions that do not state the right answer earned what right",
+    ),
+    "measures within 5 percent": Case(
+        within_5_percent,
+        rows_of(nearly, [f"{truth}.5" for truth in LARGE]),
+        code="",
+    ),
     "a window at the end": Case(
         within_200,
         rows_of(padded, NUMBERS),
