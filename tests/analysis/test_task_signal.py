@@ -1,10 +1,13 @@
 """Phantom signal: how much there is, which way it goes, and what changes it. The curve of length."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from planted.tables import GROUPS, PROMPTS, ROWS, outcomes, scored, stated
 
 import rewardkit as rk
+from rewardkit.analysis.findings.by_outlook import judge_by_outlook
 from rewardkit.analysis.statistics.curves import LengthCurve, fit_curve, kind_of_curve
 from rewardkit.findings import percent
 
@@ -201,6 +204,29 @@ def test_a_component_that_holds_all_only_where_the_task_is_tied_is_not_dominant(
     right = np.where(GROUPS < 70, 0.0, HARD)
     found = {item.code for item in rk.diagnose(paid_beside(NOISE, right)).findings}
     assert "phantom" in found and "dominant" not in found
+
+
+def test_of_a_log_the_score_that_tells_right_from_wrong_is_not_dominant():
+    """The healthy log of a trainer, whose heaviest part is the task; found in the wild."""
+    rows = []
+    for place, right in enumerate(HARD[:400].tolist()):
+        parts = {"right_reward": 2.0 * right, "form_reward": 0.5 * (NOISE[place] < 0.9)}
+        answer = {"ground_truth": "7", "completion": "#### 7" if right else "#### 9"}
+        total = {"reward": sum(parts.values())}
+        rows.append({"prompt": f"p{place // 8}", **answer, **parts, **total})
+    log = rk.load_rollouts(rows)
+    diagnosis = rk.diagnose(rk.score(rk.recorded(log), log))
+    assert diagnosis.views[0].verdicts.name == "right_reward"
+    assert not diagnosis["dominant"]
+
+
+def test_what_falls_at_one_pace_is_a_warning_where_most_of_the_signal_is_phantom():
+    diagnosis = rk.diagnose(paid_for_brevity(0.5))
+    (item,) = diagnosis["phantom"]
+    for share, severity in ((0.6, "warn"), (0.4, "info")):
+        evidence = {**item.evidence, "value": share}
+        mild = replace(item, severity="info", evidence=evidence)
+        assert judge_by_outlook(mild, diagnosis.views[0]).severity == severity
 
 
 # --- the curve of length

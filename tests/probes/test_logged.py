@@ -482,7 +482,7 @@ def date_by(*formats):
     return score
 
 
-def nearly(truth, place):
+def a_twentieth_off(truth, place):
     """Two of four are a twentieth off, which a label would call wrong."""
     answer = {1: 1.04, 2: 0.96, 3: 2.0}.get(place, 1.0) * float(truth)
     text = f"{answer:.2f}" if "." in truth else str(round(answer))
@@ -497,13 +497,13 @@ def within_5_percent(completion, ground_truth):
 CASES = {
     "counts within 5 percent": Case(
         within_5_percent,
-        rows_of(nearly, LARGE),
+        rows_of(a_twentieth_off, LARGE),
         code="wrong_paid",
         words="20 of 30 logged completions that do not state the right answer earned what right",
     ),
     "measures within 5 percent": Case(
         within_5_percent,
-        rows_of(nearly, [f"{truth}.5" for truth in LARGE]),
+        rows_of(a_twentieth_off, [f"{truth}.5" for truth in LARGE]),
         code="",
     ),
     "a window at the end": Case(

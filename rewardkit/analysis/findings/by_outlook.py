@@ -10,19 +10,23 @@ from rewardkit.analysis.rehearsal.rows import is_scored_anew
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
+MOST_OF_SIGNAL = 0.5
+"""Share of the squared advantage of which phantom signal is most. Our choice."""
+
 
 def judge_by_outlook(item: Finding, view: View) -> Finding:
     """Return phantom signal with the severity of what a rehearsed training does.
 
     For information where the task rises; a warning where it falls at both paces, and
     high where something is known to take over as well; at most a warning where it falls
-    at one; else as it is. That tells the real runs of `data/training` that fall from
-    others; how much phantom signal there is, and its direction, do not. Nothing is
-    called to find out.
+    at one, and one where most of the signal is phantom; else as it is. That tells the
+    real runs of `data/training` that fall from others; how much phantom signal there
+    is, and its direction, do not. Nothing is called to find out.
     """
     if item.evidence.get("inconclusive"):
         return item
     severity = item.severity
+    is_most = item.evidence["value"] >= MOST_OF_SIGNAL
     task = None
     if not is_scored_anew(view.reward):
         outlook = read_outlook(rehearse_view(view, reaches=False))
@@ -34,7 +38,7 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
             is_sure = best == "falls" and outlook.takes_over is not None
             if is_sure:
                 severity = "high"
-            elif best == "falls" or severity == "high":
+            elif best == "falls" or severity == "high" or is_most:
                 severity = "warn"
     is_mild = severity == "info"
     return replace(

@@ -21,6 +21,7 @@ from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, Findings, percent, rule
 from rewardkit.plain import Record
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
+from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.route import add_up
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
@@ -232,7 +233,7 @@ def dominant(
     than it declares, or half, in the groups in which the task varies. A component as
     heavy as the task that says why is so by design. What never varies among siblings
     declares nothing here. Where nothing says which component is the task, none is
-    spared.
+    spared; scores of a log that tell right answers from wrong are.
     """
     if not view.varies or not view.effective_weights:
         return
@@ -242,6 +243,8 @@ def dominant(
             names.append(name)
     declared_weights = view.declared_among(names)
     spared = {*view.task} if view.task_is_known else set()
+    if is_recorded(view.reward) and view.verdicts is not None:
+        spared.add(view.verdicts.name)  # a log declares no weights
     if view.training.filter_metric in names:  # groups are kept for what they tell of it
         spared.add(str(view.training.filter_metric))
     task_mass = view.group_mass * view.component_stats[view.primary].live
