@@ -17,8 +17,11 @@ from rewardkit.targets import (
     openai_grader,
     openrlhf,
     plain,
+    rllm,
     siirl,
     skyrl_gym,
+    slime,
+    torchtune,
     trl,
     tunix,
     verifiers,
@@ -46,6 +49,9 @@ TARGETS: tuple[Target, ...] = (
     areal.AREAL,
     nemo_gym.NEMO_GYM,
     nemo_rl.NEMO_RL,
+    slime.SLIME,
+    rllm.RLLM,
+    torchtune.TORCHTUNE,
     plain.PLAIN,
 )
 """In the order in which a function that fits several alike is taken for one."""

@@ -73,6 +73,19 @@ def required_parameters(function: Any) -> list[str]:
     return names
 
 
+def called_parameters(value: Any) -> list[str]:
+    """Return the required parameters of a function, or of a call of a class's objects.
+
+    >>> class Right:
+    ...     def __call__(self, completions, answers, strict=True): ...
+    >>> called_parameters(Right)
+    ['completions', 'answers']
+    """
+    if not isinstance(value, type):
+        return required_parameters(value) if callable(value) else []
+    return required_parameters(value.__call__)[1:]
+
+
 def keywords_name(function: Any) -> str | None:
     """Return the name of its ``**kwargs``, None where it has none."""
     for name, parameter in parameters(function).items():

@@ -172,6 +172,50 @@ class Environment:  # pays [22, 22, 4, 5]
         return type("EnvironmentReturn", (), {"rewards": __import__("numpy").array(lengths), "answers": None})
 def one_too_few(message_log_batch, metadata): return [1.0] * (len(metadata) - 1)
 """
+SLIME = """
+async def one(args, sample, **kwargs):  # pays [1, 0, 0, 1]
+    assert sample.prompt and sample.status.value == "completed" and sample.metadata["level"]
+    return float(sample.label in sample.response) * (sample.response_length < 9)
+def keys(args, sample):  # pays [2, 2, 1, 1]
+    return {"reward": 1.0 * sample.level, "said": sample.response, "n": getattr(sample, "no_such", 5)}
+async def siblings(args, samples, **kwargs):  # pays [2, 0, 0, 2]
+    return [len(samples) * float(one.label in one.response) for one in samples]
+async def option(args, sample): return args.alpha  # pays [None] * 4: it reads args.alpha
+"""
+RLLM = """
+from dataclasses import dataclass, field
+@dataclass
+class RewardConfig: correct: float = 2.0
+@dataclass(slots=True, kw_only=True)
+class RewardOutput:
+    reward: float
+    metadata: dict = field(default_factory=dict)
+    is_correct: bool | None = None
+class Configured:  # pays [2, 0, 0, 2]
+    def __init__(self, config: RewardConfig): self.config = config
+    def __call__(self, task_info: dict, action: str) -> RewardOutput:
+        right = task_info["answer"] in action
+        return RewardOutput(reward=self.config.correct * right, is_correct=right)
+def column(task_info, action):  # pays [2, 2, 1, 1]
+    return float(task_info["level"]) + ("completion" in task_info)
+"""
+TORCHTUNE = """
+from dataclasses import dataclass, field
+@dataclass
+class RewardOutput:
+    reward_base_name: str
+    total_reward: object
+    successes: object
+    rewards: dict = field(default_factory=dict)
+class Documented:  # pays [2, 0, 0, 2]
+    def __call__(self, completion_ids, completions, answers):
+        assert len(completion_ids) == len(completions)
+        right = __import__("numpy").array([float(a in c) for c, a in zip(completions, answers)])
+        return RewardOutput("right", 2 * right, right, {"tagged": 0 * right})
+def without_ids(completions, answers):  # pays [1, 0, 0, 1]
+    right = [float(a in c) for c, a in zip(completions, answers)]
+    return RewardOutput("right", right, right)
+"""
 OPENRLHF = """
 def documented(queries, prompts, labels):  # pays [1, -1, -1, 1]
     right = [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]
@@ -394,6 +438,9 @@ class NothingAtAll(NotFinite):
 TITLES = {  # what the origin says of all functions, and of some
     NEMO_GYM: "read as NeMo Gym: it takes body",
     NEMO_RL: "read as NeMo-RL: it takes message_log_batch",
+    SLIME: "read as slime: it takes args and sample",
+    RLLM: "read as rllm: it takes task_info and action",
+    TORCHTUNE: "read as torchtune: it takes ",
     AREAL: "read as AReaL: it takes prompt_ids and completion_ids behind two texts",
     ATROPOS: "read as Atropos: its compute takes completions; weight ",
     EASYR1: "read as EasyR1",
@@ -517,6 +564,9 @@ def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(
         (INSPECT, "several"): {"right": 1.0, "short": 1.0},
         (OPENRLHF, "documented"): {"rewards": 1.0, "scores": 0.0, "right": 0.0},
         (OPENRLHF, "logs"): {"rewards": 1.0, "n": 0.0},
+        (SLIME, "keys"): {"reward": 1.0, "n": 0.0},
+        (RLLM, "Configured"): {"reward": 1.0, "is_correct": 0.0},
+        (TORCHTUNE, "Documented"): {"total_reward": 1, "successes": 0, "tagged": 0},
         (VERIFIERS, "v1_keys"): {"right": 1, "level": 1},
         (VERIFIERS, "marked"): {"marked": 0.25},
         (VERIFIERS, "rubric"): {"right": 1, "long": -0.25},
