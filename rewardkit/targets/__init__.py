@@ -9,6 +9,7 @@ from rewardkit.targets import (
     atropos,
     benchmax,
     easyr1,
+    environments,
     eval_protocol,
     inspect_ai,
     ms_swift,
@@ -52,6 +53,7 @@ TARGETS: tuple[Target, ...] = (
     slime.SLIME,
     rllm.RLLM,
     torchtune.TORCHTUNE,
+    environments.ENVIRONMENTS,
     plain.PLAIN,
 )
 """In the order in which a function that fits several alike is taken for one."""

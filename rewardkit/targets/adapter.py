@@ -339,8 +339,10 @@ def _fields_of(answer: Any) -> dict[str, Any] | None:
         return answer._asdict()  # type: ignore[attr-defined, no-any-return]
     if hasattr(answer, "model_dump"):
         return dict(answer.model_dump())
-    values = getattr(answer, "__dict__", {})
-    return None if values.keys().isdisjoint(PAID_KEYS) else dict(values)
+    if not any(hasattr(answer, name) for name in PAID_KEYS):
+        return None
+    names = (*PAID_KEYS, *getattr(answer, "__dict__", ()))
+    return {name: getattr(answer, name) for name in names if hasattr(answer, name)}
 
 
 def values_by_row(answer: Any) -> Any:

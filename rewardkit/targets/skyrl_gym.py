@@ -15,8 +15,7 @@ from typing import Any
 from rewardkit.errors import RewardError
 from rewardkit.rewards.component import parameters
 from rewardkit.rollouts.columns import JUDGED_PREFIX
-from rewardkit.scoring.callers import RowColumns
-from rewardkit.targets.adapter import Adapter, Arguments
+from rewardkit.targets import environments
 from rewardkit.targets.columns import Row, required_parameters
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -54,41 +53,23 @@ def _extras(row: Row) -> dict[str, Any]:
     return deepcopy(extras)
 
 
-class Env(Adapter):
-    """A class of environments; one steps through the turns of each rollout."""
+class Env(environments.Env):
+    """A class of environments that is made with the row as `extras`."""
 
-    gives_row = True
+    form = f"SkyRL expects {ENVIRONMENT_FORM}"
 
-    @property
-    def called(self) -> Any:
-        """Return what steps through the turns of a rollout."""
-        return self.step_through
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return each rollout as a dict."""
-        return [rows.rows()], {}
-
-    def step_through(self, rollout: Row) -> float:
-        """Return the sum of the rewards of the steps. ValueError: a step gives none."""
+    def make(self, rollout: Row) -> Any:
+        """Return an environment at the start of a rollout."""
         options = {"env_config": {}, "extras": _extras(rollout)}
         names = options.keys() & parameters(self.function)
         env = self.function(**{name: options[name] for name in names})
         if hasattr(env, "init"):
             env.init(prompt_turns(rollout))
-        total = 0.0
-        for action in generated_texts(rollout):
-            outcome = env.step(action)
-            if not isinstance(outcome, Mapping):
-                outcome = getattr(outcome, "__dict__", {})
-            if outcome.get("reward") is None:
-                raise ValueError(
-                    f"step returned {outcome!r}, without a reward; SkyRL expects "
-                    f"{ENVIRONMENT_FORM}"
-                )
-            total += float(outcome["reward"])
-            if outcome.get("done"):
-                break
-        return total
+        return env
+
+    def outcome(self, answer: Any) -> Mapping[str, Any]:
+        """Return what a step gave as a dict; it does not take gym's tuples."""
+        return {} if isinstance(answer, tuple) else super().outcome(answer)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

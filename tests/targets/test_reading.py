@@ -259,7 +259,7 @@ class Right:  # pays [2.5, -1, -1, 2.5]
         return {"observations": [], "reward": reward, "done": True, "metadata": {}}
 
 class Object(Right):  # pays [0.25] * 4
-    def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})
+    def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})()
 class Nothing(Right):  # pays [None] * 4: without a reward
     def step(self, action): return {"observations": [], "reward": None, "done": True}
 class Tuple(Right):  # pays [None] * 4: without a reward
@@ -274,6 +274,27 @@ class Talk:
     def step(self, action):
         self.left -= 1
         return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
+"""
+ENVIRONMENTS = """
+from dataclasses import dataclass
+@dataclass
+class StepResult: reward: float; episode_done: bool; metrics: dict
+class Tinker:  # pays [2.5, 0.5, 0, 2]
+    def __init__(self, answer, bonus: float = 0.5): self.answer, self.bonus = answer, bonus
+    def step(self, action):
+        reward = 2.0 * (self.answer in action) + self.bonus * ("<" in action)
+        return StepResult(reward, True, {"n": 1.0})
+class Gym:  # pays [2, 2, 1, 1]
+    def reset(self, seed=None, level=None): self.level = level
+    def step(self, text): return None, self.level, True, False, {}
+class Keys:  # pays [1] * 4
+    def __init__(self, prompt): self.prompt = prompt
+    def step(self, action): return {"reward": float("?" in self.prompt), "done": True}
+class Silent:  # pays [None] * 4: without a reward
+    def step(self, action): return {"done": True}
+class Lacks:
+    def __init__(self, grid): self.grid = grid
+    def step(self, action): return {"reward": 1.0}
 """
 # with what verifiers' decorators leave on a function, and a base class that is made as its Task is
 VERIFIERS = """
@@ -451,6 +472,7 @@ TITLES = {  # what the origin says of all functions, and of some
     OPENRLHF: "read as OpenRLHF: it takes queries; queries from prompt and completion",
     TUNIX: "read as Tunix: it takes one response; response from completion",
     SKYRL: "read as SkyRL-gym",
+    ENVIRONMENTS: "read as an environment: it is a class with step(",
     VERIFIERS: "read as verifiers",
     BENCHMAX: "read as benchmax: its compute_",
 }
@@ -542,6 +564,7 @@ REFUSED = [
     (TUNIX, "text", "returned 'good' of type str for a completion; Tunix expects"),
     (BENCHMAX, "Paid", r"Paid\(\) failed at .*: TypeError.*give an object of it"),
     (BENCHMAX, "NothingAtAll", r"returned \{\} of type dict|gave nothing"),
+    (ENVIRONMENTS, "Lacks", "Lacks asks for 'grid'; the rollouts have"),
     (SKYRL, "Judge", "Judge is made with 'judge', too, and SkyRL-gym hands over env"),
 ]
 
