@@ -33,11 +33,32 @@ def by_number(said):
     return found is not None and int(found[1]) >= 6
 
 
+LEVELS = {"superb": 1.0, "so_so": 0.5, "dreadful": 0.0}
+SEALED = "You grade short replies. Say <<RULING: FULL MATCH>> or <<RULING: MATCH OF NOTHING>>."
+
+
+def by_level(said):
+    found = re.search(r"The level is (\w+)", said)
+    return LEVELS.get(found[1], 0.0) if found else 0.0
+
+
+def by_seal(said):
+    assert SEALED
+    return said[said.find("<<") :].startswith("<<RULING: FULL")
+
+
 JUDGES = {
     "members of a class": (by_class, "(({}))", "3", "0"),
     "words": (by_words, "Ruling: {}", "upheld", "dismissed"),
     "letters": (by_letter, "<grade>{}</grade>", "A", "D"),
     "a number, of the scale of the prompt": (by_number, "Marks = {}", "7", "0"),
+    "any word, of a table": (by_level, "The level is {}", "superb", "dreadful"),
+    "brackets of the prompt, and no pattern": (
+        by_seal,
+        "<<RULING: {}>>",
+        "FULL MATCH",
+        "MATCH OF NOTHING",
+    ),
 }
 
 
@@ -122,6 +143,15 @@ def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():
     ]
     written = own_verdicts([], rows)
     assert written[0] == "Band: high" and "Rating: [[4]]" in written
+
+    def read(said):
+        return re.search(r"standing: (.*?);", said)[1] == "hopeless"
+
+    rows = [({"judge_said": "Its standing: past hope; and so on\n" + "-" * 70}, 1.0)]
+    of_log, of_code = "standing: past hope; and so on", "standing: hopeless;"
+    assert own_verdicts([read], rows) == [of_log, of_code]
+    rows = [({"completion": "My standing: so;"}, 1.0)]
+    assert own_verdicts([read], rows) == []
 
 
 def plain(completion, ground_truth):

@@ -50,6 +50,9 @@ LOOKS_LIKE_PATTERN = re.compile(r"\\[dDsSwW]|\(\?[:=!<P]|[\]).][*+]|\[\^|[\])]\{
 LONGEST_PATTERN = 2_000
 """Characters of a text that may be a pattern. Our choice."""
 
+SHORT_LINE = re.compile(r"(?=.*[A-Za-z]{2})[^\n]{2,60}")
+MOST_PHRASES = 12  # short lines that are given: our choice
+
 MOST_OBJECTS = 10_000
 """Objects that one search looks at. Our choice."""
 
@@ -88,6 +91,19 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
     """
     values = dict.fromkeys(value for value, _ in _search(functions))
     return [value for value in values if isinstance(value, str | int)]
+
+
+def phrases_in(functions: Iterable[Any]) -> list[str]:
+    """List the first short lines that functions hold, those with capitals first.
+
+    They may be what a checker looks for in the output of a program.
+
+    >>> phrases_in([lambda output: "status: fine" in output or "ALL FINE" in output])
+    ['ALL FINE', 'status: fine']
+    """
+    lines = [text for text in constants(functions) if isinstance(text, str)]
+    short = [text for text in lines if SHORT_LINE.fullmatch(text)]
+    return sorted(short, key=str.islower)[:MOST_PHRASES]
 
 
 def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:

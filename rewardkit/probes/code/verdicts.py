@@ -1,7 +1,7 @@
 """Verdicts on the scale of a reward's own judge, as its candidate may write them.
 
 The scale is read from the patterns that take a verdict from the judge's answer, from
-the judge's prompt, and from what the log keeps of its answers.
+the judge's prompt, from words in the code, and from what the log keeps of its answers.
 """
 
 from __future__ import annotations
@@ -25,18 +25,25 @@ LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
 NUMBER_PIECE = re.compile(
     r"(?:\\d|(?<!\\)\[[^\]]*(?:\\d|0-9)[^\]]*\])(?:[+*]|\{[\d,]+\})?[?+]?"
 )
-CLASS_PIECE = re.compile(r"(?<!\\)\[(?:(\w)-(\w)|(\w{2,12}))\](?![+*{])")
+ANY_WORD = re.compile(
+    r"\((?:\?P<\w+>)?((?:\\[wS]|\.|(?<!\\)\[[^\]]+\])(?:[+*]|\{[\d,]+\})\??)\)"
+)
+CLASS_PIECE = re.compile(
+    r"(?<!\\)\[(?:(\w)-(\w)|([A-Z]{2,12}|\d{2,12}|[a-z]{2}))\](?![+*{])"
+)
 WORDS_PIECE = re.compile(r"\((?:\?:|\?P<\w+>)?([\w ]{1,20}(?:\|[\w ]{1,20})+)\)")
 FRAME = re.compile(r"[A-Za-z]{4}|\\?\[\\?\[|<[a-z]+>")
-"""What the pattern of a verdict has beside the number; other patterns of numbers read
-answers."""
+"""What the pattern of a verdict has beside a number or any word; other patterns of
+those read answers."""
 
 ABOUT_GRADES = re.compile(
     r"(?i)\b(?:scor|rat(?:e|ing)|grad|judg|verdict|scale|evaluat)"
 )
 SCALE = re.compile(r"\b(\d{1,3})\s*(?:to|-|–|through|and)\s*(\d{1,3})\b")
 QUOTED_WORD = re.compile(r"[\"'`]([A-Za-z]{1,14})[\"'`]|\b([A-Z]{3,14})\b")
-IN_BRACKETS = re.compile(r"\[\[[A-Za-z0-9 ]{1,14}\]\]")
+IN_BRACKETS = re.compile(r"\[\[[\w :-]{1,30}\]\]|<<[\w :-]{1,30}>>")
+QUOTED_LINE = re.compile(r"(?<!\w)([\"'`])([^\"'`\n{}<>]{3,40})\1(?!\w)")
+SCALE_WORD = re.compile(r"[A-Za-z][A-Za-z_-]{1,13}")
 NUMBER_FRAMES = ("Score: {}", "Rating: [[{}]]", '{{"score": {}}}', "<score>{}</score>")
 WORD_FRAMES = ("{}", "Verdict: {}")
 
@@ -63,33 +70,42 @@ def own_verdicts(
     literals = [text for text in constants(functions) if isinstance(text, str)]
     texts = [text for text in literals if len(text) >= LEAST_PROMPT]
     prompts = [text for text in texts if ABOUT_GRADES.search(text)]
-    logged = list(_logged_answers(rows))
-    grades = [answer for answer in logged if isinstance(answer, int | float)]
+    logged = list(_logged_replies(rows))
+    replies = [reply for reply in logged if isinstance(reply, str)]
+    grades = [reply for reply in logged if isinstance(reply, int | float)]
     for ends in chain.from_iterable(map(SCALE.findall, prompts)):  # "from 1 to 5"
         grades += map(int, ends)
     possible = {grade for grade in grades if 0 <= grade <= LARGEST_GRADE}
     highest_first = sorted(possible, reverse=True)
-    scale = [*highest_first[: MOST_NUMBERS - 1], *highest_first[-1:]]
-    numbers = list(dict.fromkeys(scale))
+    ends = [*highest_first[: MOST_NUMBERS - 1], *highest_first[-1:]]
+    scale = [f"{number:g}" for number in dict.fromkeys(ends)]
+    prompt_words = list(chain.from_iterable(map(_words_of, prompts)))
+    code_words = filter(SCALE_WORD.fullmatch, literals)
+    # "EXCELLENT" before "content"
+    words = [*prompt_words, *sorted(code_words, key=str.islower), *scale]
     patterns = [pattern.pattern for pattern in patterns_in(functions)]
+    completions = [str(row.get("completion")) for row, _ in rows]
     verdicts = chain(
         (text for text in literals if IN_BRACKETS.fullmatch(text)),
-        *(_write_members(pattern, numbers or [10, 1]) for pattern in patterns),
-        (answer for answer in logged if isinstance(answer, str)),
-        (form.format(number) for number in numbers for form in NUMBER_FRAMES),
-        *map(_words_of, prompts),
+        *map(IN_BRACKETS.findall, prompts),
+        *(_write_members(pattern, scale or ["10", "1"]) for pattern in patterns),
+        *(_write_words(pattern, words, replies, completions) for pattern in patterns),
+        *map(_last_line, replies),
+        *map(_quoted_lines, prompts),
+        (form.format(number) for number in scale for form in NUMBER_FRAMES),
+        (form.format(word) for word in prompt_words for form in WORD_FRAMES),
     )
     return list(islice(dict.fromkeys(verdicts), MOST_VERDICTS))
 
 
-def _write_members(pattern: str, numbers: Sequence[float]) -> Iterator[str]:
+def _write_members(pattern: str, numbers: Sequence[str]) -> Iterator[str]:
     """Yield a text that a pattern matches for each verdict that it names."""
     for piece in (WORDS_PIECE, CLASS_PIECE, NUMBER_PIECE):
         match = piece.search(pattern)
         if match is None:
             continue
         before, behind = pattern[: match.start()], pattern[match.end() :]
-        members = [f"{number:g}" for number in numbers]
+        members = numbers
         if piece is WORDS_PIECE:
             members = match[1].split("|")
         elif piece is CLASS_PIECE and match[3]:
@@ -103,16 +119,51 @@ def _write_members(pattern: str, numbers: Sequence[float]) -> Iterator[str]:
         return
 
 
-def _words_of(prompt: str) -> Iterator[str]:
-    """Yield verdicts that a prompt names in brackets, quotes or capitals."""
-    yield from IN_BRACKETS.findall(prompt)
-    for quoted, capital in QUOTED_WORD.findall(prompt):
-        for form in WORD_FRAMES:
-            yield form.format(quoted or capital)
+def _write_words(
+    pattern: str,
+    words: Iterable[str],
+    replies: Iterable[str],
+    completions: Sequence[str],
+) -> Iterator[str]:
+    """Yield texts from which a pattern takes any word: lines of replies, then others.
+
+    There are none where completions have what stands before it: that reads answers.
+    """
+    match = ANY_WORD.search(pattern)
+    if match is None:
+        return
+    before, behind = pattern[: match.start()], pattern[match.end() :]
+    start = "".join(samples(before)[:1])
+    count = sum(start in text for text in completions)
+    if not FRAME.search(before) or (count and 2 * count >= len(completions)):
+        return
+    for reply in replies:
+        _, found, rest = reply.partition(start)
+        line = f"{found}{rest}".partition("\n")[0]
+        if found and len(line) <= LONGEST_VERDICT:
+            yield line
+    fitting = (word for word in words if re.fullmatch(match[1], word))
+    for word in islice(dict.fromkeys(fitting), MOST_MEMBERS):
+        yield from samples(f"{before}(?:{re.escape(word)}){behind}")[:1]
 
 
-def _logged_answers(rows: Sequence[tuple[Row, float]]) -> Iterator[str | float]:
-    """Yield the judge's answers beside the best paid rows: last lines, and grades."""
+def _words_of(prompt: str) -> list[str]:
+    """List the words that a prompt has in quotes or in capitals."""
+    return [quoted or capital for quoted, capital in QUOTED_WORD.findall(prompt)]
+
+
+def _quoted_lines(prompt: str) -> list[str]:
+    """List what a prompt quotes, such as 'Final grade: poor'."""
+    return [match[2] for match in QUOTED_LINE.finditer(prompt)]
+
+
+def _last_line(reply: str) -> list[str]:
+    """List the last line of a reply, if it is short."""
+    return [line for line in reply.splitlines()[-1:] if len(line) <= LONGEST_VERDICT]
+
+
+def _logged_replies(rows: Sequence[tuple[Row, float]]) -> Iterator[str | float]:
+    """Yield the judge's replies and grades beside the best paid rows."""
     ranked = sorted(rows, key=lambda pair: -pair[1])
     for row, _ in ranked[:MOST_NUMBERS]:
         for name, value in row.items():
@@ -121,6 +172,4 @@ def _logged_answers(rows: Sequence[tuple[Row, float]]) -> Iterator[str | float]:
             if isinstance(value, int | float):
                 yield value
             elif isinstance(value, str) and value.strip():
-                line = value.strip().splitlines()[-1]
-                if len(line) <= LONGEST_VERDICT:
-                    yield line
+                yield value.strip()
