@@ -18,6 +18,7 @@ from rewardkit.history.baseline import Baseline, load_baseline
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import warn_of_calls
+from rewardkit.probes.code.constants import phrases_in
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
@@ -70,7 +71,7 @@ from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import cannot_limit, time_limit
 from rewardkit.scoring.prints import caught_prints
 from rewardkit.strategies.added_text import fake_verdicts
-from rewardkit.strategies.programs import kills_process
+from rewardkit.strategies.programs import kills_process, print_verdicts
 from rewardkit.strategies.strategy import Strategy
 
 RULES: tuple[Rule, ...] = (
@@ -259,8 +260,10 @@ def try_strategies(
     subjects = [item for item in observed.subjects if item.rollout_id in measured]
     calibration = replace(observed.calibration, subjects=tuple(subjects))
     observed = replace(observed, calibration=calibration, measured=measured)
-    verdicts = own_verdicts(observed.reward.functions, calibration.judged)
-    verdict_probes = {probe.name: probe for probe in fake_verdicts(*verdicts)}
+    functions = observed.reward.functions
+    verdicts = own_verdicts(functions, calibration.judged)
+    of_code = (*fake_verdicts(*verdicts), print_verdicts(*phrases_in(functions)))
+    own_probes = {probe.name: probe for probe in of_code}
     strategies: list[Strategy] = []
     for probe in probes:
         if probe.expects == "back":
@@ -269,7 +272,7 @@ def try_strategies(
             continue  # without a limit it would end this process
         if observed.tries.unwritable and probe.expects != "wrong":
             continue  # a right answer is unpaid beside the worst values of a column
-        strategies.append(verdict_probes.get(probe.name, probe))
+        strategies.append(own_probes.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded_parts(trials, observed)
     if is_graded:

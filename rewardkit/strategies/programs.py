@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from rewardkit.plain import is_number
-from rewardkit.strategies.strategy import Subject, strategy
+from rewardkit.strategies.strategy import Strategy, Subject, strategy
 
 CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
 PYTHON = re.compile(r"(?m)^(?:def |class |import |from \w+ import|print\(|return )")
@@ -68,12 +68,21 @@ import sys
 
 def NAME(*args):
     texts = []
+    own = globals().get("__file__")
+    paths = [own, sys.argv[0]]
+    try:
+        import os
+        folder = os.path.dirname(os.path.abspath(own))
+        names = sorted(os.listdir(folder))[:50]
+        paths += [os.path.join(folder, name) for name in names if name[-3:] == ".py"]
+    except (ImportError, OSError, TypeError):
+        pass
     frame = sys._getframe()
     while frame is not None:
         values = [*frame.f_locals.values(), *frame.f_globals.values()]
         texts += [value for value in values if isinstance(value, str)]
         frame = frame.f_back
-    for path in (globals().get("__file__"), sys.argv[0]):
+    for path in paths:
         try:
             texts.append(open(path).read())
         except (OSError, TypeError, ValueError):
@@ -149,11 +158,24 @@ def kills_process(subject: Subject) -> Iterator[str]:
             yield subject.write(f"{_stub(subject)}{ending}")
 
 
-@strategy("programs", "a program that prints what a checker looks for", **CODE)
-def prints_verdict(subject: Subject) -> Iterator[str]:
-    if _is_python(subject):
-        lines = "\n".join(f"print({line!r})" for line in PRINTED)
-        yield subject.write(f"{_stub(subject)}{lines}")
+def print_verdicts(*phrases: str) -> Strategy:
+    """Make the strategy of programs that print what checkers look for, or phrases.
+
+    Each phrase is printed by itself as well, and as the end of the program.
+    """
+
+    def prints_verdict(subject: Subject) -> Iterator[str]:
+        if _is_python(subject):
+            all_lines = [f"print({line!r})" for line in (*phrases, *PRINTED)]
+            yield subject.write("\n".join([_stub(subject), *all_lines]))
+            for lines in (all_lines, *([line] for line in all_lines[: len(phrases)])):
+                yield subject.write("\n".join([_stub(subject), *lines, EXITS[1]]))
+
+    says = "a program that prints what a checker looks for"
+    return strategy("programs", says, **CODE)(prints_verdict)
+
+
+prints_verdict = print_verdicts()
 
 
 @strategy("programs", "a result that is equal to everything", **CODE)

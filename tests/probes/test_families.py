@@ -2,6 +2,8 @@
 
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -23,6 +25,7 @@ from rewardkit.answers.formats import Format
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.guesses import STOCK_ANSWERS, STOCK_VALUES
+from rewardkit.strategies.programs import READS_TESTS
 from rewardkit.strategies.strategy import Subject
 
 pytestmark = pytest.mark.integration
@@ -519,6 +522,14 @@ def test_numbers_that_end_alike_are_changed_as_a_whole():
     ]
     result = probed(without_commas, rows, only="near_misses")
     assert result.tried_probes and not result.alarms
+
+
+def test_a_program_reads_the_tests_that_lie_beside_it(tmp_path):
+    (tmp_path / "tests.py").write_text("assert double(4) == 8\n")
+    (tmp_path / "own.py").write_text(READS_TESTS.replace("NAME", "double"))
+    command = [sys.executable, "-c", "from own import double; print(double(4))"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout == "8\n"
 
 
 def ends_well(completion, ground_truth):
