@@ -10,8 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.dates import read_date
+from rewardkit.answers.formats import THINKING
 from rewardkit.answers.kinds import is_nothing, kind_of
 from rewardkit.answers.stated import (
+    NOTHING_STATED,
     Locale,
     Statement,
     answers_truth,
@@ -163,7 +165,7 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
     """Say of each row whether it states the truth, where that is certain.
 
     Certainly wrong is only an answer that is marked on purpose; and none at all, where
-    others have a mark.
+    others have a mark. What stands in a thought that most others end is no answer yet.
     """
     written: dict[str, list[str]] = defaultdict(list)
     truths: dict[str, set[str]] = defaultdict(set)
@@ -178,8 +180,15 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
         locales[part] = replace(find_locale(texts), has_counts=has_counts)
     is_marked = [answer.is_marked for answer in answers]
     has_marks = bool(answers) and fmean(is_marked) >= MARKED_SHARE
+    closings = []
+    for name in THINKING:
+        closed = [f"</{name}>" in answer.completion for answer in answers]
+        if answers and fmean(closed) >= MARKED_SHARE:
+            closings.append(name)
     judged: list[LoggedAnswer] = []
     for answer in answers:
+        if _is_unfinished(answer.completion, closings):
+            answer = replace(answer, statement=NOTHING_STATED)
         is_right = None
         if answer.answer and answer.truth:
             locale = locales.get(answer.part, Locale())
@@ -188,6 +197,14 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
             is_right = False if has_marks and answer.states_nothing else None
         judged.append(replace(answer, is_right=is_right))
     return judged
+
+
+def _is_unfinished(completion: str, closings: Sequence[str]) -> bool:
+    """Whether a completion ends within a thought of one of these tags."""
+    for name in closings:
+        if completion.rfind(f"<{name}>") > completion.rfind(f"</{name}>"):
+            return True
+    return False
 
 
 def _judge_by_siblings(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:

@@ -494,7 +494,21 @@ def within_5_percent(completion, ground_truth):
     return abs(said - float(ground_truth)) <= 0.05 * float(ground_truth)
 
 
+def cut_off(truth, place):
+    """Two of four end within their thought, where one had the answer."""
+    if place < 2:
+        return f"<think>Maybe <answer>{truth if place else '5'}</answer>, or", False
+    return f"<think>So.</think><answer>{truth}</answer>", True
+
+
+def behind_the_thought(completion, ground_truth):
+    return strict(completion.partition("</think>")[2], ground_truth) or 0.0
+
+
 CASES = {
+    "cut off within a thought": Case(
+        behind_the_thought, rows_of(cut_off, NUMBERS), code=""
+    ),
     "counts within 5 percent": Case(
         within_5_percent,
         rows_of(a_twentieth_off, LARGE),
