@@ -261,7 +261,7 @@ def _unwrap(text: str) -> str:
             if match:
                 text = match[match.lastindex or 0]
         text = _pick_last(text)
-    price = _PRICE.fullmatch(text)
+    price = _PRICE.fullmatch(text) or _PRICE_BEHIND.fullmatch(text)
     if price:
         currency = price["currency"] or "dollar"
         return rf"{price['value']}\text{{ {currency}}}"
@@ -269,12 +269,11 @@ def _unwrap(text: str) -> str:
 
 
 _CURRENCY = "(?:euro|sterling|pounds|yen|rupee)"
-_PRICE = re.compile(
-    rf"(?=[^$]*\$[^$]*\Z|[^$]*\\{_CURRENCY})"
-    rf"\s*(?:(?:US)?\\?\$|(?:\\text\{{\s*)?\\(?P<currency>{_CURRENCY})\s*\}}?) \s*"
-    r"(?P<value>[-+]?\d(?:[\d.,\s]|\{,\}|\\[,!])*[A-Za-z/\s]*)",
-    re.VERBOSE,
-)
+_SIGN = rf"(?:(?:US)?\\?\$|(?:\\text\{{\s*)?\\(?P<currency>{_CURRENCY})\s*\}}?)"
+_ONE_SIGN = rf"(?=[^$]*\$[^$]*\Z|[^$]*\\{_CURRENCY})"
+_VALUE = r"[-+]?\d(?:[\d.,\s]|\{,\}|\\[,!])*"
+_PRICE = re.compile(rf"{_ONE_SIGN}\s*{_SIGN}\s*(?P<value>{_VALUE}[A-Za-z/\s]*)")
+_PRICE_BEHIND = re.compile(rf"{_ONE_SIGN}\s*(?P<value>{_VALUE})~?{_SIGN}")
 
 
 def _pick_last(text: str) -> str:
