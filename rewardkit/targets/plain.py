@@ -7,12 +7,14 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.errors import RewardError
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import (
     PAID_KEYS,
     Adapter,
     Arguments,
+    make_object,
     plain_values,
     values_by_row,
 )
@@ -21,6 +23,7 @@ from rewardkit.targets.columns import (
     OF_DATA,
     SAMPLE,
     Row,
+    called_parameters,
     column_of,
     filled_columns,
     required_columns,
@@ -50,9 +53,9 @@ class Function(Adapter):
         """Return the columns by the names that it asks for, or by position."""
         if self.text:
             rows = rows.beside({self.text: rows["completion"]})
-        columns = filled_columns(self.function, rows, self.defaulted)
+        columns = filled_columns(self.called, rows, self.defaulted)
         positional = []
-        for name, parameter in parameters(self.function).items():
+        for name, parameter in parameters(self.called).items():
             if parameter.kind is parameter.POSITIONAL_ONLY and name in columns:
                 positional.append(columns.pop(name))
         return positional, columns
@@ -63,16 +66,17 @@ class Function(Adapter):
 
 
 class ListFunction(Adapter):
-    """A function of lists, f(prompts, responses): here of a group."""
+    """A function of lists, f(prompts, responses): here of a group.
+
+    It needs a column for each of its parameters.
+    """
 
     together = "batch"
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns whose values it asks for in the plural."""
-        arguments = {}
-        for name in required_parameters(self.function):
-            arguments[name] = rows[_column_of_items(name, rows)]
-        return (), arguments
+        names = required_parameters(self.called)
+        return (), {name: rows[self.needs[at]] for at, name in enumerate(names)}
 
     def result(self, answer: Any) -> Any:
         """Return a list: of numbers, or of dicts."""
@@ -99,17 +103,60 @@ def _column_of_items(name: str, columns: Container[str]) -> str:
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Return the reading of anything that can be called and asks for something.
 
+    Of an object or class that cannot be called those of its methods, each a way.
+    """
+    if callable(value) and not isinstance(value, type):
+        return _readings_of(value, value, "", rows)
+    methods = ["__call__"] if called_parameters(value) else METHODS
+    methods = [name for name in methods if callable(getattr(value, name, None))]
+    owner = value
+    if isinstance(value, type) and methods:
+        try:
+            owner = make_object(value)
+        except RewardError:  # it is made with what nobody gives
+            return []
+    ways = []
+    for name in methods:
+        ways += _readings_of(getattr(owner, name), value, name, rows)
+    return ways
+
+
+METHODS = (
+    "compute_rewards",
+    "compute_reward",
+    "compute_score",
+    "get_reward",
+    "reward",
+    "score",
+    "verify",
+    "grade",
+    "evaluate",
+)
+"""Methods of a class that is no function, such as a worker of ROLL."""
+
+
+def _readings_of(
+    function: Any, owner: Any, method: str, rows: Sequence[Row]
+) -> list[TrainerReading]:
+    """Return the reading of a function, or of an owner's method, as of lists or a row.
+
     A parameter with a default is filled where it is called as logs call a column:
     ``answer=""``, not ``level=2``.
     """
-    if not callable(value) or isinstance(value, type):
-        return []
-    needs = required_columns(value, (), rows)
+    needs = required_columns(function, (), rows)
     if not needs:
         return []
+    way = "" if method == "__call__" else method
+    names = required_parameters(function)
+    items = _columns_of_items(names, rows)
+    if "completion" in items:
+        mapping = dict(zip(names, items, strict=True))
+        lists = ListFunction(owner, needs=tuple(items), method=method)
+        reason = _reason("takes lists", way)
+        return [TrainerReading(reason, lists, mapping, main=PAID_KEYS, way=way)]
     row = dict.fromkeys(OF_DATA)
     filled, defaulted = [], []
-    for name, parameter in parameters(value).items():
+    for name, parameter in parameters(function).items():
         if parameter.default is parameter.empty:
             continue
         source = source_of(parameter, row)
@@ -117,23 +164,35 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
             defaulted.append(name)
         else:
             filled.append(name)
-    text, columns = "", set().union(*(rows or SAMPLE))
-    items = [_column_of_items(name, columns) for name in required_parameters(value)]
-    if "completion" in items and "" not in items:
-        mapping = dict(zip(required_parameters(value), items, strict=True))
-        lists = ListFunction(value, needs=tuple(items))
-        return [TrainerReading("it takes lists", lists, mapping, main=PAID_KEYS)]
-    if rows and "completion" not in needs and needs[0] not in columns:
-        if OF_COMPLETION.search(needs[0]):
-            text, needs = needs[0], ("completion", *needs[1:])
-    adapter = Function(value, needs=needs, defaulted=tuple(defaulted), text=text)
+    text = ""
+    is_column = not rows or any(needs[0] in row for row in rows)
+    if "completion" not in needs and not is_column and OF_COMPLETION.search(needs[0]):
+        text, needs = needs[0], ("completion", *needs[1:])
+    adapter = Function(
+        owner, needs=needs, defaulted=tuple(defaulted), text=text, method=method
+    )
     mapping = {}
-    for name in [*required_parameters(value), *filled]:
+    for name in [*names, *filled]:
         mapping[name] = "completion" if name == text else column_of(name, rows)
     if len(set(mapping.values())) < len(mapping):
         return []  # two parameters cannot mean one column
-    reason = f"it asks for {', '.join(mapping)}"
-    return [TrainerReading(reason, adapter, mapping, main=PAID_KEYS)]
+    reason = _reason(f"asks for {', '.join(mapping)}", way)
+    return [TrainerReading(reason, adapter, mapping, main=PAID_KEYS, way=way)]
+
+
+def _columns_of_items(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Return the columns that parameters take lists of, [] where one takes none."""
+    columns = set().union(*(rows or SAMPLE))
+    items = [_column_of_items(name, columns) for name in names]
+    if items[1:] and items[0] == "" and "completion" not in items:
+        is_plural = names[0].endswith("s") and names[0] not in columns
+        if is_plural and OF_COMPLETION.search(names[0]):
+            items[0] = "completion"
+    return [] if "" in items else items
+
+
+def _reason(asks: str, method: str) -> str:
+    return f"its {method} {asks}" if method else f"it {asks}"
 
 
 PLAIN = Target(

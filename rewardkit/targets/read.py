@@ -226,7 +226,7 @@ def _components_of(
     if not keys and not is_unseen:
         label = free_name(identifier(name), used)
         function = adapter.function
-        is_changed = adapter.together or adapter.forms
+        is_changed = adapter.together or adapter.forms or adapter.method
         asks_by_name = is_plain and not is_changed
         if asks_by_name and [*reading.mapping] == required_parameters(function):
             columns = dict(reading.mapping)

@@ -74,10 +74,12 @@ class ReadingTrial:
 
     @property
     def rewards(self) -> list[Any]:
-        """The answers, a number for a dict in which it is the only one."""
+        """The answers, of a dict the number that is paid, or the only one."""
         rewards = []
         for answer in self.answers:
-            if isinstance(answer, Mapping):
+            if isinstance(answer, Mapping) and _is_number(answer.get(self.main, "")):
+                answer = answer[self.main]
+            elif isinstance(answer, Mapping):
                 numbers = [value for value in answer.values() if _is_number(value)]
                 answer = numbers[0] if len(numbers) == 1 else answer
             rewards.append(answer)

@@ -73,6 +73,17 @@ class RewardOutput: name: str; total_reward: list; successes: list; rewards: dic
 def plain_of_lists_in_an_object(responses, solutions):  # columns [2, 0, 0, 2]
     right = [float(truth in text) for text, truth in zip(responses, solutions)]
     return RewardOutput("right", [2 * one for one in right], right, {"long": [9.0] * len(right)})
+def plain_of_lists_under_another_name(pred_strings, solutions):  # columns [1, 0, 0, 1]
+    assert isinstance(pred_strings, list)
+    return [float(truth in text) for text, truth in zip(pred_strings, solutions)]
+class plain_class:  # columns [1, 0, 0, 1]
+    def __call__(self, output, solution): return solution in output
+class plain_worker:  # columns [3, 1, 0, 2]
+    def __init__(self, config=None): self.config = config
+    def brevity(self, response): return float("<" in response)
+    def score(self, response, reference): return 2.0 * (reference in response) + self.brevity(response)
+    def compute_rewards(self, responses, references):
+        return {"token_level_rewards": None, "scores": [*map(self.score, responses, references)]}
 def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
