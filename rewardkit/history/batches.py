@@ -56,7 +56,7 @@ class Batch:
         return steps
 
     @property
-    def told_step(self) -> int | None:
+    def trainer_step(self) -> int | None:
         """Return the step of a batch of several rows of one step, else None.
 
         One row alone, or rows of several steps, may be of a column of the data set.

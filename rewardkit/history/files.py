@@ -12,7 +12,7 @@ from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES
 RECORDER = "recorder"
 """Key of a part's record under which the recorder says what it did."""
 
-TOLD_STEPS = "trainer"
+TRAINER_STEPS = "trainer"
 """Where the steps of a part are from, if the trainer says which step a batch is of."""
 
 

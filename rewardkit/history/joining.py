@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted
-from rewardkit.history.files import RECORDER, TOLD_STEPS
+from rewardkit.history.files import RECORDER, TRAINER_STEPS
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Floats, Reward
 from rewardkit.scoring.scores import UNFINISHED, Scores, rollouts_of
@@ -119,7 +119,7 @@ def _without_repeated_steps(
             sessions[name] = part.recorder
             step = part.steps.min(initial=np.inf)
             starts[name] = min(step, starts.get(name, np.inf))
-    by_trainer = {name for name in sessions if sessions[name]["steps"] == TOLD_STEPS}
+    by_trainer = {name for name in sessions if sessions[name]["steps"] == TRAINER_STEPS}
     rows = 0
     for part, mask in zip(parts, masks, strict=True):
         name = part.recorder.get("session", "")

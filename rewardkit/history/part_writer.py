@@ -15,7 +15,7 @@ from rewardkit.errors import RolloutsError
 from rewardkit.history.batches import Batch
 from rewardkit.history.files import (
     RECORDER,
-    TOLD_STEPS,
+    TRAINER_STEPS,
     part_name,
     part_paths,
     sessions,
@@ -44,7 +44,7 @@ class RecordedSession:
     name: str = field(default_factory=lambda: secrets.token_hex(4))
     parts: int = 0
     rows: int = 0
-    steps: str = TOLD_STEPS
+    steps: str = TRAINER_STEPS
 
 
 @dataclass
@@ -74,7 +74,7 @@ class PartWriter:
         """Write batches as one part, or several where steps restart between them."""
         waiting: list[Batch] = []
         for batch in batches:
-            step = batch.told_step
+            step = batch.trainer_step
             if step is not None:
                 if self._first_step is None or self._restarts(step, self._first_step):
                     self._try_to_write(waiting)
@@ -190,7 +190,7 @@ class PartWriter:
                 session.calls += 1
                 session.steps = "calls"
                 steps_of_batch = [session.calls] * batch.count
-            elif batch.told_step is None and session.steps != "calls":
+            elif batch.trainer_step is None and session.steps != "calls":
                 session.steps = "column"
             steps.extend(steps_of_batch)
         return steps

@@ -12,8 +12,8 @@ Source: `GRPOTrainer._generate_and_score_completions` of TRL 1.16.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -86,11 +86,11 @@ def fit_weights(
     names = _independent(centred)
     if not names:
         return None
-    blocks = {"none": np.zeros_like(groups), "batch": steps, "group": groups}
-    plain = _fit_plain_sum(centred, names, target, blocks)
-    if plain is not None:
-        return plain
     unfitted_names = tuple(name for name in columns if name not in names)
+    blocks = {"none": np.zeros_like(groups), "batch": steps, "group": groups}
+    plain_sum = _fit_plain_sum(centred, target, blocks)
+    if plain_sum is not None:
+        return replace(plain_sum, unfitted_names=unfitted_names)
     table = np.column_stack([centred[name] for name in names])
     deviations = pd.DataFrame(table).groupby(groups).transform("std").fillna(0.0)
     scaled = table / (deviations.to_numpy() + EPSILON)
@@ -117,15 +117,11 @@ def fit_weights(
 
 
 def _fit_plain_sum(
-    centred: Mapping[str, Floats],
-    names: Sequence[str],
-    target: Floats,
-    blocks: Mapping[str, Codes],
+    centred: Mapping[str, Floats], target: Floats, blocks: Mapping[str, Codes]
 ) -> FittedWeights | None:
     """Return weights of 1 for as many first columns as give an exact fit, or None.
 
-    It is TRL's default, and a few rows decide it. Columns behind them are not paid;
-    `names` are those that say something of their own.
+    It is TRL's default, and a few rows decide it. The columns behind have weight 0.
     """
     varying = [name for name in centred if np.abs(centred[name]).max() > CONSTANT]
     sums = np.cumsum(np.column_stack([centred[name] for name in varying]), axis=1)
@@ -135,8 +131,7 @@ def _fit_plain_sum(
             if residual <= EXACT:
                 weights = dict.fromkeys(varying[:count], 1.0)
                 weights |= dict.fromkeys(varying[count:], 0.0)
-                unfitted_names = tuple(name for name in centred if name not in names)
-                return FittedWeights(weights, scaling, residual, unfitted_names)
+                return FittedWeights(weights, scaling, residual)
     return None
 
 
