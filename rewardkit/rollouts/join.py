@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import defaultdict
@@ -15,7 +14,7 @@ from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.primitives.messages import as_list, content_text
 from rewardkit.rollouts.columns import RESULT_PREFIXES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
-from rewardkit.rollouts.values import SourceRows
+from rewardkit.rollouts.values import SourceRows, key_text
 
 COLUMNS_OF_A_RUN = (
     "rollout_id",
@@ -271,7 +270,7 @@ def _value_keys(value: Any) -> list[str]:
         return [" ".join(unicodedata.normalize("NFC", value).split())]
     if value is None:
         return []
-    return [f"json {json.dumps(value, sort_keys=True, default=str)}"]
+    return [f"json {key_text(value)}"]
 
 
 def _prompt_keys(prompt: Any) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import operator
 import re
 from collections import Counter
@@ -23,16 +22,19 @@ from rewardkit.html.has_page import HasPage
 from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.columns import LOGGED, Columns
 from rewardkit.rollouts.logs.log import Logged, has_steps
-from rewardkit.rollouts.values import Place, as_column, column_values, present
+from rewardkit.rollouts.values import (
+    Place,
+    as_column,
+    column_values,
+    key_text,
+    present,
+)
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
 PLAIN_NUMBERS = (np.dtype("<i8"), np.dtype("<f8"))
 """Types of columns whose bytes are the same on every machine."""
-
-ARE_PLAIN = frozenset({str, float, type(None)})
-"""Types of the parts of a key that are the same wherever they print."""
 
 REJECTED_EXAMPLES = 3
 MOST_SENTENCES = 12
@@ -184,11 +186,7 @@ class Rollouts(HasPage):
             key = []
             for value in values:  # 1 and 1.0 are one key
                 key.append(float(value) if isinstance(value, int | float) else value)
-            if ARE_PLAIN.issuperset(map(type, key)):
-                text = repr(key)
-            else:
-                text = json.dumps(key, sort_keys=True, default=str)
-            hashes[place] = _hash(text)
+            hashes[place] = _hash(key_text(key))
         return hashes
 
     @cached_property
@@ -231,9 +229,7 @@ class Rollouts(HasPage):
             return column
         values = _filled(self.table, name)
         if not {list, dict}.isdisjoint(map(type, values)):
-            values = [
-                json.dumps(value, sort_keys=True, default=str) for value in values
-            ]
+            values = list(map(key_text, values))
         return as_column(values)
 
     @cached_property

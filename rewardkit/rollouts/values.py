@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,9 @@ import pandas as pd
 
 from rewardkit.plain import Record
 from rewardkit.rollouts.columns import Columns, lists_of_columns, stack_columns
+
+key_text = json.JSONEncoder(sort_keys=True, default=str).encode
+"""Write a value as JSON text, which is the same for equal values."""
 
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
