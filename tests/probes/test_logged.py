@@ -266,6 +266,11 @@ def opens_itself(completion, ground_truth):
     return completion.startswith("<think>") and strict(completion, ground_truth)
 
 
+def formed(check):
+    parts = [rk.Component("correct", strict), rk.Component("form", check, weight=0.5)]
+    return rk.Reward("formed", components=parts)
+
+
 def behind_the_prompt(completion, ground_truth):
     return strict(completion.partition("\nassistant\n")[2], ground_truth)
 
@@ -626,6 +631,22 @@ CASES = {
         words="20 of 30 logged completions that state the right answer earned nothing; with <think>, "
         "which their prompts have opened, before them, 8 of 8 earned more.",
     ),
+    "a tag that the prompt opens, in a component": Case(
+        formed(lambda completion: completion.startswith("<think>")),
+        opened(NUMBERS),
+        code="prompt_left_out",
+        trait="form",
+        words="30 of 40 logged completions earned none of a component; with <think>, "
+        "which their prompts have opened, before them, 8 of 8 earned more.",
+    ),
+    "a tag that the prompt opens, closed in a component": Case(
+        formed(lambda completion: "</think>" in completion), opened(NUMBERS), code=""
+    ),
+    "a component that grows with the text": Case(
+        formed(lambda completion: min(1.0, len(completion) / 400)),
+        opened(NUMBERS),
+        code="",
+    ),
     "prompt and completion as one text": Case(
         behind_the_prompt,
         opened(NUMBERS),
@@ -762,6 +783,13 @@ def test_what_logged_completions_lose_or_gain_is_told_with_what_they_share(case)
     for alarm in result.alarms:
         assert alarm.evidence.get("trait", "") == case.trait
         assert case.words in alarm.sentence and alarm.examples
+
+
+def test_a_tag_that_no_completion_can_earn_is_one_finding():
+    rows = [row for row in opened(NUMBERS) if "<think>" not in row["completion"]]
+    reward = formed(lambda completion: completion.startswith("<think>"))
+    (alarm,) = probed(reward, rows).alarms
+    assert (alarm.code, alarm.component) == ("prompt_left_out", "form")
 
 
 ADVICE = [

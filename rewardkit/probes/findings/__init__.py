@@ -205,6 +205,7 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
     """
     if any(finding.code == "constant" for finding in findings):
         return
+    unearned = {item.component for item in findings if item.code == "prompt_left_out"}
     if {*observed.calibration.modes.values()} <= {"unknown", "slow"}:
         return
     outcomes = [outcome for _, outcome in observed.calibration.pool]
@@ -214,6 +215,8 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
         scores = [outcome.scores.get(name, math.nan) for outcome in outcomes]
         scores = [score for score in scores if not math.isnan(score)]
         if not component.weight or len(scores) < MANY_SCORES or not are_equal(scores):
+            continue
+        if name in unearned:
             continue
         if not _moves_for_huge_text(observed, name, scores[0]):
             never_fires = component.weight < 0 and not scores[0]

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import THINKING
@@ -31,7 +32,7 @@ from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.phrases import unread_phrases
 from rewardkit.probes.findings.truth_items import unread_items
-from rewardkit.probes.runner import rewards_in
+from rewardkit.probes.runner import RowOutcome, are_equal, rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
@@ -82,8 +83,7 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
     opened = OPENED.search(prompt)
     if opened:
         tag = opened[0]
-        says = f"{tag.strip()}, which their prompts have opened, before them"
-        yield Rereading("prompt_left_out", tag, says, tag + text, {})
+        yield Rereading("prompt_left_out", tag, _says_opened(tag), tag + text, {})
     says = "their prompts before them"
     yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
     unmarked = _without_marks(answer.row.get("prompt"))
@@ -107,6 +107,10 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
     for form, other in forms.items():
         says = f"a truth such as {other!r} in place of {truth!r}"
         yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
+
+
+def _says_opened(tag: str) -> str:
+    return f"{tag.strip()}, which their prompts have opened, before them"
 
 
 def _without_marks(prompt: Any) -> Any:
@@ -203,6 +207,56 @@ def _count_raised(
     return raised
 
 
+@rule("prompt_left_out")
+def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report components that pay for a tag which the prompts have opened already.
+
+    No completion earns them as it is, and most do with the tag before them.
+    """
+    continued: list[tuple[Row, RowOutcome, str]] = []
+    for row, outcome in observed.calibration.pool:
+        opened = OPENED.search(prompt_text(row.get("prompt")))
+        if opened and opened[0].strip() not in str(row.get("completion")):
+            continued.append((row, outcome, opened[0]))
+    if observed.has_one_component or not continued:
+        return
+    continued.sort(key=lambda item: -item[1].reward)
+    tried = in_turn(continued, lambda item: prompt_text(item[0].get("prompt")))
+    tried = tried[:MOST_RIGHT]
+    rows = [
+        observed.tries.varied(row, f"{tag}{row.get('completion')}")
+        for row, _, tag in tried
+    ]
+    outcomes = observed.tries.outcomes(rows, share=SHARE_OF_MISREAD)
+    rewards = observed.calibration.rewards
+    for name, component in observed.components.items():
+        scores = [outcome.scores.get(name, math.nan) for _, outcome, _ in continued]
+        scores = [score for score in scores if not math.isnan(score)]
+        if not scores or not are_equal(scores):
+            continue
+        rises = [
+            component.weight * (outcome.scores.get(name, math.nan) - scores[0])
+            for outcome in outcomes
+            if outcome is not None
+        ]
+        raised = [rise for rise in rises if rise > 1e-9]
+        if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(tried)):
+            row, outcome, tag = tried[0]
+            rise = fmean(raised)
+            yield observed.finding(
+                "prompt_left_out",
+                len(tried),
+                len(raised),
+                component=name,
+                examples=[observed.row_example(row, outcome.reward, "prompt_left_out")],
+                gain=rise / (max(rewards) - min(rewards) + rise),
+                trait="form",
+                lost=len(continued),
+                right=len(observed.calibration.pool),
+                what=_says_opened(tag),
+            )
+
+
 @rule("wrong_paid", "right_unpaid", "truth_unpaid")
 def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and unpaid, or paid and not right.
@@ -257,6 +311,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
 
 LOG_RULES = (
     misread_rows,
+    unearned_forms,
     other_scale,
     misjudged_rows,
     wrong_above_right,
