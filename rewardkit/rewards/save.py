@@ -151,7 +151,7 @@ class DefinitionWriter:
         self.prefixes: dict[str, str] = {}
         # name -> the object that it stands for
         self.names: dict[str, Any] = {name: object() for name in reserved}
-        self.names |= {"rk": rewardkit, "partial": functools.partial}
+        self.names |= {"rk": rewardkit, "partial": functools.partial, "re": re}
 
     def file(self, reward: Reward) -> str:
         """Return the text of the file that gives the reward."""
@@ -185,6 +185,8 @@ class DefinitionWriter:
                 return name
         if "partial(" in text:
             self.imports.add("from functools import partial")
+        if "re.compile(" in text:
+            self.imports.add("import re")
         return text
 
     def write_object(self, value: Any, owner: str) -> str:

@@ -201,6 +201,8 @@ def expression(
     >>> half = functools.partial(verify.numbers_equal, absolute=np.float64(0.5))
     >>> expression(half, lambda *_: "?")
     'partial(rk.verify.numbers_equal, absolute=0.5)'
+    >>> expression(re.compile("a+"), lambda *_: "?")
+    "re.compile('a+', 32)"
     """
 
     def write(item: Any, owner: str = owner) -> str:
@@ -214,6 +216,8 @@ def expression(
         return write(value.item())
     if _is_literal(value):
         return repr(value)
+    if isinstance(value, re.Pattern):
+        return f"re.compile({value.pattern!r}, {value.flags})"
     if isinstance(value, float):  # neither infinity nor NaN has a literal
         return f'float("{value}")'
     return write_object(value, owner)

@@ -235,6 +235,8 @@ def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
         imports.append("import asyncio")
     if "partial(" in code:
         imports.append("from functools import partial")
+    if "re.compile(" in code:
+        imports.append("import re")
     return TrainerCode(
         code,
         tuple(imports),
