@@ -115,6 +115,11 @@ CHOSEN = {
         False,
         {"right": 1, "short": 0.2},
     ),
+    "a list of pairs of a function and its weight": (
+        "REWARDS = [(right, 1.0), (short, 0.2)]",
+        False,
+        {"right": 1, "short": 0.2},
+    ),
     "a registry with weights by its keys": (
         "REWARDS = {'a': right, 'b': partial(short, limit=9)}\nPAID = {'b': 3, 'a': 0.5}",
         False,

@@ -53,9 +53,14 @@ class Candidates:
         if not _holds_functions(value):
             return value
         labels = names if len(names) > 1 else _labels(value, self.logged)
-        functions = list(value.values() if isinstance(value, dict) else value)
         weights = _weights_beside(value, labels, self.values)
-        return RewardList(tuple(zip(labels, functions, weights, strict=True)))
+        members = []
+        for label, member, weight in zip(labels, _members(value), weights, strict=True):
+            function, own_weight = member
+            if own_weight is None:
+                own_weight = weight
+            members.append((label, function, own_weight))
+        return RewardList(tuple(members))
 
     def only(self) -> str:
         """Return the only likely name. RewardError: there is none, or several."""
@@ -145,10 +150,22 @@ def _may_be_reward(value: Any, module: str) -> bool:
 
 
 def _holds_functions(value: Any) -> bool:
-    """Return whether it is a list, tuple or dict of what can be called."""
-    members = value.values() if isinstance(value, dict) else value
-    is_collection = isinstance(value, list | tuple | dict) and bool(value)
-    return is_collection and all(map(callable, members))
+    """Return whether it is a list, tuple or dict of functions, also with weights."""
+    if not isinstance(value, list | tuple | dict) or not value:
+        return False
+    return all(callable(function) for function, _ in _members(value))
+
+
+def _members(value: Any) -> list[tuple[Any, float | None]]:
+    """Return what a list, tuple or dict holds, each with the weight in a pair."""
+    members: list[tuple[Any, float | None]] = []
+    for member in value.values() if isinstance(value, dict) else value:
+        is_pair = isinstance(member, list | tuple) and len(member) == 2
+        if is_pair and type(member[1]) in (int, float):
+            members.append((member[0], float(member[1])))
+        else:
+            members.append((member, None))
+    return members
 
 
 def label_of(function: Any) -> str:
@@ -166,10 +183,10 @@ def _labels(functions: Any, logged: Collection[str]) -> list[str]:
 
     Of a dict the keys, where the log has no scores under the functions' own names.
     """
-    if not isinstance(functions, dict):
-        return list(map(label_of, functions))
-    own_names = list(map(label_of, functions.values()))
-    return own_names if set(own_names) <= set(logged) else list(map(str, functions))
+    own_names = [label_of(function) for function, _ in _members(functions)]
+    if not isinstance(functions, dict) or set(own_names) <= set(logged):
+        return own_names
+    return list(map(str, functions))
 
 
 def _weights_beside(

@@ -180,7 +180,17 @@ def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
     return MadeColumn(part, [0, *ends[:-1]], ends)
 
 
-PAID_KEYS = ("score", "reward", "total_reward", "overall", "scores", "rewards")
+PAID_KEYS = (
+    "score",
+    "reward",
+    "total_reward",
+    "total_score",
+    "final_reward",
+    "final_score",
+    "overall",
+    "scores",
+    "rewards",
+)
 """Keys of the number that is paid, where the trainer has none of its own: the first."""
 
 

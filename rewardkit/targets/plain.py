@@ -107,8 +107,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """
     if callable(value) and not isinstance(value, type):
         return _readings_of(value, value, "", rows)
-    methods = ["__call__"] if called_parameters(value) else METHODS
-    methods = [name for name in methods if callable(getattr(value, name, None))]
+    methods = ["__call__"]
+    if not called_parameters(value):
+        methods = [name for name in dir(value) if METHODS.fullmatch(name)]
     owner = value
     if isinstance(value, type) and methods:
         try:
@@ -117,22 +118,16 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
             return []
     ways = []
     for name in methods:
-        ways += _readings_of(getattr(owner, name), value, name, rows)
+        method = getattr(owner, name)
+        if callable(method):
+            ways += _readings_of(method, value, name, rows)
     return ways
 
 
-METHODS = (
-    "compute_rewards",
-    "compute_reward",
-    "compute_score",
-    "get_reward",
-    "reward",
-    "score",
-    "verify",
-    "grade",
-    "evaluate",
+METHODS = re.compile(
+    r"(?:(?:compute|calculate|get)_)?(?:reward|score)s?|verify|grade|evaluate"
 )
-"""Methods of a class that is no function, such as a worker of ROLL."""
+"""Names of methods of a class that is no function, such as a worker of ROLL."""
 
 
 def _readings_of(
