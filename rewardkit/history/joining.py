@@ -42,8 +42,7 @@ class ScoresFile:
         its steps are from: "trainer", "column" (of the data set), or "calls" (their
         number, as nothing tells the step).
         """
-        recorder: Plain = self.record.get(RECORDER, {})
-        return recorder
+        return dict(self.record.get(RECORDER, {}))
 
     @cached_property
     def steps(self) -> Floats:

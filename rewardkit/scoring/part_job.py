@@ -72,7 +72,6 @@ class PartJob:
         reading = log.reading
         layout = reading.layout
         assert layout is not None
-        rows_need = asdict(replace(layout.log, rows=None))  # type: ignore[arg-type]
         definition = reward.record()
         plain = [
             definition,
@@ -80,7 +79,7 @@ class PartJob:
             {**asdict(settings), "workers": None},
             [reading.name, dict(reading.columns), reading.on, reading.fill],
             [reading.join.name, reading.join.columns] if reading.join else None,
-            [layout.form.name, rows_need, layout.mapping, layout.names],
+            [layout.form.name, asdict(layout.log), layout.mapping, layout.names],
             [layout.group_key, layout.are_ids_by_file],
         ]
         text = json.dumps(plain, default=str, sort_keys=True)

@@ -168,7 +168,8 @@ def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
         f"{len(repeats)} of {len(steps)} steps left out that repeat the rows of the "
         f"one before, as a batch is logged at each step that trains on it ({examples})"
     )
-    return rows.keep([step not in repeats for step in keys]), [warning]
+    repeated = frozenset(repeats)
+    return rows.keep([step not in repeated for step in keys]), [warning]
 
 
 def _is_swift(columns: Columns) -> bool:
