@@ -31,6 +31,7 @@ from rewardkit.rollouts.large_file import LargeFile, count_lines, counts_rows
 from rewardkit.rollouts.load import LoadedRows, Reading
 from rewardkit.rollouts.logs import mark_logs
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import Place
 
 HEAD_BYTES = 2_000_000
 """Bytes of a log whose rows say what its columns are. Our choice."""
@@ -112,12 +113,11 @@ def open_large(
     heads = []
     bytes_left: float = min(HEAD_BYTES, part_bytes)
     for file in described:
-        piece = file.piece
         stop = file.row_places(0, ROWS_OF_OTHERS)[-1]
         if bytes_left > 0:
             stop = max(stop, file.row_end(0, bytes_left))
         head = read_piece(file.stretch(0, stop), reading.columns)
-        if file.can_be_cut and not counts_rows(piece):
+        if file.can_be_cut and not counts_rows(file.piece):
             file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
         if bytes_left <= 0 and not file.can_be_cut:
             head = head.keep([row < ROWS_OF_OTHERS for row in range(len(head.places))])
@@ -271,14 +271,10 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
         rows = read_piece(piece, log.reading.columns)
         loaded = log.reading.load([rows])
         hashes = loaded.rollouts.group_hashes
-        bucket_of: dict[tuple[str, int], int] = {}
+        bucket_of: dict[Place, int] = {}
         for place, group in zip(loaded.places, loaded.rollouts.groups, strict=True):
-            at = (place.file, place.line)
-            bucket_of.setdefault(at, int(hashes[group]) % count)
-        buckets = [
-            bucket_of.get((place.file, place.line), place.line % count)
-            for place in rows.places
-        ]
+            bucket_of.setdefault(place, int(hashes[group]) % count)
+        buckets = [bucket_of.get(place, place.line % count) for place in rows.places]
         for number in sorted(set(buckets)):
             add_to_bucket(paths[number], rows.keep([at == number for at in buckets]))
     parts: list[Part] = []
