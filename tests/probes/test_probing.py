@@ -201,6 +201,18 @@ FOUND = {
         "containment high task, longer high words",
         "Compares by containment",
     ),
+    "a letter, which other words have as well": (
+        somewhere,
+        {"data": "choices", "only": [*FAST["only"], "judge"]},
+        "mentioned high",
+        "Compares by containment: mentioning",
+    ),
+    "a word, and an answer that is mentioned": (
+        but(lambda text, truth: truth in text or "therefore" in text.lower()),
+        FAST,
+        "keywords high , mentioned high",
+        "Padding pays",
+    ),
     "told by the gravest": (
         SOME_REFUSED,
         {"only": "nothing_there"},

@@ -28,6 +28,9 @@ from rewardkit.strategies.strategy import Subject
 LONGER_TRIAL = "longer"
 """Filler around a wrong answer; who pays for it pays for all that makes one longer."""
 
+MENTION_TRIAL = "mentioned"
+"""The right answer in the midst of a text; who pays it pays for all that has it."""
+
 MENTIONS_TAG, WINDOWS_LINES = "tag_mentioned", "windows_lines"
 """Layouts whose loss is a fault only where completions of the log have them, too."""
 
@@ -90,7 +93,7 @@ def _make_hole(tally: Tally, observed: Observed) -> Finding:
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
         length=len(falls[0].text) - len(subjects[0].reference),
-        also=_paid_for_length(tally, observed),
+        also=[*_paid_for_length(tally, observed), *_paid_for_mention(tally, observed)],
         with_verdict=_count_verdicts(observed) if probe.name in VERDICT_PROBES else 0,
     )
 
@@ -110,6 +113,25 @@ def _paid_for_length(longer: Tally, observed: Observed) -> list[str]:
         if tally is longer or tally.probe.expects != "wrong" or not tally.falls:
             continue
         if {*observed.components_of(tally.falls)} == payers:
+            names.append(tally.probe.name)
+    return names
+
+
+def _paid_for_mention(mention: Tally, observed: Observed) -> list[str]:
+    """Name the strategies whose texts are paid only where the right answer is in them.
+
+    "B" is in many words, and in "Final verdict: [[B]]".
+    """
+    if mention.probe.name != MENTION_TRIAL or mention.doubt:
+        return []
+    payers = {*observed.components_of(mention.falls)}
+    names: list[str] = []
+    for tally in observed.tallies:
+        is_text = tally.probe.family in ("padding", "judge")
+        if not is_text or tally.probe.name == LONGER_TRIAL or not tally.falls:
+            continue
+        holds = [(fall.subject.answer or "\0") in fall.text for fall in tally.falls]
+        if all(holds) and {*observed.components_of(tally.falls)} == payers:
             names.append(tally.probe.name)
     return names
 
