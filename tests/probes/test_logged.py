@@ -297,6 +297,30 @@ def in_gsm8k(completion, ground_truth):
     return inside(completion) == (wanted and wanted[1])
 
 
+def in_words(truth_form):
+    """Rows whose truths are in words, with completions that state the number alone."""
+    rows = rows_of(padded, NUMBERS)
+    return [
+        {**row, "ground_truth": truth_form.format(row["ground_truth"])} for row in rows
+    ]
+
+
+def formed_and_right(read):
+    """Pay a little for a number, and the rest where it is what `read` takes from a truth."""
+
+    def score(completion, ground_truth):
+        said = inside(completion) or ""
+        return 0.05 * said.isdigit() + 0.95 * (
+            said.isdigit() and said == read(ground_truth)
+        )
+
+    return score
+
+
+def whole(truth):
+    return truth if truth.isdigit() else None
+
+
 def in_percent(truth, place):
     percents = round(100 * float(truth))
     answer = percents if place < 3 else percents + 1.5
@@ -690,6 +714,24 @@ CASES = {
         rows_of(silent, NUMBERS),
         code="truth_unread",
         words="8 of 8 earned more. Instead 10 that state no answer earned full marks.",
+    ),
+    "a worked truth is read as nothing, and a form is paid": Case(
+        formed_and_right(whole),
+        in_words("We count. So it is {0}.\n#### {0}"),
+        code="truth_unread",
+        words="30 of 30 logged completions that state the right answer earned no more than others; "
+        "with a truth such as '64' in place of 'We count. So it is 64",
+    ),
+    "a truth in words is read as nothing, and a form is paid": Case(
+        formed_and_right(whole),
+        in_words("The answer is {} pens"),
+        code="truth_unread",
+        words="with a truth such as '64' in place of 'The answer is 64 pens', 8 of 8",
+    ),
+    "a truth in words is read": Case(
+        formed_and_right(lambda truth: re.findall(r"\d+", truth)[-1]),
+        in_words("The answer is {} pens"),
+        code="",
     ),
     "the truth is in another unit": Case(
         strict,

@@ -135,7 +135,7 @@ def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report why right and wrong answers earn the same, where that is known."""
     modes = {*observed.calibration.modes.values()}
-    if modes and modes <= {"constant", "deaf"}:
+    if modes and modes <= {"constant", "deaf", "unknown"}:
         yield from misread_rows.find(observed, findings)
 
 

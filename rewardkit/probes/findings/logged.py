@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from statistics import fmean
 from typing import Any
 
@@ -24,7 +24,7 @@ from rewardkit.answers.misjudged import (
     find_misjudged,
     find_unpaid_truths,
 )
-from rewardkit.answers.stated import NUMBER
+from rewardkit.answers.stated import NUMBER, answers_truth
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
@@ -100,13 +100,26 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
     truth = answer.row.get("ground_truth")
     if not isinstance(truth, str | int | float):
         return
-    forms = {form: form.format(answer.truth) for form in TRUTH_FORMS}
-    numbers = NUMBER.findall(str(truth))
-    if len(numbers) == 1 and numbers[0] != truth:
-        forms["the number alone"] = numbers[0]
+    answers = {"answer": answer.truth, "number": _only_number(truth)}
+    forms = {name: text for name, text in answers.items() if text not in (None, truth)}
+    for name, form in product(answers, TRUTH_FORMS):
+        if answers[name] is not None:
+            forms[f"{name} in {form}"] = form.format(answers[name])
     for form, other in forms.items():
         says = f"a truth such as {other!r} in place of {truth!r}"
         yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
+
+
+def _only_number(truth: Any) -> str | None:
+    """Return the number of a truth in words; None where it has several, or none."""
+    numbers = {*NUMBER.findall(str(truth))}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+def _judge_by_number(answer: LoggedAnswer) -> bool | None:
+    """Return whether an answer is the only number of its truth, None without one."""
+    number = _only_number(answer.row.get("ground_truth"))
+    return None if number is None else answers_truth(answer.answer, number)
 
 
 def _says_opened(tag: str) -> str:
@@ -142,8 +155,15 @@ def _exchange_marks(completion: str) -> str:
 
 @rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report what makes right completions that earned nothing earn more."""
+    """Report what makes right completions that earned nothing earn more.
+
+    Where no truth says which are right, its only number may: the trial decides.
+    """
     answers = in_turn(observed.logged, lambda answer: answer.prompt)
+    if not any(answer.is_right for answer in answers):
+        answers = [
+            replace(answer, is_right=_judge_by_number(answer)) for answer in answers
+        ]
     wrong = [answer for answer in answers if answer.is_right is False]
     right = [answer for answer in answers if answer.is_right]
     lost = [answer for answer in right if not answer.gain > UNPAID_TO]  # or NaN
@@ -173,6 +193,7 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 lost=len(lost),
                 right=n,
                 what=reread.says,
+                is_partly_paid=reward > 1e-9,
                 in_log=sum(
                     answer.states_nothing and answer.is_paid
                     for answer in observed.logged
