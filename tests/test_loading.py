@@ -140,6 +140,12 @@ CHOSEN = {
         True,
         {"again": 1},
     ),
+    "the function of a usual name that cannot be called": (
+        "def compute_score(completion, gpu): return total(completion, gpu)\n"
+        "def again(completion, answer): return compute_score(completion, answer)",
+        True,
+        {"again": 1},
+    ),
     "what a function without arguments makes": (
         "def make_reward():\n    def f(completion, answer): return 1.0\n    return f",
         False,

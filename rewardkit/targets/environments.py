@@ -28,14 +28,14 @@ from rewardkit.targets.turns import generated_texts
 DONE_KEYS = ("done", "terminated", "truncated", "episode_done")
 """Keys of which one that is true ends a rollout."""
 
-FORM = "class E: step(self, action) -> an object, dict or tuple with a reward"
+STEP_FORM = "class E: step(self, action) -> an object, dict or tuple with a reward"
 
 
 class Env(Adapter):
     """A class of environments; one steps through the turns of each rollout."""
 
     gives_row = True
-    form: ClassVar[str] = f"environments give {FORM.partition(' -> ')[2]}"
+    form: ClassVar[str] = f"environments give {STEP_FORM.partition(' -> ')[2]}"
 
     @property
     def called(self) -> Any:
@@ -96,6 +96,6 @@ ENVIRONMENTS = Target(
     name="environments",
     title="an environment",
     versions="gymnasium 1.0",
-    form=FORM,
+    form=STEP_FORM,
     readings=readings,
 )

@@ -21,7 +21,7 @@ from rewardkit.scoring.prints import caught_prints
 from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.choice import AGREES, TRIAL_SECONDS, choose_reading
 from rewardkit.targets.columns import Row, required_parameters, takes_anything
-from rewardkit.targets.read import parts_of_log, read
+from rewardkit.targets.read import parts_of_log, read_reward
 from rewardkit.targets.trial import scores_of_log
 
 MOST_ROWS_TRIED = 16
@@ -42,11 +42,11 @@ def load_reward(
     only be meant, see `find_candidates`: of several functions the one that gives the
     scores of the log. It may be a Reward, a function without arguments that returns
     one, a plain f(completion, ground_truth), or a reward function, class, environment
-    or list of functions as a trainer takes it (`rk.targets`). What
-    trainer's it is shows in its signature and in what it returns for a few rows. Its
-    components are the function, the keys of the dict that it returns, or the functions
-    of the list, all unbounded; `Reward.origin` says what it was taken for and why, and
-    which column fills each argument. A file is run anew at each call.
+    or list of functions as a trainer takes it (`rk.targets`). What trainer's it is
+    shows in its signature and in what it returns for a few rows. Its components are the
+    function, the keys of the dict that it returns, or the functions of the list, all
+    unbounded; `Reward.origin` says what it was taken for and why, and which column
+    fills each argument. A file is run anew at each call.
 
     Args:
         name: Where the reward is.
@@ -115,7 +115,7 @@ def _read_value(
         value = _made_by(value, name)
     if isinstance(value, Reward):
         return value
-    return read(value, attribute, as_=as_, rows=rows, timeout=timeout)
+    return read_reward(value, attribute, as_=as_, rows=rows, timeout=timeout)
 
 
 def _logged_name(
@@ -131,7 +131,8 @@ def _logged_name(
     target_name, _, way = (as_ or "").partition(":")
     targets = [find_target(target_name)] if target_name else TARGETS
     agreeing = []
-    with caught_prints(), time_limit(timeout or TRIAL_SECONDS) as limit:
+    seconds = TRIAL_SECONDS if timeout is None else timeout
+    with caught_prints(), time_limit(seconds) as limit:
         assert limit is not None
         for name in names:
             value = candidates.value(name)
@@ -160,20 +161,20 @@ def _made_by(function: Callable[[], Any], name: str) -> Any:
     RewardError: it fails, or returns something else.
     """
     try:
-        made = function()
+        reward = function()
     except CAUGHT as error:
         if takes_anything(function):
             return function
         file = inspect.getsourcefile(function) or name
         raise RewardError(failed(file, error)) from error
-    if isinstance(made, Reward):
-        return made
+    if isinstance(reward, Reward):
+        return reward
     if takes_anything(function):
         return function
-    if callable(made):
-        return made
+    if callable(reward):
+        return reward
     raise RewardError(
-        f"{name} returned {preview(made)}, not a Reward; a function without "
+        f"{name} returned {preview(reward)}, not a Reward; a function without "
         "arguments must return one"
     )
 

@@ -1,4 +1,4 @@
-"""read(): a trainer's function, class or list of functions as a Reward."""
+"""read_reward(): a trainer's function, class or list of functions as a Reward."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rewardkit.targets.trial import (
 )
 
 
-def read(
+def read_reward(
     value: Any,
     name: str,
     *,

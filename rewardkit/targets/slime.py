@@ -35,7 +35,7 @@ class Sample(SimpleNamespace):
     Status = Status
 
 
-class Options:
+class CommandLine:
     """Stands for the options of slime's command line."""
 
     def __getattr__(self, name: str) -> Any:
@@ -81,7 +81,7 @@ class Function(Adapter):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the options, and each rollout as a sample."""
-        options = [Options()] * rows.count
+        options = [CommandLine()] * rows.count
         return [options, MadeColumn(make_sample, rows.rows())], {}
 
 
@@ -98,7 +98,7 @@ class GroupFunction(Adapter):
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
         """Return the options."""
-        return {"args": lambda place: Options()}
+        return {"args": lambda place: CommandLine()}
 
     def result(self, answer: Any) -> Any:
         """Return a list: of numbers, or of dicts."""

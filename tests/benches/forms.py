@@ -18,7 +18,7 @@ from benches.inputs import SIBLINGS, sums
 from benches.scoring import compare
 
 import rewardkit as rk
-from rewardkit.targets.read import read
+from rewardkit.targets.read import read_reward
 
 ROWS = 10_000
 AIM = 1.5
@@ -360,7 +360,7 @@ def rows(runs):
     rollouts = rk.load_rollouts(table)
     table = list(rollouts)
     for name, (function, target, loop, against) in FORMS.items():
-        reward = read(function, "f", as_=target, rows=table[:16])
+        reward = read_reward(function, "f", as_=target, rows=table[:16])
         value = function() if isinstance(function, type) else function
 
         def run(value=value, loop=loop):
