@@ -111,7 +111,7 @@ CHOSEN = {
         {"p": 1},
     ),
     "a list with the weights beside it": (
-        "REWARD_FUNCS, WEIGHTS = [right, short], [1.0, 0.2]",
+        "FUNCS, WEIGHTS = [right, short], [1.0, 0.2]",
         False,
         {"right": 1, "short": 0.2},
     ),

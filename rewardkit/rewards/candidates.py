@@ -95,8 +95,8 @@ def find_candidates(
     That is what the attribute names, else `reward`, else the only function of a name
     that trainers' guides use, else the only one with "reward" in its name, else the
     only one that no other one uses. Where several are left it is the only list or dict
-    of functions that the log has scores of, or with "reward" in its name, else the
-    functions that the log has scores of.
+    of functions that the log has scores of, or with weights beside it or "reward" in
+    its name, else the functions that the log has scores of.
     """
     names = [
         name
@@ -129,11 +129,15 @@ def _likely(
     if len(likely) == 1:
         return likely
     lists = [name for name in values if _holds_functions(values[name])]
-    of_log = []
+    of_log, of_rewards = [], []
     for name in lists:
-        if set(_labels(values[name], logged)) <= set(logged):
+        labels = _labels(values[name], logged)
+        if set(labels) <= set(logged):
             of_log.append(name)
-    lists = of_log or [name for name in lists if "reward" in name.lower()]
+        is_weighed = None not in _weights_beside(values[name], labels, values)
+        if is_weighed or "reward" in name.lower():
+            of_rewards.append(name)
+    lists = of_log or of_rewards
     if len(lists) == 1:
         return lists
     scored = [name for name in names if name in logged]
