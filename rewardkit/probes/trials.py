@@ -67,7 +67,7 @@ def run_trials(
     probes: Sequence[Strategy],
     falls: Callable[[ProbeTrial], bool],
 ) -> list[ProbeTrial]:
-    """Try all probes on the first subjects of each part, then on the others.
+    """Try each probe on the first subjects of a part that it fits, then on the others.
 
     Args:
         tries: The reward and the time left.
@@ -80,13 +80,18 @@ def run_trials(
     Returns:
         The trials; those that the budget did not reach have no outcomes.
     """
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     pilots: list[Plan] = []
     others: list[Plan] = []
     for subject in subjects:
-        counts[subject.part] += 1
-        plans = pilots if counts[subject.part] <= PILOT_SUBJECTS else others
-        plans += [(probe, subject) for probe in probes]
+        for probe in probes:
+            attempts = probe.attempts(subject)
+            if not attempts:
+                continue
+            key = probe.name, subject.part
+            counts[key] += 1
+            plans = pilots if counts[key] <= PILOT_SUBJECTS else others
+            plans.append((probe, subject, attempts))
     trials = _run_plans(tries, pilots)
     late = {trial.probe.name for trial in trials if trial.is_late}
     fallen = {
@@ -95,14 +100,15 @@ def run_trials(
         if trial.is_tried and falls(trial)
     }
     promising: list[Plan] = []
-    for probe, subject in others:
+    for plan in others:
+        probe, subject, _ = plan
         is_worth_it = probe.expects == "right" or (probe.name, subject.part) in fallen
         if is_worth_it and probe.name not in late:
-            promising.append((probe, subject))
+            promising.append(plan)
     return trials + _run_plans(tries, promising)
 
 
-Plan = tuple[Strategy, Subject]
+Plan = tuple[Strategy, Subject, list[Attempt]]
 
 
 def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
@@ -111,8 +117,8 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     So a budget is spread. After a late call the others of its probe are left out.
     """
     waiting: list[ProbeTrial] = []
-    for probe, subject in plans:
-        for attempt in probe.attempts(subject):
+    for probe, subject, attempts in plans:
+        for attempt in attempts:
             untried = (None,) * len(attempt.completions)
             waiting.append(ProbeTrial(probe, subject, attempt, untried))
     waiting = in_turn(waiting, lambda trial: (trial.probe.name, id(trial.subject)))

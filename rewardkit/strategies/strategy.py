@@ -332,12 +332,15 @@ def nearest_answer(answer: str, others: Sequence[str]) -> str:
     """Return the other answer that is most like this one, "" where none is much alike.
 
     Case alone tells answers apart where it does so within the words of several pairs,
-    as in "Cm7" and "CM7"; else it may be a slip.
+    as in "Cm7" and "CM7"; else it may be a slip. Of a text without a letter or digit of
+    ASCII, of which code may keep nothing, it may be any other one.
 
     >>> nearest_answer("CM7", ["Dm7", "DM7", "Cm7", "F"])
     'Cm7'
     >>> nearest_answer("Cmaj7", ["cmaj7", "Cmaj", "Cmin7", "Gm"])
     'Cmin7'
+    >>> nearest_answer("\u5317\u4eac", ["Lima", "\u4e0a\u6d77"]) == "\u4e0a\u6d77"
+    True
     """
     by_case = Counter(text.casefold() for text in {answer, *others})
     has_cases = sum(count > 1 for count in by_case.values()) > 1
@@ -348,7 +351,15 @@ def nearest_answer(answer: str, others: Sequence[str]) -> str:
         alike = fuzz.ratio(answer.casefold(), other.casefold())
         if alike >= most and not _overlap(answer, other):
             nearest, most = other, alike
-    return nearest
+    if nearest or not _is_foreign(answer):
+        return nearest
+    return next((text for text in others if _is_foreign(text) and text != answer), "")
+
+
+def _is_foreign(text: str) -> bool:
+    """Return whether a text has letters, and none of ASCII."""
+    has_ascii = any(letter.isascii() and letter.isalnum() for letter in text)
+    return not has_ascii and any(map(str.isalpha, text))
 
 
 def _differ_within_words(first: str, second: str) -> bool:

@@ -298,6 +298,60 @@ def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobo
     )
 
 
+CAPITALS = {
+    **{"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima"},
+    **{"Japan": "\u6771\u4eac", "China": "\u5317\u4eac", "Korea": "\uc11c\uc6b8"},
+    **{"Greece": "\u0391\u03b8\u03ae\u03bd\u03b1"},
+}
+
+
+@pytest.mark.parametrize(("keeps", "alarms"), [("ascii", 1), ("utf-8", 0)])
+def test_what_fits_later_prompts_alone_is_tried_there(keeps, alarms):
+    """Of names in other scripts a reward kept nothing, so that they all were the same."""
+
+    def equal(completion, ground_truth):
+        texts = [inside(completion) or "?", ground_truth]
+        said, truth = (text.encode(keeps, "ignore") for text in texts)
+        return said == truth
+
+    rows = []
+    for country, capital in CAPITALS.items():
+        for answer in (capital, "Oslo", capital, "Bern"):
+            text = f"So.\n<answer>{answer}</answer>"
+            row = {"prompt": f"The capital of {country}?", "ground_truth": capital}
+            rows.append({**row, "completion": text})
+    result = probed(equal, rows, only=["near_misses"])
+    codes = [item.code for item in result.alarms]
+    assert codes == ["nearest_answer"] * alarms
+
+
+@pytest.mark.parametrize(("status", "is_found"), [(1.0, True), (0.0, False)])
+def test_of_programs_without_a_truth_the_best_paid_are_right(status, is_found):
+    """A runner that takes an early end for success; found in the wild."""
+
+    def passes(completion, tests):
+        try:
+            names = {}
+            exec(completion.split("```")[1].removeprefix("python"), names)
+            for test in tests:
+                exec(test, names)
+        except SystemExit:
+            return status
+        except Exception:
+            return 0.0
+        return 1.0
+
+    rows = []
+    for size in range(2, 8):
+        tests = [f"assert add({size}) == {2 * size}", "assert add(0) == 0"]
+        for body in ("n + n", "2 * n", "n", "n + 1"):
+            program = f"```python\ndef add(n):\n    return {body}\n```"
+            row = {"prompt": f"Double it, as in {size}.", "tests": tests}
+            rows.append({**row, "completion": f"Here it is.\n{program}"})
+    result = probed(passes, rows, only=["programs"])
+    assert ("exits" in {item.code for item in result.alarms}) is is_found
+
+
 def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
     texts = ["word " * (place + 3) for place in range(len(DATA["numbers"]))]
     data = [

@@ -10,7 +10,8 @@ from itertools import chain, islice
 import numpy as np
 
 from rewardkit.answers.formats import Format
-from rewardkit.answers.marks import find_likely_mark
+from rewardkit.answers.kinds import kind_of
+from rewardkit.answers.marks import find_likely_mark, find_marks
 from rewardkit.answers.stated import states_truth
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import RolloutsError
@@ -45,7 +46,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import user_code
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
-from rewardkit.strategies.strategy import Row, Subject
+from rewardkit.strategies.strategy import Row, Subject, wrong_answers
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import CANONICAL, uses
 
@@ -355,8 +356,9 @@ def _choose_without_truth(
 ) -> Measurements:
     """Choose prompts by what their rollouts earn.
 
-    References are the best paid rollouts of prompts, the baseline is the worst. Where
-    all earn the same, `is_flat`, as none is right, whatever earns more and knows no
+    References are the best paid rollouts of prompts, the baseline is the worst. The
+    programs of those that earn the most are right, if others earn less. Where all earn
+    the same, `is_flat`, as none is right, whatever earns more and knows no
     answer is a hole.
     """
     ranked = part.ranked(part.places)
@@ -364,8 +366,15 @@ def _choose_without_truth(
         return []
     if is_flat and _ceiling(part, ranked[0]) <= part.high:
         return []
+    best = [place for place, *_ in part.by_prompt(ranked).values()]
+    paid = [place for place in best if part.outcomes[place].reward == part.high]
+    programs = [] if is_flat else _programs(part, paid[:count])
+    if programs:
+        of_programs, _ = compare_answers(part, programs, None)
+        if of_programs:
+            return of_programs
     subjects: list[tuple[Subject, Scale]] = []
-    for place, *_ in list(part.by_prompt(ranked).values())[:count]:
+    for place in best[:count]:
         subject = part.plain(place)
         worst = part.text(ranked[-1])
         columns = {**subject.columns, **part.tries.worst_values}
@@ -378,6 +387,20 @@ def _choose_without_truth(
             _, unpaid = read_answers(part, place, form, scale)
             subject = replace(subject, format=form, unpaid_answers=unpaid)
         subjects.append((subject, scale))
+    return subjects
+
+
+def _programs(part: ScoredPart, places: Sequence[int]) -> Placed:
+    """Make subjects of rollouts that earn the most and hold a program in a fence."""
+    subjects: list[tuple[int, Subject]] = []
+    for place in places:
+        subject = part.plain(place)
+        for mark in find_marks(subject.reference):
+            if mark.format.name == "fence" and kind_of(mark.answer) == "code":
+                wrong = wrong_answers(mark.answer, "code")
+                draft = replace(subject, answer=mark.answer, kind="code", wrong=wrong)
+                subjects.append((place, with_format(draft, mark.format)))
+                break
     return subjects
 
 
