@@ -336,9 +336,13 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
             yield Attempt.of(text, ground_truth="")
 
 
-@near_miss("a number with other decimals", kinds=("number",))
+@near_miss("a number with other decimals", kinds=("number", "text"))
 def other_decimals(subject: Subject) -> Iterator[Attempt]:
-    if re.search(r"\.\d", subject.right):
-        truth = truth_like(subject.columns.get("ground_truth"), "3.25")
+    amount = re.fullmatch(r"([^\d.]*)\d+\.\d+([^\d.]*)", subject.right.strip())
+    if amount:
+        right, wrong = (
+            f"{amount[1]}{number}{amount[2]}" for number in ("3.25", "3.75")
+        )
+        truth = truth_like(subject.columns.get("ground_truth"), right)
         if truth is not None:
-            yield Attempt.of(subject.write("3.75"), ground_truth=truth)
+            yield Attempt.of(subject.write(wrong), ground_truth=truth)

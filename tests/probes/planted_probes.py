@@ -309,6 +309,11 @@ PLANTED = [
         "nearest_answer", lambda c, a, t: a != t and a.lower() == t.lower(), "chords"
     ),
     Planted("other_unit", lambda c, a, t: digits(a) == digits(t), "weights"),
+    Planted(
+        "other_decimals",
+        lambda c, a, t: a != t and a.partition(".")[0] == t.partition(".")[0],
+        "amounts",
+    ),
     Planted("mark_moved", lambda c, a, t: a != t and digits(a) == digits(t), "amounts"),
     Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "texts"),
