@@ -159,5 +159,9 @@ def plain(completion, ground_truth):
     return found is not None and found[1] == ground_truth
 
 
+def delimited(completion, ground_truth):
+    return completion.partition("[answer]")[2] == ground_truth
+
+
 def test_a_reward_without_a_judge_has_no_verdicts_of_its_own():
-    assert own_verdicts([plain], []) == []
+    assert own_verdicts([plain], []) == own_verdicts([delimited], []) == []
