@@ -160,7 +160,7 @@ def plain(completion, ground_truth):
 
 
 def delimited(completion, ground_truth):
-    return completion.partition("[answer]")[2] == ground_truth
+    return re.split("\\n", completion.partition("[answer]")[2])[0] == ground_truth
 
 
 def test_a_reward_without_a_judge_has_no_verdicts_of_its_own():
