@@ -35,6 +35,13 @@ def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
     assert lacking <= {f"{code}_components" for code in normalization.EACH}
 
 
+def test_what_to_do_about_a_probe_is_no_template_as_nothing_fills_one_in():
+    codes = read_codes()
+    for row in (*codes["probe"].values(), *codes["family"].values()):
+        advice = [row[column] for column in row if column.startswith("do")]
+        assert "{%" not in "".join(advice)
+
+
 def test_the_page_of_codes_is_as_the_table_has_it():
     assert PAGE.read_text(encoding="utf-8") == page(), "run `make codes`"
 
