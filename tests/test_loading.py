@@ -120,6 +120,16 @@ CHOSEN = {
         False,
         {"right": 1, "short": 0.2},
     ),
+    "a dict from functions to their weights": (
+        "PAID = {right: 1.0, short: -0.5}",
+        False,
+        {"right": 1, "short": -0.5},
+    ),
+    "the one function of which the log has scores": (
+        "del short, total",
+        True,
+        {"right": 1},
+    ),
     "a registry with weights by its keys": (
         "REWARDS = {'a': right, 'b': partial(short, limit=9)}\nPAID = {'b': 3, 'a': 0.5}",
         False,
@@ -208,6 +218,7 @@ def test_a_file_without_a_name_is_the_function_that_no_other_one_uses(tmp_path):
         (["parse", "f1"], "PaidF1"),
         (["helper", "reward"], "reward"),
         (["helper", "compute_score"], "compute_score"),
+        (["main", "other"], "other"),
         (["_helper", "bearing_reward"], "bearing_reward"),
         (["helper", "paid_reward"], "paid_reward"),
         (["helper", "b_reward", "c_reward"], "name one, as many.py:b_reward"),

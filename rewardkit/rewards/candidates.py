@@ -101,7 +101,9 @@ def find_candidates(
     names = [
         name
         for name in values
-        if not name.startswith("_") and _may_be_reward(values[name], module)
+        if not name.startswith("_")
+        and name != "main"
+        and _may_be_reward(values[name], module)
     ]
     makers = {getattr(value, "__qualname__", "") for value in values.values()}
     makers = {name.partition(".<locals>")[0] for name in makers if ".<locals>" in name}
@@ -134,14 +136,15 @@ def _likely(
         labels = _labels(values[name], logged)
         if set(labels) <= set(logged):
             of_log.append(name)
+        own_weights = [weight for _, weight in _members(values[name])]
         is_weighed = None not in _weights_beside(values[name], labels, values)
-        if is_weighed or "reward" in name.lower():
+        if is_weighed or None not in own_weights or "reward" in name.lower():
             of_rewards.append(name)
     lists = of_log or of_rewards
     if len(lists) == 1:
         return lists
     scored = [name for name in names if name in logged]
-    return [",".join(scored)] if len(scored) > 1 else likely
+    return [",".join(scored)] if scored else likely
 
 
 def _may_be_reward(value: Any, module: str) -> bool:
@@ -161,9 +164,15 @@ def _holds_functions(value: Any) -> bool:
 
 
 def _members(value: Any) -> list[tuple[Any, float | None]]:
-    """Return what a list, tuple or dict holds, each with the weight in a pair."""
+    """Return what a list, tuple or dict holds, each with the weight in a pair.
+
+    Of a dict from functions to weights the functions.
+    """
     members: list[tuple[Any, float | None]] = []
-    for member in value.values() if isinstance(value, dict) else value:
+    items = value
+    if isinstance(value, dict):
+        items = value.items() if all(map(callable, value)) else value.values()
+    for member in items:
         is_pair = isinstance(member, list | tuple) and len(member) == 2
         if is_pair and type(member[1]) in (int, float):
             members.append((member[0], float(member[1])))
@@ -188,7 +197,8 @@ def _labels(functions: Any, logged: Collection[str]) -> list[str]:
     Of a dict the keys, where the log has no scores under the functions' own names.
     """
     own_names = [label_of(function) for function, _ in _members(functions)]
-    if not isinstance(functions, dict) or set(own_names) <= set(logged):
+    has_keys = isinstance(functions, dict) and not all(map(callable, functions))
+    if not has_keys or set(own_names) <= set(logged):
         return own_names
     return list(map(str, functions))
 

@@ -226,6 +226,29 @@ class AliasedRow(dict[str, Any]):
             return default
 
 
+class ObjectRow(AliasedRow):
+    """A row, or an object in one, whose fields are attributes as well as keys."""
+
+    def __missing__(self, name: str) -> Any:
+        return _as_object(super().__missing__(name))
+
+    def __getitem__(self, name: str) -> Any:
+        return _as_object(super().__getitem__(name))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(name) from error
+
+
+def _as_object(value: Any) -> Any:
+    """Return a value whose dicts are such objects."""
+    if type(value) is dict:
+        return ObjectRow(value)
+    return list(map(_as_object, value)) if type(value) is list else value
+
+
 def columns_by_parameter(
     function: Any, columns: Collection[str], trainer_arguments: Collection[str] = ()
 ) -> dict[str, str]:

@@ -13,32 +13,9 @@ from typing import Any
 
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import AliasedRow, Row, required_parameters
+from rewardkit.targets.columns import ObjectRow, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.turns import prompt_turns
-
-
-class Body(AliasedRow):
-    """A part of a request: its fields are keys, and attributes as well."""
-
-    def __missing__(self, name: str) -> Any:
-        return _as_body(super().__missing__(name))
-
-    def __getitem__(self, name: str) -> Any:
-        return _as_body(super().__getitem__(name))
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(name) from error
-
-
-def _as_body(value: Any) -> Any:
-    """Return a value whose dicts are bodies."""
-    if type(value) is dict:
-        return Body(value)
-    return list(map(_as_body, value)) if type(value) is list else value
 
 
 class Function(Adapter):
@@ -58,12 +35,12 @@ class Function(Adapter):
         return scores
 
 
-def _make_body(row: dict[str, Any]) -> Body:
+def _make_body(row: dict[str, Any]) -> ObjectRow:
     """Return the request that NeMo Gym would send for a rollout."""
     text = row.get("completion")
     content = [{"type": "output_text", "text": text}]
     message = {"type": "message", "role": "assistant", "content": content}
-    return Body(
+    return ObjectRow(
         row,
         responses_create_params={"input": prompt_turns(row)},
         response={"output": [message], "output_text": text},

@@ -22,6 +22,7 @@ from rewardkit.targets.columns import (
     CANONICAL,
     OF_DATA,
     SAMPLE,
+    ObjectRow,
     Row,
     called_parameters,
     column_of,
@@ -36,6 +37,10 @@ OF_COMPLETION = re.compile(
     r"text|string|respon|output|complet|generat|predict|evaluat|candidate|reply|student"
 )
 """Names of a first parameter that no column has, and that is for the completion."""
+OF_ROW = frozenset(
+    "row sample example item record entry rollout traj trajectory".split()
+)
+"""Names of an only parameter that no column has, and that is for all of them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +86,20 @@ class ListFunction(Adapter):
     def result(self, answer: Any) -> Any:
         """Return a list: of numbers, or of dicts."""
         return values_by_row(answer)
+
+
+class RowFunction(Adapter):
+    """A function of all that a log has of a completion, by keys or attributes."""
+
+    gives_row = True
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return each row, with lists and objects of its own."""
+        return [rows.rows(ObjectRow)], {}
+
+    def result(self, answer: Any) -> Any:
+        """Return the answer as plain values, see `score_and_details`."""
+        return score_and_details(answer)
 
 
 def score_and_details(answer: Any) -> Any:
@@ -149,6 +168,12 @@ def _readings_of(
         lists = ListFunction(owner, needs=tuple(items), method=method)
         reason = _reason("takes lists", way)
         return [TrainerReading(reason, lists, mapping, main=PAID_KEYS, way=way)]
+    is_column = any(needs[0] in row for row in rows)
+    if len(needs) == 1 and needs[0] in OF_ROW and not is_column:
+        of_row = RowFunction(owner, needs=("completion",), method=method)
+        mapping = {needs[0]: "all columns"}
+        reason = _reason(f"takes a {needs[0]}", way)
+        return [TrainerReading(reason, of_row, mapping, main=PAID_KEYS, way=way)]
     row = dict.fromkeys(OF_DATA)
     filled, defaulted = [], []
     for name, parameter in parameters(function).items():
@@ -160,8 +185,8 @@ def _readings_of(
         else:
             filled.append(name)
     text = ""
-    is_column = not rows or any(needs[0] in row for row in rows)
-    if "completion" not in needs and not is_column and OF_COMPLETION.search(needs[0]):
+    is_own_name = bool(rows) and not is_column and OF_COMPLETION.search(needs[0])
+    if is_own_name and "completion" not in needs:
         text, needs = needs[0], ("completion", *needs[1:])
     adapter = Function(
         owner, needs=needs, defaulted=tuple(defaulted), text=text, method=method

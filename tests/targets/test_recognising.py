@@ -76,6 +76,9 @@ def plain_of_lists_in_an_object(responses, solutions):  # columns [2, 0, 0, 2]
 def plain_of_lists_under_another_name(pred_strings, solutions):  # columns [1, 0, 0, 1]
     assert isinstance(pred_strings, list)
     return [float(truth in text) for text, truth in zip(pred_strings, solutions)]
+def plain_of_a_row(sample):  # columns [1.5, 0, 0, 1.5]
+    right = sample["solution"] in sample.output and sample.get("level") > 0
+    return 1.5 * right, {"said": sample["completion"]}
 class plain_class:  # columns [1, 0, 0, 1]
     def __call__(self, output, solution): return solution in output
 class plain_worker:  # columns [3, 1, 0, 2]
