@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.rollouts.files import STRETCHES, LogPiece, cannot_read
 
-BLOCK = 65_536
+TAIL_BLOCK = 65_536
 """Bytes that are read at a time where ends of lines are looked for."""
 
 
@@ -78,7 +78,7 @@ class LargeFile(NamedTuple):
         text = b""
         with self.piece.path.open("rb") as lines:
             while start and b"\n" not in text[:-1].rstrip():
-                start = max(0, start - BLOCK)
+                start = max(0, start - TAIL_BLOCK)
                 lines.seek(start)
                 text = lines.read(place - start)
         return start + text.rstrip().rfind(b"\n") + 1
@@ -113,7 +113,7 @@ def count_lines(piece: LogPiece) -> int:
         file.seek(piece.start)
         bytes_left = piece.stop - piece.start
         while bytes_left:
-            block = file.read(min(bytes_left, 16 * BLOCK))
+            block = file.read(min(bytes_left, 16 * TAIL_BLOCK))
             count += block.count(b"\n")
             bytes_left -= len(block)
     return count

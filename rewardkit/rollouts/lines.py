@@ -39,7 +39,7 @@ def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]
         yield Place(line), row
 
 
-BLOCK = 1_000_000
+LINES_BLOCK = 1_000_000
 """Bytes of lines that are parsed at a time. Our choice."""
 
 
@@ -62,7 +62,7 @@ def _no_collection() -> Iterator[None]:
 def read_lines(file: BinaryIO, before: int = 0) -> SourceRows:
     """Read the rows of lines of JSON, numbered after the `before` lines before them."""
     parts = []
-    while lines := file.readlines(BLOCK):
+    while lines := file.readlines(LINES_BLOCK):
         rows: Iterable[tuple[Place, Any]] = _rows_on(lines, before + 1)
         values = _values_on(lines)
         if values is not None:

@@ -17,11 +17,12 @@ from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 from rewardkit.rewards.component import parameters
-from rewardkit.rollouts.columns import ALIASES, lists_of_columns
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.scoring.calls import Calls
 from rewardkit.targets.adapter import Adapter, Arguments, cut, plain_values
 from rewardkit.targets.columns import (
+    GENERATED,
     AliasedRow,
     Row,
     column_of,
@@ -72,8 +73,6 @@ GROUP_ARGUMENT_OF = {"messages_list": "messages", "example_args_list": "example_
 """Argument of a group's hook -> what it is a list of."""
 for hook_argument in HOOK_ARGUMENTS:
     GROUP_ARGUMENT_OF[f"{hook_argument}s"] = hook_argument
-GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"]}
-"""Columns of what was generated; the others are the example's."""
 
 
 def parts(value: Any) -> list[RewardPart]:

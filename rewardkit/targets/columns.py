@@ -28,6 +28,8 @@ CANONICAL |= dict.fromkeys(
     ("label", "labels", "gt", "truth", "expected"), "ground_truth"
 )
 
+GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"]}
+"""Columns of what was generated; the others are of the data set."""
 OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
 """Canonical columns of training sets; no trainer hands over the others, a log's."""
 

@@ -31,7 +31,7 @@ DONE_KEYS = ("done", "terminated", "truncated", "episode_done")
 STEP_FORM = "class E: step(self, action) -> an object, dict or tuple with a reward"
 
 
-class Env(Adapter):
+class SteppedEnvironment(Adapter):
     """A class of environments; one steps through the turns of each rollout."""
 
     gives_row = True
@@ -85,7 +85,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
         return []
     if len(required_parameters(step)) != 2 or "extras" in parameters(value):
         return []
-    adapter = Env(value, needs=("completion", *required_columns(value, (), rows)))
+    adapter = SteppedEnvironment(
+        value, needs=("completion", *required_columns(value, (), rows))
+    )
     action = required_parameters(step)[1]
     mapping = {action: "completion", **columns_asked(value, (), rows)}
     reason = f"it is a class with step({action})"

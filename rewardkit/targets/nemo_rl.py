@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import AliasedRow, Row, required_parameters
+from rewardkit.targets.columns import GENERATED, AliasedRow, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.turns import transcripts
 
-GENERATED = {*ALIASES["completion"], *ALIASES["messages"]}
 
-
-class Step(Adapter):
+class BatchStep(Adapter):
     """The step of a batch of rollouts, a function or the method of an environment."""
 
     together = "batch"
@@ -44,7 +41,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     names = [name for name in names if name != "self"]
     if len(names) != 2 or names[0] != "message_log_batch":
         return []
-    adapter = Step(value, needs=("completion",), method=method)
+    adapter = BatchStep(value, needs=("completion",), method=method)
     mapping = {names[0]: "prompt and completion", names[1]: "the other columns"}
     return [TrainerReading(f"it takes {names[0]}", adapter, mapping, sure=True)]
 

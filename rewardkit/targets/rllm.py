@@ -12,8 +12,7 @@ from typing import Any
 
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import PAID_KEYS, Adapter, Arguments
-from rewardkit.targets.columns import AliasedRow, Row, called_parameters
-from rewardkit.targets.nemo_rl import GENERATED
+from rewardkit.targets.columns import GENERATED, AliasedRow, Row, called_parameters
 from rewardkit.targets.target import Target, TrainerReading
 
 RLLM_ARGUMENTS = {"task_info": "the other columns", "action": "completion"}

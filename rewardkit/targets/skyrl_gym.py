@@ -53,7 +53,7 @@ def _extras(row: Row) -> dict[str, Any]:
     return deepcopy(extras)
 
 
-class Env(environments.Env):
+class Env(environments.SteppedEnvironment):
     """A class of environments that is made with the row as `extras`."""
 
     form = f"SkyRL expects {ENVIRONMENT_FORM}"

@@ -138,9 +138,9 @@ def _write_words(
     if not FRAME.search(before) or (count and 2 * count >= len(completions)):
         return
     for reply in replies:
-        _, found, rest = reply.partition(start)
-        line = f"{found}{rest}".partition("\n")[0]
-        if found and len(line) <= LONGEST_VERDICT:
+        _, opening, rest = reply.partition(start)
+        line = f"{opening}{rest}".partition("\n")[0]
+        if opening and len(line) <= LONGEST_VERDICT:
             yield line
     fitting = (word for word in words if re.fullmatch(match[1], word))
     for word in islice(dict.fromkeys(fitting), MOST_MEMBERS):

@@ -242,11 +242,11 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if observed.has_one_component or not continued:
         return
     continued.sort(key=lambda item: -item[1].reward)
-    tried = in_turn(continued, lambda item: prompt_text(item[0].get("prompt")))
-    tried = tried[:MOST_RIGHT]
+    sample = in_turn(continued, lambda item: prompt_text(item[0].get("prompt")))
+    sample = sample[:MOST_RIGHT]
     rows = [
         observed.tries.varied(row, f"{tag}{row.get('completion')}")
-        for row, _, tag in tried
+        for row, _, tag in sample
     ]
     outcomes = observed.tries.outcomes(rows, share=SHARE_OF_MISREAD)
     rewards = observed.calibration.rewards
@@ -261,12 +261,12 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
             if outcome is not None
         ]
         raised = [rise for rise in rises if rise > 1e-9]
-        if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(tried)):
-            row, outcome, tag = tried[0]
+        if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(sample)):
+            row, outcome, tag = sample[0]
             rise = fmean(raised)
             yield observed.finding(
                 "prompt_left_out",
-                len(tried),
+                len(sample),
                 len(raised),
                 component=name,
                 examples=[observed.row_example(row, outcome.reward, "prompt_left_out")],

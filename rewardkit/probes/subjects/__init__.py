@@ -367,8 +367,8 @@ def _choose_without_truth(
     if is_flat and _ceiling(part, ranked[0]) <= part.high:
         return []
     best = [place for place, *_ in part.by_prompt(ranked).values()]
-    paid = [place for place in best if part.outcomes[place].reward == part.high]
-    programs = [] if is_flat else _programs(part, paid[:count])
+    highest = [at for at in best if part.outcomes[at].reward == part.high]
+    programs = [] if is_flat else _programs(part, highest[:count])
     if programs:
         of_programs, _ = compare_answers(part, programs, None)
         if of_programs:

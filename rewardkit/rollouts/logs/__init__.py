@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
-from rewardkit.rollouts.logs.episodes import RLLM, TAU_BENCH
+from rewardkit.rollouts.logs.episodes import RLLM_LOG, TAU_BENCH
 from rewardkit.rollouts.logs.evaluations import (
     INSPECT_LOG,
     PRIME_RL,
@@ -30,11 +30,11 @@ from rewardkit.rollouts.logs.log import (
 from rewardkit.rollouts.logs.trainers import (
     AREAL_LOG,
     NEMO_BATCH,
-    NEMO_GYM,
-    NEMO_RL,
+    NEMO_GYM_LOG,
+    NEMO_RL_LOG,
     SIIRL_DUMP,
     SKYRL,
-    SLIME,
+    SLIME_LOG,
     VERL_DUMP,
 )
 from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
@@ -218,14 +218,14 @@ FORMS = (
     SWIFT_LOG,
     SIIRL_DUMP,
     VERL_DUMP,
-    NEMO_RL,
+    NEMO_RL_LOG,
     NEMO_BATCH,
-    NEMO_GYM,
+    NEMO_GYM_LOG,
     SKYRL,
     AREAL_LOG,
-    SLIME,
+    SLIME_LOG,
     TAU_BENCH,
-    RLLM,
+    RLLM_LOG,
     TRACES,
     RESULTS,
     OPENRLHF_QUERIES,

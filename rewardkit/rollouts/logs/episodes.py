@@ -85,4 +85,4 @@ def _trajectory(row: Record) -> Record:
 
 
 TAU_BENCH = Form("tau-bench results", _parse_tau_bench, _is_tau_bench)
-RLLM = Form("rLLM episodes", _parse_rllm, _is_rllm)
+RLLM_LOG = Form("rLLM episodes", _parse_rllm, _is_rllm)

@@ -280,13 +280,13 @@ def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
 VERL_DUMP = Form("verl rollout dump", _parse_verl, _is_verl)
-NEMO_RL = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl)
+NEMO_RL_LOG = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl)
 NEMO_BATCH = Form(
     "NeMo-RL batch",
     _parse_nemo_batch,
     _has("message_log", "extra_env_info", "total_reward"),
 )
-NEMO_GYM = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
+NEMO_GYM_LOG = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
 SKYRL = Form(
     "SkyRL evaluation", _parse_skyrl, _has("input_prompt", "output_response", "score")
 )
@@ -295,7 +295,7 @@ AREAL_LOG = Form(
     _parse_areal,
     _has("task_id", "sample_idx", "tail_version", "reward", "completion"),
 )
-SLIME = Form(
+SLIME_LOG = Form(
     "slime samples",
     _parse_slime,
     _has("group_index", "index", "prompt", "response", "label", "reward"),
