@@ -65,6 +65,7 @@ GATES = {"gate": rk.gate("ground_truth", equals='it\'s "4"')}
 QUOTED = correct(weight=-0.25, range=(-1.0, 2.0), why='"""it\'s\\\nöne', primary=True)
 NUMPY = correct(weight=np.float64(0.75), range=(-np.inf, np.inf))
 SAVED = {
+    "a pattern that is bound": lambda: bound_to(re.compile("a+")),
     "gallery with functions": lambda: rk.load_reward("gallery:arithmetic.flawed"),
     "route": lambda: rk.load_reward("gallery:mixed"),
     "numbers of numpy": lambda: reward(NUMPY),
@@ -98,7 +99,7 @@ def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
     modules = set(sys.modules)
     rk.save_reward(original, path)
     assert set(sys.modules) == modules, "trying the file leaves no module behind"
-    head = r"# Reward .*, saved by rewardkit\.\n\n(from functools import partial\n)?import rewardkit as rk\n"
+    head = r"# Reward .*, saved by rewardkit\.\n\n(from functools import partial\n)?(import re\n)?import rewardkit as rk\n"
     assert re.match(head, path.read_text())
     again = rk.load_reward(f"{path}:reward")
     assert type(again) is type(original)
@@ -269,7 +270,7 @@ REFUSED = {
         reward(correct(), transform=lambda rewards, groups: rewards),
         "transform",
     ),
-    "a pattern": (bound_to(re.compile("x")), NO_NAME),
+    "an object": (bound_to(object()), NO_NAME),
     "an object of a file": (of_a_file, "uses <"),
     "loaded scores": (of_loaded_scores, NO_NAME.replace("c", "prediction", 1)),
     "another ending": (reward(correct()), r"does not end in \.py"),
