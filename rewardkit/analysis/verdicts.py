@@ -13,6 +13,7 @@ import pandas as pd
 from rewardkit.analysis.context import Context
 from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, in_both
 from rewardkit.answers import find_truth
+from rewardkit.answers.kinds import kind_of, read_truth
 from rewardkit.answers.stated import states_truth
 from rewardkit.primitives import extract
 from rewardkit.rollouts.values import column_values
@@ -25,6 +26,8 @@ VERDICT_NAME = re.compile(
 """Names of recorded scores, and of columns, that say which completions are right."""
 MOST_READ_ROWS = 2_000
 """Rows whose answers are read, of whole groups. Our choice: it takes a second."""
+MOST_TRUTHS_READ = 100
+"""Truths whose kind is looked at. Our choice."""
 LEAST_JUDGED = 0.8
 """Share of the rows read that need a verdict. Our choice."""
 
@@ -79,17 +82,26 @@ def find_verdicts(
             return Verdicts(name, values, float(levels[0]))
     by_answers = judge_by_answers(context.table, groups)
     if by_answers is not None and len(paid_names) == 1:
-        if _contradict(by_answers.scores, scores[paid_names[0]]):
+        has_words = _has_truths_in_words(context.table)
+        if _contradict(by_answers.scores, scores[paid_names[0]], has_words=has_words):
             return None
     return by_answers
 
 
-def _contradict(verdicts: Floats, rewards: Floats) -> bool:
+def _has_truths_in_words(table: pd.DataFrame) -> bool:
+    """Return whether most truths are texts, which may be said in other words."""
+    truths = column_values(table["ground_truth"].iloc[:MOST_TRUTHS_READ])
+    kinds = [kind_of(read_truth(truth) or "") for truth in truths]
+    return 2 * kinds.count("text") > len(kinds)
+
+
+def _contradict(verdicts: Floats, rewards: Floats, *, has_words: bool) -> bool:
     """Return whether most of what earns full marks is not what is right, and reversed.
 
     Then the answers are read in another way than the task means them: truths in one
     notation, answers in another. A reward that pays wrong answers as well pays right
-    ones; one that pays a part of the right ones pays few others.
+    ones; one that pays a part of the right ones pays few others. Where truths may be
+    said in other words it is enough that most of what earns full marks is another text.
     """
     is_read = in_both(verdicts, rewards)
     if not is_read.any():
@@ -97,7 +109,8 @@ def _contradict(verdicts: Floats, rewards: Floats) -> bool:
     is_right = verdicts[is_read] == 1
     is_full = np.isclose(rewards[is_read], rewards[is_read].max())
     both = np.sum(is_right & is_full)
-    return bool(2 * both < min(is_right.sum(), is_full.sum()))
+    fewer = is_full.sum() if has_words else min(is_right.sum(), is_full.sum())
+    return bool(2 * both < fewer)
 
 
 def _levels(values: Floats) -> Floats:

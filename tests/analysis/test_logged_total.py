@@ -61,14 +61,23 @@ def test_a_total_that_is_weighed_beside_its_parts_neither_dominates_nor_repeats_
     assert loud(diagnosis) == set()
 
 
-def test_what_groups_are_filtered_by_is_the_task_and_never_dominant():
+@pytest.mark.parametrize(
+    ("name", "settings", "is_told"),
+    [
+        ("points", {}, True),
+        ("points", {"filter_metric": "points"}, False),
+        ("right", {}, False),
+    ],
+)
+def test_what_groups_are_filtered_by_or_is_called_right_is_never_dominant(
+    name, settings, is_told
+):
     """The scores of a log do not say which of them is the task; a filter by one does."""
     form = np.where(np.arange(ROWS) % 8 == 0, 0.5, 0.0)
-    weights = {"right": 0.5, "form": 0.5, "total": 0.0}
-    log = log_of({"right": RIGHT, "form": form}, weights)
-    for settings, is_told in (({}, True), ({"filter_metric": "right"}, False)):
-        alarms = loud(rk.diagnose(log, training=settings))
-        assert (("dominant", "right") in alarms) is is_told
+    weights = {name: 0.5, "form": 0.5, "total": 0.0}
+    log = log_of({name: RIGHT, "form": form}, weights)
+    alarms = loud(rk.diagnose(log, training=settings))
+    assert (("dominant", name) in alarms) is is_told
 
 
 def test_a_part_that_never_varies_does_not_make_the_other_one_dominant():

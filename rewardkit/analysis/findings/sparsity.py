@@ -30,7 +30,8 @@ FIRST_ROWS = 1 << 16
 
 
 @rule(
-    "constant", "dead", "sparse", "starved", "saturated", "binary", "always_penalised"
+    *("constant", "dead", "sparse", "starved", "saturated", "binary"),
+    *("always_penalised", "paid_penalty"),
 )
 def shape(
     view: View,
@@ -74,6 +75,8 @@ def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]
         yield _constant_component(view, name, float(lowest))
     elif is_flat:
         yield from _dead(view, name)
+    elif component.weight < 0 and highest <= 0:
+        yield _paid_penalty(view, name)
     elif _penalises_all(view, name):
         yield _always_penalised(view, name, limits["all_penalised"])
     elif component.weight >= 0:  # a penalty that rarely fires is what one hopes for
@@ -109,6 +112,23 @@ def _always_penalised(view: View, name: str, limit: float) -> Finding:
         cost=view.declared_weights[name],
         least=float(np.fmax.reduce(payment)),
         largest=float(np.fmin.reduce(payment)),
+    )
+
+
+def _paid_penalty(view: View, name: str) -> Finding:
+    """Return the finding that a component never above 0 has a negative weight."""
+    scores = view.scores[name]
+    loses = scores < 0
+    is_scored = ~np.isnan(scores)
+    return finding(
+        view,
+        "paid_penalty",
+        name,
+        **share(view, loses, is_scored, by_rows=True),
+        severity="high",
+        reading=loses,
+        cost=abs(view.declared_weights[name]),
+        weight=view.components[name].weight,
     )
 
 

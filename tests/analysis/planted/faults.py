@@ -359,6 +359,11 @@ beyond_a_limit = table(
     },
     ranges={"overlong": (-1.0, 0.0)},
 )
+paid_for_losses = table(
+    lambda g, _, share: {"losses": np.where(some(g, ROWS, share), -g.random(ROWS), 0)},
+    ranges={"losses": (-1.0, 0.0)},
+    weights={"losses": -0.3},
+)
 starved = table(lambda g, _, mean: {"tidy": g.beta(1, 1 / mean - 1, ROWS)})
 saturated = table(lambda g, _, mean: {"tidy": 1 - g.beta(1, 1 / (1 - mean) - 1, ROWS)})
 dead = table(
@@ -473,6 +478,8 @@ FAULTS: dict[str, Fault] = {
     "a penalty on every row": Fault(
         beyond_a_limit, 0.9, 0.7, "always_penalised", "overlong"
     ),
+    # Half of the completions lose something, and a twentieth, at a negative weight.
+    "a penalty that pays": Fault(paid_for_losses, 0.5, 0.05, "paid_penalty", "losses"),
     # Of the range a hundredth is earned; a thirtieth: next to nothing to tell anyone apart by.
     "starved": Fault(starved, 0.01, 1 / 30, "starved", "tidy"),
     "saturated": Fault(saturated, 0.99, 1 - 1 / 30, "saturated", "tidy"),
