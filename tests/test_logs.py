@@ -394,6 +394,11 @@ def test_the_components_of_nemo_gym_are_recorded_once_beside_the_reward():
     assert values(rollouts, "logged/brief") == [0.25, None]
 
 
+def test_a_rollout_of_nemo_gym_that_wrote_nothing_is_empty_and_kept():
+    rows = [gym(0, 1.0), {**gym(1, 0.0), "response": {"output": []}}]
+    assert values(rk.load_rollouts(rows), "completion") == ["four", ""]
+
+
 def test_what_a_verifier_of_nemo_gym_gets_is_read_without_its_answer():
     rows = [
         {key: value for key, value in gym(at, 1.0).items() if key != "reward"}

@@ -100,7 +100,11 @@ def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
 
 
 def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:
-    return question_turns(prompt) + answer_turns(completion)
+    # written out, as it is made for each row of a log
+    return [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "content": completion},
+    ]
 
 
 def generated_texts(row: Row) -> list[str]:

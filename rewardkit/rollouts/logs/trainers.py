@@ -186,9 +186,13 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     chats: Columns = {"prompt": [], "completion": [], "messages": []}
     for request, response in zip(requests, responses, strict=True):
         before = _messages(inner(request, "input"), "user")
-        answers = _messages(inner(response, "output"), "assistant")
+        output = inner(response, "output")
+        answers = _messages(output, "assistant")
         chats["prompt"].append(before or None)
-        chats["completion"].append(assistant_text(answers))
+        text = assistant_text(answers)
+        if output == []:  # it ended before it wrote anything
+            text = ""
+        chats["completion"].append(text)
         chats["messages"].append([*before, *answers] or None)
     components = columns.pop("reward_components", ())
     parts = [cell if isinstance(cell, Mapping) else {} for cell in components]
