@@ -338,11 +338,13 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
 
 @near_miss("a number with other decimals", kinds=("number", "text"))
 def other_decimals(subject: Subject) -> Iterator[Attempt]:
-    amount = re.fullmatch(r"([^\d.]*)\d+\.\d+([^\d.]*)", subject.right.strip())
+    answer, truth = subject.right.strip(), subject.columns.get("ground_truth")
+    amount = re.fullmatch(r"([^\d.]*)\d+\.\d+([^\d.]*)", answer)
     if amount:
         right, wrong = (
             f"{amount[1]}{number}{amount[2]}" for number in ("3.25", "3.75")
         )
-        truth = truth_like(subject.columns.get("ground_truth"), right)
+        has_unit = str(truth).strip() == answer  # else it is a number alone
+        truth = truth_like(truth, right if has_unit else "3.25")
         if truth is not None:
             yield Attempt.of(subject.write(wrong), ground_truth=truth)
