@@ -125,18 +125,13 @@ CHOSEN = {
         False,
         {"right": 1, "short": -0.5},
     ),
-    "the one function of which the log has scores": (
-        "del short, total",
-        True,
-        {"right": 1},
-    ),
     "a registry with weights by its keys": (
-        "REWARDS = {'a': right, 'b': partial(short, limit=9)}\nPAID = {'b': 3, 'a': 0.5}",
+        "REWARDS = {'a': right, 'b': partial(short, limit=9)}\nWEIGHTS = {'b': 3, 'a': 0.5}",
         False,
         {"a": 0.5, "b": 3},
     ),
     "a registry of what the log has, as that calls them": (
-        "registry = {'a': right, 'b': partial(short, limit=9)}\nPAID = {'b': 3, 'a': 0.5}",
+        "registry = {'a': right, 'b': partial(short, limit=9)}\nWEIGHTS = {'b': 3, 'a': 0.5}",
         True,
         {"right": 0.5, "short": 3},
     ),
@@ -167,6 +162,31 @@ CHOSEN = {
         {"f": 1},
     ),
 }
+
+
+NOT_CHOSEN = {
+    "which function is for which data": "REWARDS = {'a': right, 'b': short}",
+    "limits by the names of functions": "FUNCS = [right, short]\nLIMITS = {'right': 10, 'short': 2}",
+    "a helper that a column is called like": "del short, total\ndef places(completion): return 1.0",
+}
+
+
+@pytest.mark.parametrize("kind", NOT_CHOSEN)
+def test_of_several_functions_none_is_taken_that_nothing_tells(kind, tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text(f"{PARTS}\n{NOT_CHOSEN[kind]}\n")
+    log = [{"prompt": "?", "completion": text, "places": 1.0} for text in "ab"]
+    with pytest.raises(rk.RewardError, match="name one, as"):
+        rk.load_reward(str(path), rollouts=rk.load_rollouts(log))
+
+
+def test_a_function_that_asks_for_no_truth_is_not_called_to_find_the_reward(tmp_path):
+    path, sent = tmp_path / "many.py", tmp_path / "sent"
+    send = f"def send(text):\n    open({str(sent)!r}, 'w').close()\n"
+    path.write_text(f"{PARTS}\ndel right, short\n{send}")
+    with pytest.raises(rk.RewardError, match="name one, as"):
+        rk.load_reward(str(path), rollouts=rk.load_rollouts(LOG[:8]))
+    assert not sent.exists()
 
 
 @pytest.mark.parametrize("kind", CHOSEN)

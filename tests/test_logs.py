@@ -245,6 +245,12 @@ LOGS = {
         {"reward": 1.0},
         {2: 1},
     ),
+    "Tinker trajectories": (
+        [{"iteration": 3, "group_idx": 0, "traj_idx": at, "ob": "2+2?", "ac": "4", "reward": 1.0} for at in (0, 1)],
+        {"prompt": ["2+2?"] * 2, "completion": ["4"] * 2, "step": [3, 3], "group_idx": [0, 0]},
+        {"reward": 1.0},
+        {2: 1},
+    ),
     "rLLM episodes": (
         [rllm(0, 1.0), rllm(1, 0.0)],
         {"prompt_id": ["task-3:solver"] * 2, "prompt": [[made.said("user", "2+2?")]] * 2, "completion": ["4"] * 2,
@@ -455,7 +461,7 @@ def swift_chats():
         ),
         (
             [
-                {**SLIME, "index": place, "reward": {"score": 1.0 - place, "acc": 1.0}}
+                {**SLIME, "index": place, "reward": {"acc": 1.0, "score": 1.0 - place}}
                 for place in (0, 1)
             ],
             "slime samples",

@@ -89,10 +89,11 @@ def find_verdicts(
 
 
 def _has_truths_in_words(table: pd.DataFrame) -> bool:
-    """Return whether most truths are texts, which may be said in other words."""
+    """Return whether most truths are texts of some words, which others may say, too."""
     truths = column_values(table["ground_truth"].iloc[:MOST_TRUTHS_READ])
-    kinds = [kind_of(read_truth(truth) or "") for truth in truths]
-    return 2 * kinds.count("text") > len(kinds)
+    texts = [read_truth(truth) or "" for truth in truths]
+    are_long = [kind_of(text) == "text" and len(text.split()) > 2 for text in texts]
+    return 2 * sum(are_long) > len(texts)
 
 
 def _contradict(verdicts: Floats, rewards: Floats, *, has_words: bool) -> bool:
@@ -100,8 +101,9 @@ def _contradict(verdicts: Floats, rewards: Floats, *, has_words: bool) -> bool:
 
     Then the answers are read in another way than the task means them: truths in one
     notation, answers in another. A reward that pays wrong answers as well pays right
-    ones; one that pays a part of the right ones pays few others. Where truths may be
-    said in other words it is enough that most of what earns full marks is another text.
+    ones; one that pays a part of the right ones pays few others. Of truths that may be
+    said in other words (`has_words`) what is paid may say them: there it is enough that
+    most of what earns full marks is another text.
     """
     is_read = in_both(verdicts, rewards)
     if not is_read.any():

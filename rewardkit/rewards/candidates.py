@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -14,6 +15,7 @@ from rewardkit.rewards.users_code import helpers, names_in, without_partial
 
 USUAL_NAMES = ("compute_score", "reward_func", "reward_fn", "reward_function")
 """Names that the guides of trainers give to a reward's function."""
+WEIGHTS_NAME = re.compile(r"(?i)weight|coef")
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ def find_candidates(
     That is what the attribute names, else `reward`, else the only function of a name
     that trainers' guides use, else the only one with "reward" in its name, else the
     only one that no other one uses. Where several are left it is the only list or dict
-    of functions that the log has scores of, or with weights beside it or "reward" in
-    its name, else the functions that the log has scores of.
+    of functions that the log has scores of, or with weights beside it, or list with
+    "reward" in its name, else the functions that the log has scores of.
     """
     names = [
         name
@@ -130,6 +132,7 @@ def _likely(
         likely = _unused(likely, values)
     if len(likely) == 1:
         return likely
+    used = set().union(*(_names_used(values[name]) for name in names))
     lists = [name for name in values if _holds_functions(values[name])]
     of_log, of_rewards = [], []
     for name in lists:
@@ -138,21 +141,25 @@ def _likely(
             of_log.append(name)
         own_weights = [weight for _, weight in _members(values[name])]
         is_weighed = None not in _weights_beside(values[name], labels, values)
-        if is_weighed or None not in own_weights or "reward" in name.lower():
+        has_weights = is_weighed or None not in own_weights
+        # a dict by itself may say which function is for which data
+        is_list = isinstance(values[name], list | tuple) and name not in used
+        if has_weights or (is_list and "reward" in name.lower()):
             of_rewards.append(name)
     lists = of_log or of_rewards
     if len(lists) == 1:
         return lists
     scored = [name for name in names if name in logged]
-    return [",".join(scored)] if scored else likely
+    return [",".join(scored)] if len(scored) > 1 else likely
 
 
 def _may_be_reward(value: Any, module: str) -> bool:
     """Return whether a value of this module may stand for a reward."""
     if isinstance(value, list | tuple):
         return _holds_functions(value)
-    if isinstance(value, Reward | functools.partial):
+    if isinstance(value, Reward):
         return True
+    value = without_partial(value)
     return callable(value) and getattr(value, "__module__", "") == module
 
 
@@ -214,10 +221,10 @@ def _weights_beside(
     weights = []
     for name, value in values.items():
         numbers = value
+        if not WEIGHTS_NAME.search(name):
+            continue
         if isinstance(value, dict) and set(value) == set(keys):
             numbers = [value[key] for key in keys]
-        elif isinstance(value, dict) or "weight" not in name.lower():
-            continue
         if isinstance(numbers, list | tuple) and len(numbers) == len(keys):
             if all(type(number) in (int, float) for number in numbers):
                 weights.append([float(number) for number in numbers])

@@ -64,7 +64,11 @@ def candidates_of(name: str, logged: Collection[str] = ()) -> Candidates:
     """
     place, attribute = _place(name)
     module = _module(place)
-    return find_candidates(place, attribute, vars(module), module.__name__, logged)
+    values = dict(vars(module))
+    for part in filter(None, attribute.split(",")):  # which a package may make then
+        if part not in values and hasattr(module, part):
+            values[part] = getattr(module, part)
+    return find_candidates(place, attribute, values, module.__name__, logged)
 
 
 def _place(name: str) -> tuple[str, str]:

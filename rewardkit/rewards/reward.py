@@ -40,8 +40,8 @@ RECORD_VERSION = 2
 TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
 """Columns by which a function is known to read what is right."""
 NO_DATA = re.compile(
-    r"^(prompt|completion|messages|rollout|data_source|step|policy)|_ids?$|length|token"
-    r"|logp|state"
+    r"^(prompt|completion|messages|rollout|data_source|step|policy|trainer_state)"
+    r"|_ids?$|(^|_)(length|tokens?|logp\w*)(_|$)"
 )
 """Names of columns that say nothing of what a completion has to do."""
 

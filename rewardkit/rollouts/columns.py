@@ -54,7 +54,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "instruction",
         "problem",
         "prompts",
-        "ob",
     ),
     "completion": (
         "completion",
@@ -64,7 +63,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "generated_text",
         "model_output",
         "model_response",
-        "ac",
     ),
     "messages": ("messages", "conversation", "transcript"),
     "ground_truth": (
@@ -89,7 +87,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "data_source": ("data_source", "dataset", "source"),
     "policy": ("policy", "checkpoint", "model"),
-    "step": ("step", "global_step", "training_step", "gen_step", "iteration"),
+    "step": ("step", "global_step", "training_step", "gen_step"),
 }
 """Canonical column -> its other names, in the order in which they are tried.
 

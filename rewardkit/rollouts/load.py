@@ -51,9 +51,9 @@ def load_rollouts(
     """Load rollouts from a file, a folder of files, a DataFrame, or dicts.
 
     The logs of TRL, ms-swift, verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL, slime,
-    tau-bench, rLLM, prime-rl, verifiers and Inspect are recognised by their columns,
-    and data sets that `datasets` saved by their files (`.kind` says which); see
-    `ALIASES` for the column names it knows. A folder is read with those below it.
+    Tinker, tau-bench, rLLM, prime-rl, verifiers and Inspect are recognised by their
+    columns, and data sets that `datasets` saved by their files (`.kind` says which);
+    see `ALIASES` for the column names it knows. A folder is read with those below it.
     Scores that stand in a log become columns ``logged/<name>`` (`.logged`).
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and

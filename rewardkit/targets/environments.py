@@ -22,6 +22,7 @@ from rewardkit.targets.columns import (
     required_columns,
     required_parameters,
 )
+from rewardkit.targets.plain import METHODS
 from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.turns import generated_texts
 
@@ -50,7 +51,8 @@ class SteppedEnvironment(Adapter):
         """Return an environment at the start of a rollout, made with its columns."""
         env = self.function(**deepcopy(filled_columns(self.function, rollout, ())))
         if hasattr(env, "reset"):
-            env.reset(**deepcopy(filled_columns(env.reset, rollout, ())))
+            columns = filled_columns(env.reset, rollout, ("seed", "options"))
+            env.reset(**deepcopy(columns))
         return env
 
     def outcome(self, answer: Any) -> Mapping[str, Any]:
@@ -91,7 +93,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     action = required_parameters(step)[1]
     mapping = {action: "completion", **columns_asked(value, (), rows)}
     reason = f"it is a class with step({action})"
-    return [TrainerReading(reason, adapter, mapping, sure=True)]
+    is_sure = not any(map(METHODS.fullmatch, dir(value)))
+    return [TrainerReading(reason, adapter, mapping, sure=is_sure)]
 
 
 ENVIRONMENTS = Target(

@@ -20,7 +20,11 @@ from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.prints import caught_prints
 from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.choice import AGREES, TRIAL_SECONDS, choose_reading
-from rewardkit.targets.columns import Row, required_parameters, takes_anything
+from rewardkit.targets.columns import (
+    Row,
+    required_parameters,
+    takes_anything,
+)
 from rewardkit.targets.read import parts_of_log, read_reward
 from rewardkit.targets.trial import scores_of_log
 
@@ -68,21 +72,22 @@ def load_reward(
         find_target(as_.partition(":")[0])  # an unknown one is an error in any case
     rows = _first_rows(rollouts) if rollouts is not None else []
     candidates = candidates_of(name, parts_of_log(rows))
-    logged = None
+    logged, note = None, ""
     if len(candidates.likely) > 1:
         logged = _logged_name(candidates, candidates.likely, as_, rows, timeout)
     attribute = logged or candidates.only()
     try:
         reward = _read_value(candidates, attribute, name, as_, rows, timeout)
-    except RewardError:
+    except RewardError as error:
         others = candidates.others(attribute)
+        note = f"; {attribute} cannot be taken: {error}"
         logged = _logged_name(candidates, others, as_, rows, timeout)
         if logged is None:
             raise
         attribute = logged
         reward = _read_value(candidates, attribute, name, as_, rows, timeout)
     if logged:
-        note = f"{logged} is taken of the file, as it gives the log's scores"
+        note = f"{logged} is taken of the file, as it gives the log's scores{note}"
         reward = replace(reward, origin=f"{reward.origin}\n{note}")
     return with_source(reward, name, attribute)
 
@@ -125,7 +130,10 @@ def _logged_name(
     rows: Sequence[Row],
     timeout: float | None,
 ) -> str | None:
-    """Return the only one of these functions that gives the scores of the log."""
+    """Return the only one of these functions that gives the scores of the log.
+
+    Only those are called that ask for more than one column.
+    """
     if not scores_of_log(rows):
         return None
     target_name, _, way = (as_ or "").partition(":")
@@ -136,6 +144,9 @@ def _logged_name(
         assert limit is not None
         for name in names:
             value = candidates.value(name)
+            is_function = callable(value) and not isinstance(value, type)
+            if is_function and len(required_parameters(value)) < 2:
+                continue  # what asks for no truth may do something else
             try:
                 trial = choose_reading(value, name, targets, way, rows, limit)
             except RewardError:

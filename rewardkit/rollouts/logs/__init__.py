@@ -35,6 +35,7 @@ from rewardkit.rollouts.logs.trainers import (
     SIIRL_DUMP,
     SKYRL,
     SLIME_LOG,
+    TINKER,
     VERL_DUMP,
 )
 from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
@@ -224,6 +225,7 @@ FORMS = (
     SKYRL,
     AREAL_LOG,
     SLIME_LOG,
+    TINKER,
     TAU_BENCH,
     RLLM_LOG,
     TRACES,

@@ -73,10 +73,11 @@ def _trajectory(row: Record) -> Record:
     last = first(reversed(inner(trajectory, "steps") or [])) or {}
     messages = inner(last, "chat_completions") or []
     prompt_id = str(row.pop("id")).rpartition(":")[0]
+    key = {"prompt_id": f"{prompt_id}:{inner(trajectory, 'name')}"} if prompt_id else {}
     return {
         **(task if isinstance(task, Mapping) else {"task": task}),
         **row,
-        "prompt_id": f"{prompt_id}:{inner(trajectory, 'name')}",
+        **key,
         "prompt": opening_turns(messages),
         "completion": inner(last, "model_response"),
         "messages": messages,

@@ -274,12 +274,22 @@ def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     parts = [cell if isinstance(cell, Mapping) else {} for cell in columns[total]]
     if any(parts):
         scores = lists_of_columns(parts)
-        total = "score" if "score" in scores else next(iter(scores))
-        columns = {**scores, **columns}
+        usual_totals = (name for name in ("reward", "score", "total") if name in scores)
+        total = next(usual_totals, next(iter(scores)))
         del columns["reward"]
+        columns |= scores
     rows = replace(rows, columns=columns)
     usual = {"ground_truth": "label"}
     return scored_table(rows, keep, total=total, unpaid=SLIME_COLUMNS, usual=usual)
+
+
+# --- Tinker
+
+
+def _parse_tinker(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    usual = {"prompt": "ob", "completion": "ac", "step": "iteration"}
+    unpaid = ("iteration", "group_idx", "traj_idx", "ac_len", "ob_len", "episode_done")
+    return scored_table(rows, keep, total="reward", unpaid=unpaid, usual=usual)
 
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
@@ -303,4 +313,9 @@ SLIME_LOG = Form(
     "slime samples",
     _parse_slime,
     _has("group_index", "index", "prompt", "response", "label", "reward"),
+)
+TINKER = Form(
+    "Tinker trajectories",
+    _parse_tinker,
+    _has("ob", "ac", "group_idx", "traj_idx", "reward"),
 )
