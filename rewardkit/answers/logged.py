@@ -200,7 +200,7 @@ def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
 
 
 def _is_unfinished(completion: str, closings: Sequence[str]) -> bool:
-    """Whether a completion ends within a thought of one of these tags."""
+    """Return whether a completion ends within a thought of one of these tags."""
     for name in closings:
         if completion.rfind(f"<{name}>") > completion.rfind(f"</{name}>"):
             return True
