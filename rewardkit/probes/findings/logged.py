@@ -255,21 +255,25 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         scores = [score for score in scores if not math.isnan(score)]
         if not scores or not are_equal(scores):
             continue
-        rises = [
-            component.weight * (outcome.scores.get(name, math.nan) - scores[0])
-            for outcome in outcomes
-            if outcome is not None
-        ]
-        raised = [rise for rise in rises if rise > 1e-9]
+        raised: list[float] = []
+        raised_rows: list[tuple[Row, RowOutcome, str]] = []
+        for item, again in zip(sample, outcomes, strict=True):
+            if again is None:
+                continue
+            score = again.scores.get(name, math.nan)
+            rise = component.weight * (score - scores[0])
+            if rise > 1e-9:
+                raised.append(rise)
+                raised_rows.append(item)
         if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(sample)):
-            row, outcome, tag = sample[0]
+            row, before, tag = raised_rows[0]
             rise = fmean(raised)
             yield observed.finding(
                 "prompt_left_out",
                 len(sample),
                 len(raised),
                 component=name,
-                examples=[observed.row_example(row, outcome.reward, "prompt_left_out")],
+                examples=[observed.row_example(row, before.reward, "prompt_left_out")],
                 gain=rise / (max(rewards) - min(rewards) + rise),
                 trait="form",
                 lost=len(continued),
