@@ -255,19 +255,19 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         scores = [score for score in scores if not math.isnan(score)]
         if not scores or not are_equal(scores):
             continue
-        raised: list[float] = []
-        raised_rows: list[tuple[Row, RowOutcome, str]] = []
+        rises: list[float] = []
+        raised: list[tuple[Row, RowOutcome, str]] = []
         for item, again in zip(sample, outcomes, strict=True):
             if again is None:
                 continue
             score = again.scores.get(name, math.nan)
             rise = component.weight * (score - scores[0])
             if rise > 1e-9:
-                raised.append(rise)
-                raised_rows.append(item)
+                rises.append(rise)
+                raised.append(item)
         if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(sample)):
-            row, before, tag = raised_rows[0]
-            rise = fmean(raised)
+            row, before, tag = raised[0]
+            rise = fmean(rises)
             yield observed.finding(
                 "prompt_left_out",
                 len(sample),

@@ -19,11 +19,11 @@ from rewardkit.rollouts.columns import (
     INSPECT_GRADES,
     LOGGED,
     Columns,
-    lists_of_columns,
 )
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
+    columns_of_objects,
     first,
     inner,
     scored_table,
@@ -281,10 +281,7 @@ def _is_prime_rl(columns: Columns) -> bool:
 
 def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
-    metrics: list[Plain] = []
-    for cell in columns.get("metrics", ()):
-        metrics.append(cell if isinstance(cell, Mapping) else {})
-    by_name = lists_of_columns(metrics)  # as vf-eval writes them today
+    by_name = columns_of_objects(columns.get("metrics", ()))  # as vf-eval writes them
     columns |= by_name
     chats: list[Any] = []
     for chat in zip(columns["prompt"], columns["completion"], strict=True):

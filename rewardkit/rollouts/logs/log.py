@@ -16,6 +16,7 @@ from rewardkit.rollouts.columns import (
     LOGGED,
     Columns,
     free_name,
+    lists_of_columns,
     map_columns,
 )
 from rewardkit.rollouts.values import Place, SourceRows, column_values
@@ -169,6 +170,12 @@ def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
         f"is unknown which value is whose ({'; '.join(lengths[:3])})"
     )
     return SourceRows.of_rows(placed), [warning]
+
+
+def columns_of_objects(cells: Iterable[Any]) -> Columns:
+    """Return what stands under each key of the objects in a column, None elsewhere."""
+    objects = [cell if isinstance(cell, Mapping) else {} for cell in cells]
+    return lists_of_columns(objects)
 
 
 def with_columns(rows: SourceRows, **columns: list[Any]) -> SourceRows:

@@ -34,6 +34,7 @@ from rewardkit.rollouts.columns import JUDGED_PREFIX, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
+    columns_of_objects,
     first,
     inner,
     numeric,
@@ -194,9 +195,8 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
             text = ""
         chats["completion"].append(text)
         chats["messages"].append([*before, *answers] or None)
-    components = columns.pop("reward_components", ())
-    parts = [cell if isinstance(cell, Mapping) else {} for cell in components]
-    columns = {**chats, **columns, **lists_of_columns(parts)}
+    scores = columns_of_objects(columns.pop("reward_components", ()))
+    columns = {**chats, **columns, **scores}
     if "reward" not in columns:  # what a verifier gets, logged before it answers
         return ParsedLog(replace(rows, columns=columns))
     return scored_table(
@@ -271,9 +271,8 @@ def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     if "step" not in columns and "rollout_id" in columns:
         columns["step"] = columns.pop("rollout_id")
     total = "reward"
-    parts = [cell if isinstance(cell, Mapping) else {} for cell in columns[total]]
-    if any(parts):
-        scores = lists_of_columns(parts)
+    scores = columns_of_objects(columns[total])
+    if scores:
         usual_totals = (name for name in ("reward", "score", "total") if name in scores)
         total = next(usual_totals, next(iter(scores)))
         del columns["reward"]
