@@ -149,12 +149,13 @@ def _route_table(route: Plain) -> Table:
 class ComponentScores:
     """A component of scored rollouts.
 
-    `scores` are NaN unless scored, `counts` are by status, `errors` are reasons.
+    `figures` are mean, spread, lowest and highest of its scores (see `summarize`),
+    `counts` are by status, `errors` are reasons.
     """
 
     name: str
     weight: float
-    scores: NDArray[Any]
+    figures: Sequence[float]
     counts: Mapping[str, int]
     errors: Sequence[Reason]
 
@@ -173,7 +174,7 @@ def scores_page(
     missing = int(np.isnan(rewards).sum())
     summary = f"{len(rewards):,} rollouts"
     if missing < len(rewards):
-        mean, std, *_ = _summarize(rewards)
+        mean, std, *_ = summarize(rewards)
         summary += f", mean reward {short_number(mean)}, std {short_number(std)}"
     if missing:
         summary += f", {missing:,} ({missing / len(rewards):.1%}) not judged"
@@ -183,7 +184,7 @@ def scores_page(
     rows = []
     errors = []
     for item in components:
-        row: list[object] = [item.name, item.weight, *_summarize(item.scores)]
+        row: list[object] = [item.name, item.weight, *item.figures]
         for status in statuses:
             count = item.counts[status]
             row.append(f"{count:,}" if count else "")
@@ -198,7 +199,7 @@ def scores_page(
     return Page(f"Scores of {name}", blocks, summary)
 
 
-def _summarize(values: NDArray[Any]) -> list[float]:
+def summarize(values: NDArray[Any]) -> list[float]:
     """Return mean, spread, lowest and highest of what is not NaN."""
     judged = values[~np.isnan(values)]
     if not len(judged):

@@ -308,8 +308,12 @@ class Scores(HasPage):
 
         components = []
         for name, weight in self.reward.weights.items():
-            figures = self.score(name), self.counts[name], self._reasons_of(name, ERROR)
-            components.append(cards.ComponentScores(name, weight, *figures))
+            # not kept: of a large log the scores of one component are held at a time
+            figures = cards.summarize(self.score(name))
+            errors = self._reasons_of(name, ERROR)
+            components.append(
+                cards.ComponentScores(name, weight, figures, self.counts[name], errors)
+            )
         models = []
         redacted = self._summarize_verdicts(lambda reason: str(reason.redacted()))
         for name, summary in self.asked.items():

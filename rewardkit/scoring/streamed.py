@@ -87,7 +87,19 @@ def open_log(
     large = open_large(
         source, part_bytes=min(share, LARGEST_PART), most_bytes=share, **reading
     )
-    return large or load_rollouts(source, **reading)
+    if large is None:
+        return load_rollouts(source, **reading)
+    for file in large.files:
+        if not file.can_be_cut and file.bytes > share:
+            logger.warning(
+                "%s is read whole, as %s files are not cut: about %.1f GB of memory, "
+                "where %.1f GB are allowed; JSON lines and Parquet are read in parts",
+                file.piece.path.name,
+                file.piece.kind,
+                BYTES_HELD * file.bytes / 1e9,
+                memory / 1e9,
+            )
+    return large
 
 
 def score_into(

@@ -207,6 +207,24 @@ def test_scattered_groups_are_put_into_order_on_the_disk_and_nothing_is_left_the
     ]
 
 
+def test_a_file_that_is_not_cut_and_memory_does_not_hold_is_told_with_both_sizes(
+    tmp_path, caplog
+):
+    table = pd.DataFrame(log_rows())
+    table.to_csv(tmp_path / "log.csv", index=False)
+    write(tmp_path / "log.jsonl", log_rows())
+    for name, warned in (("log.csv", True), ("log.jsonl", False)):
+        caplog.clear()
+        scores = rk.score(
+            rewards()["plain"],
+            tmp_path / name,
+            to=tmp_path / f"to {name}",
+            memory=MEMORY,
+        )
+        assert len(scores) == len(table)
+        assert ("log.csv is read whole" in caplog.text) == warned, name
+
+
 @pytest.mark.parametrize("is_scattered", [False, True])
 def test_a_group_that_memory_does_not_hold_is_refused_with_its_id_and_size(
     is_scattered, tmp_path
