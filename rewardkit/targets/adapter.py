@@ -36,16 +36,98 @@ FORMS: dict[str, Callable[[RowColumns, str], MadeColumn]] = {
 """How a column may be handed over otherwise: what its JSON holds, or as one text."""
 
 
+PAID_KEYS = (
+    "score",
+    "reward",
+    "total_reward",
+    "total_score",
+    "final_reward",
+    "final_score",
+    "overall",
+    "scores",
+    "rewards",
+)
+"""Keys of the number that is paid, where the trainer has none of its own: the first."""
+
+PLAIN_KINDS = frozenset({float, int, str, bool, NoneType})
+
+
+def plain_values(answer: Any) -> Any:
+    """Return an answer as plain values.
+
+    Arrays and tensors are lists or a number, objects with fields a dict of these.
+    """
+    if type(answer) in PLAIN_KINDS:
+        return answer
+    if type(answer) is dict:
+        for key, value in answer.items():  # a loop is quickest for a few keys
+            if type(key) is not str or type(value) not in PLAIN_KINDS:
+                break
+        else:
+            return answer.copy()
+    if isinstance(answer, Mapping):
+        return {str(key): plain_values(value) for key, value in answer.items()}
+    if isinstance(answer, list | tuple) and not hasattr(answer, "_fields"):
+        if PLAIN_KINDS.issuperset(map(type, answer)):
+            return list(answer)
+        return [plain_values(entry) for entry in answer]
+    to_list: Callable[[], Any] | None = getattr(answer, "tolist", None)
+    if callable(to_list):
+        return to_list()
+    fields_of_answer = _fields_of(answer)
+    return answer if fields_of_answer is None else plain_values(fields_of_answer)
+
+
+def _fields_of(answer: Any) -> dict[str, Any] | None:
+    """Return the fields of a result that is an object, None where it has none.
+
+    Of a dataclass, a NamedTuple, a model of pydantic, or what holds a reward.
+    """
+    if isinstance(answer, type | Reason):
+        return None
+    if is_dataclass(answer):
+        return values_by_field(answer)
+    if isinstance(answer, tuple):
+        return answer._asdict()  # type: ignore[attr-defined, no-any-return]
+    if hasattr(answer, "model_dump"):
+        return dict(answer.model_dump())
+    if not any(hasattr(answer, name) for name in PAID_KEYS):
+        return None
+    names = (*PAID_KEYS, *getattr(answer, "__dict__", ()))
+    return {name: getattr(answer, name) for name in names if hasattr(answer, name)}
+
+
+def values_by_row(answer: Any) -> Any:
+    """Return the answer for several rows; what holds lists as a list of dicts.
+
+    >>> values_by_row({"name": "right", "total_reward": [1.0, 0.5]})
+    [{'total_reward': 1.0}, {'total_reward': 0.5}]
+    """
+    values = plain_values(answer)
+    if not isinstance(values, Mapping):
+        return values
+    columns: dict[str, list[Any]] = {}
+    for name, value in values.items():
+        inner = value if isinstance(value, Mapping) else {name: value}
+        columns |= {key: inner[key] for key in inner if isinstance(inner[key], list)}
+    if len({len(column) for column in columns.values()}) != 1:
+        return values
+    return [
+        dict(zip(columns, cells, strict=True))
+        for cells in zip(*columns.values(), strict=True)
+    ]
+
+
 @dataclass(frozen=True, repr=False)
 class Adapter(Made):
     """Base of the callables that call a function as its trainer would.
 
     A subclass says in `arguments` how rows are handed over and in `result` what comes
-    back. `needs` are the columns without which it cannot be called; `method` is what is
-    called of an object. Where it is called for several rows `together` it gets a list
-    of them: "batch", which may be one, or "group", all siblings. Where `gives_row`, one
-    argument holds all that the trainer has of a row. `forms` names columns that are
-    handed over otherwise, and how.
+    back, by default the answer as plain values. `needs` are the columns without which
+    it cannot be called; `method` is what is called of an object. Where it is called for
+    several rows `together` it gets a list of them: "batch", which may be one, or
+    "group", all siblings. Where `gives_row`, one argument holds all that the trainer
+    has of a row. `forms` names columns that are handed over otherwise, and how.
     """
 
     function: Any
@@ -54,6 +136,7 @@ class Adapter(Made):
     forms: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     together: ClassVar[str] = ""
     gives_row: ClassVar[bool] = False
+    result = staticmethod(plain_values)
 
     @property
     def factory(self) -> str:
@@ -93,8 +176,8 @@ class Adapter(Made):
         answer = bound.function(*arguments, **keywords)
         others = [column[0] for column in bound.result_arguments]
         if self.is_async:
-            return _await_result(self._result, answer, others)
-        return self._result(answer, *others)
+            return _await_result(self.result, answer, others)
+        return self.result(answer, *others)
 
     def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
         """Return the calls for these rows, one for each or one for so many of them."""
@@ -116,7 +199,7 @@ class Adapter(Made):
             keywords,
             count,
             is_async=self.is_async,
-            result=self._result,
+            result=self.result,
         )
 
     def arguments(self, rows: RowColumns) -> Arguments:
@@ -130,10 +213,6 @@ class Adapter(Made):
         """
         return {}
 
-    def result(self, answer: Any) -> Any:
-        """Return the answer as plain values."""
-        return plain_values(answer)
-
     @property
     def shared_columns(self) -> tuple[str, ...]:
         """Columns that have one value for all rows of a call."""
@@ -142,13 +221,6 @@ class Adapter(Made):
     def gives(self, column: str) -> bool:
         """Whether the trainer hands over a column that no parameter is named after."""
         return self.gives_row
-
-    @property
-    def _result(self) -> Callable[..., Any]:
-        """What gives the result of an answer, without a call in between."""
-        if type(self).result is Adapter.result:
-            return plain_values
-        return self.result
 
     def reads(self, column: str) -> bool:
         """Whether the function's own code reads this column, as far as it shows."""
@@ -180,20 +252,6 @@ def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
 
     ends = list(accumulate(sizes))
     return MadeColumn(part, [0, *ends[:-1]], ends)
-
-
-PAID_KEYS = (
-    "score",
-    "reward",
-    "total_reward",
-    "total_score",
-    "final_reward",
-    "final_score",
-    "overall",
-    "scores",
-    "rewards",
-)
-"""Keys of the number that is paid, where the trainer has none of its own: the first."""
 
 
 class LacksColumn(KeyError):
@@ -271,72 +329,3 @@ class Key(Made):
         if score is None and self.none:
             raise TypeError(f"returned None of type NoneType; {self.none}")
         return score
-
-
-PLAIN_KINDS = frozenset({float, int, str, bool, NoneType})
-
-
-def plain_values(answer: Any) -> Any:
-    """Return an answer as plain values.
-
-    Arrays and tensors are lists or a number, objects with fields a dict of these.
-    """
-    if type(answer) in PLAIN_KINDS:
-        return answer
-    if type(answer) is dict:
-        for key, value in answer.items():  # a loop is quickest for a few keys
-            if type(key) is not str or type(value) not in PLAIN_KINDS:
-                break
-        else:
-            return answer.copy()
-    if isinstance(answer, Mapping):
-        return {str(key): plain_values(value) for key, value in answer.items()}
-    if isinstance(answer, list | tuple) and not hasattr(answer, "_fields"):
-        if PLAIN_KINDS.issuperset(map(type, answer)):
-            return list(answer)
-        return [plain_values(entry) for entry in answer]
-    to_list: Callable[[], Any] | None = getattr(answer, "tolist", None)
-    if callable(to_list):
-        return to_list()
-    fields_of_answer = _fields_of(answer)
-    return answer if fields_of_answer is None else plain_values(fields_of_answer)
-
-
-def _fields_of(answer: Any) -> dict[str, Any] | None:
-    """Return the fields of a result that is an object, None where it has none.
-
-    Of a dataclass, a NamedTuple, a model of pydantic, or what holds a reward.
-    """
-    if isinstance(answer, type | Reason):
-        return None
-    if is_dataclass(answer):
-        return values_by_field(answer)
-    if isinstance(answer, tuple):
-        return answer._asdict()  # type: ignore[attr-defined, no-any-return]
-    if hasattr(answer, "model_dump"):
-        return dict(answer.model_dump())
-    if not any(hasattr(answer, name) for name in PAID_KEYS):
-        return None
-    names = (*PAID_KEYS, *getattr(answer, "__dict__", ()))
-    return {name: getattr(answer, name) for name in names if hasattr(answer, name)}
-
-
-def values_by_row(answer: Any) -> Any:
-    """Return the answer for several rows; what holds lists as a list of dicts.
-
-    >>> values_by_row({"name": "right", "total_reward": [1.0, 0.5]})
-    [{'total_reward': 1.0}, {'total_reward': 0.5}]
-    """
-    values = plain_values(answer)
-    if not isinstance(values, Mapping):
-        return values
-    columns: dict[str, list[Any]] = {}
-    for name, value in values.items():
-        inner = value if isinstance(value, Mapping) else {name: value}
-        columns |= {key: inner[key] for key in inner if isinstance(inner[key], list)}
-    if len({len(column) for column in columns.values()}) != 1:
-        return values
-    return [
-        dict(zip(columns, cells, strict=True))
-        for cells in zip(*columns.values(), strict=True)
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,63 +46,6 @@ OF_ROW = frozenset(
 """Names of a parameter that no column has, and that is for all of them."""
 
 
-@dataclass(frozen=True, repr=False)
-class Function(Adapter):
-    """A function that asks for columns by parameter name.
-
-    `defaulted` are parameters left at their defaults; `text` takes the completion under
-    a name of its own.
-    """
-
-    defaulted: tuple[str, ...] = field(default=(), kw_only=True)
-    text: str = field(default="", kw_only=True)
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the columns by the names that it asks for, or by position."""
-        if self.text:
-            rows = rows.beside({self.text: rows["completion"]})
-        columns = filled_columns(self.called, rows, self.defaulted)
-        positional = []
-        for name, parameter in parameters(self.called).items():
-            if parameter.kind is parameter.POSITIONAL_ONLY and name in columns:
-                positional.append(columns.pop(name))
-        return positional, columns
-
-    @property
-    def _result(self) -> Callable[..., Any]:
-        return score_and_details
-
-
-class ListFunction(Adapter):
-    """A function of lists, f(prompts, responses): here of a group.
-
-    It needs a column for each of its parameters.
-    """
-
-    together = "batch"
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the columns whose values it asks for in the plural."""
-        names = required_parameters(self.called)
-        return (), {name: rows[self.needs[at]] for at, name in enumerate(names)}
-
-    def result(self, answer: Any) -> Any:
-        """Return a list: of numbers, or of dicts."""
-        return values_by_row(answer)
-
-
-@dataclass(frozen=True, repr=False)
-class RowFunction(Function):
-    """A function whose parameter `row` is all that a log has of a completion."""
-
-    row: str = field(kw_only=True)
-    gives_row = True
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return each row, by keys or attributes, and the columns that it asks for."""
-        return super().arguments(rows.beside({self.row: rows.rows(ObjectRow)}))
-
-
 def score_and_details(answer: Any) -> Any:
     """Return an answer as plain values; what stands beside a score are keys of a dict.
 
@@ -120,6 +63,57 @@ def score_and_details(answer: Any) -> Any:
         return plain_values(answer)
     parts = {f"part_{number}": part for number, part in enumerate(details, 1)}
     return {"score": score, **parts}
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Adapter):
+    """A function that asks for columns by parameter name.
+
+    `defaulted` are parameters left at their defaults; `text` takes the completion under
+    a name of its own.
+    """
+
+    defaulted: tuple[str, ...] = field(default=(), kw_only=True)
+    text: str = field(default="", kw_only=True)
+    result = staticmethod(score_and_details)
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the columns by the names that it asks for, or by position."""
+        if self.text:
+            rows = rows.beside({self.text: rows["completion"]})
+        columns = filled_columns(self.called, rows, self.defaulted)
+        positional = []
+        for name, parameter in parameters(self.called).items():
+            if parameter.kind is parameter.POSITIONAL_ONLY and name in columns:
+                positional.append(columns.pop(name))
+        return positional, columns
+
+
+class ListFunction(Adapter):
+    """A function of lists, f(prompts, responses): here of a group.
+
+    It needs a column for each of its parameters.
+    """
+
+    together = "batch"
+    result = staticmethod(values_by_row)
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return the columns whose values it asks for in the plural."""
+        names = required_parameters(self.called)
+        return (), {name: rows[self.needs[at]] for at, name in enumerate(names)}
+
+
+@dataclass(frozen=True, repr=False)
+class RowFunction(Function):
+    """A function whose parameter `row` is all that a log has of a completion."""
+
+    row: str = field(kw_only=True)
+    gives_row = True
+
+    def arguments(self, rows: RowColumns) -> Arguments:
+        """Return each row, by keys or attributes, and the columns that it asks for."""
+        return super().arguments(rows.beside({self.row: rows.rows(ObjectRow)}))
 
 
 def _column_of_items(name: str, rows: Sequence[Row]) -> str:

@@ -90,6 +90,7 @@ class GroupFunction(Adapter):
 
     together = "batch"
     gives_row = True
+    result = staticmethod(values_by_row)
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the samples."""
@@ -99,10 +100,6 @@ class GroupFunction(Adapter):
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
         """Return the options."""
         return {"args": lambda place: CommandLine()}
-
-    def result(self, answer: Any) -> Any:
-        """Return a list: of numbers, or of dicts."""
-        return values_by_row(answer)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

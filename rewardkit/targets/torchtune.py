@@ -27,6 +27,7 @@ class Function(Adapter):
     """A function of lists of completions and answers, or the call of an object."""
 
     together = "batch"
+    result = staticmethod(values_by_row)
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return tokens, where it takes them, texts and truths."""
@@ -34,10 +35,6 @@ class Function(Adapter):
         if "completion_ids" in called_parameters(self.function):
             columns.insert(0, [0] * rows.count)
         return columns, {}
-
-    def result(self, answer: Any) -> Any:
-        """Return a dict a completion."""
-        return values_by_row(answer)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

@@ -8,7 +8,7 @@ manager adds to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,7 @@ class ManagerInfo(dict[str, Any]):
 class Function(Adapter):
     """A function that is called by keyword, for one completion."""
 
-    @property
-    def _result(self) -> Callable[..., Any]:
-        return score_and_details
+    result = staticmethod(score_and_details)
 
     def gives(self, column: str) -> bool:
         """Whether it is one of the trainer's own arguments, of any name."""
