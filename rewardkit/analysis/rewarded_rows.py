@@ -269,24 +269,16 @@ class RewardedRows:
         GDPO computes them from the scores of the components: `columns`, (rows,
         components), or those of the view, whatever `rewards` are.
         """
-        training = training or self.training
-        if columns is None and training.name == "gdpo":
-            columns = np.column_stack([self.scores[name] for name in self.names])
-        values = advantages.compute(
-            training.name,
+        return advantages.compute(
+            training or self.training,
             rewards,
             self.groups,
             self.batches,
-            eps=training.eps,
-            columns=columns,
+            scores=self.scores,
             weights=self.weights,
+            columns=columns,
             stats=self.stats if rewards is self.rewards else None,
         )
-        if training.filter_metric is None:
-            return values
-        metric = self.scores.get(training.filter_metric, rewards)
-        dropped = group_stats(metric, self.groups).dead[self.groups]
-        return np.where(dropped, np.nan, values)
 
     @cached_property
     def dead(self) -> Mask:

@@ -25,10 +25,9 @@ from rewardkit.analysis.statistics import (
     Floats,
     Mask,
     finite,
-    group_stats,
     within,
 )
-from rewardkit.analysis.statistics import advantages as formulas
+from rewardkit.analysis.statistics.advantages import compute, grpo
 from rewardkit.analysis.view import View
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import is_recorded
@@ -259,7 +258,6 @@ def pay_rows(view: View, rows: Rows) -> Payment:
         view: its training and its reward.
         rows: all that can be drawn.
     """
-    training = view.training
     reward = view.reward
     is_anew = is_scored_anew(reward)
     columns = {**columns_asked(view), "completion": rows.completions} if is_anew else {}
@@ -275,23 +273,10 @@ def pay_rows(view: View, rows: Rows) -> Payment:
             rewards = rows.rewards[drawn]
         if is_by_step:
             rewards = rows.paid_at(weights_at(reward, step))[drawn]
-        table = None
-        if training.name == "gdpo":
-            table = np.column_stack([scores[name] for name in view.names])
-        values = formulas.compute(
-            training.name,
-            rewards,
-            groups,
-            batches,
-            eps=training.eps,
-            columns=table,
-            weights=weights_at(reward, step),
+        weights = weights_at(reward, step)
+        return rewards, compute(
+            view.training, rewards, groups, batches, scores=scores, weights=weights
         )
-        if training.filter_metric is not None:
-            metric = scores.get(str(training.filter_metric), rewards)
-            dropped = group_stats(metric, groups).dead[groups]
-            values = np.where(dropped, 0.0, values)
-        return rewards, values
 
     return pay
 
@@ -303,7 +288,7 @@ def pay_task(task: Floats) -> Payment:
     def pay(
         drawn: Codes, groups: Codes, batches: Codes, step: int
     ) -> tuple[Floats, Floats]:
-        return rewards[drawn], formulas.grpo(rewards[drawn], groups)
+        return rewards[drawn], grpo(rewards[drawn], groups)
 
     return pay
 

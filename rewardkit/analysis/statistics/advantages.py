@@ -27,6 +27,7 @@ from rewardkit.analysis.statistics import (
     within,
 )
 from rewardkit.primitives.weights import aggregate
+from rewardkit.rewards.training import Training
 
 TRL_EPSILON = 1e-4
 """Added to each standard deviation that is divided by (TRL 1.16; verl: 1e-6)."""
@@ -135,41 +136,52 @@ def _one_batch(rewards: Floats) -> Codes:
 
 
 def compute(
-    name: str,
+    training: Training,
     rewards: Floats,
     groups: Codes,
     batches: Codes,
     *,
-    eps: float,
+    scores: Columns,
+    weights: Floats,
     columns: Floats | None = None,
-    weights: Floats | None = None,
     stats: GroupStats | None = None,
 ) -> Floats:
-    """Return the advantages that the algorithm of this name gives, (rows,).
+    """Return the advantages that a trainer of these settings computes, (rows,).
+
+    NaN in groups that its `filter_metric` drops.
 
     Args:
-        name: as `Training.name` has it; any other is `grpo`.
+        training: the settings.
         rewards: (rows,), as are `groups` and `batches`.
         groups: codes of the groups.
         batches: codes of what is trained on together.
-        eps: added to standard deviations.
-        columns: scores, (rows, components), which only GDPO needs.
-        weights: their weights, (components,).
+        scores: of the components, (rows,) each; a filter metric that is none of them is
+            the rewards.
+        weights: theirs, (components,), which only GDPO needs.
+        columns: what GDPO adds up in place of the scores, (rows, components).
         stats: those of the rewards by group, where they are known.
     """
-    match name:
+    eps = training.eps
+    match training.name:
         case "gdpo":
-            assert columns is not None and weights is not None
-            return gdpo(columns, weights, groups, batches, eps=eps)
+            if columns is None:
+                columns = np.column_stack([*scores.values()])
+            values = gdpo(columns, weights, groups, batches, eps=eps)
         case "batch":
-            return batch(rewards, groups, batches, eps=eps)
+            values = batch(rewards, groups, batches, eps=eps)
         case "reinforce_pp":
-            return reinforce_pp(rewards, groups, batches, eps=eps)
+            values = reinforce_pp(rewards, groups, batches, eps=eps)
         case "rloo":
-            return rloo(rewards, groups)
+            values = rloo(rewards, groups)
         case "dr_grpo":
-            return dr_grpo(rewards, groups, stats=stats)
-    return grpo(rewards, groups, eps=eps, stats=stats)
+            values = dr_grpo(rewards, groups, stats=stats)
+        case _:
+            values = grpo(rewards, groups, eps=eps, stats=stats)
+    if training.filter_metric is None:
+        return values
+    metric = scores.get(training.filter_metric, rewards)
+    is_dropped = group_stats(metric, groups).dead[groups]
+    return np.where(is_dropped, np.nan, values)
 
 
 # --- which component they come from
