@@ -22,7 +22,7 @@ from rewardkit.analysis.statistics import (
     ratio,
     within,
 )
-from rewardkit.analysis.statistics.pairs import Correlations, correlations
+from rewardkit.analysis.statistics.pairs import Correlation, correlations
 from rewardkit.analysis.totals import find_totals
 from rewardkit.analysis.verdicts import Verdicts, find_verdicts
 from rewardkit.rewards.recorded import is_recorded
@@ -241,10 +241,10 @@ class View(RewardedRows):
         return replace(self, reward=reward, rewards=rewards)
 
     @cached_property
-    def correlations(self) -> Correlations:
+    def correlations(self) -> dict[tuple[str, str], Correlation]:
         """Return the correlation of each pair of components among siblings."""
         columns = {name: scores[self.few] for name, scores in self.scores.items()}
-        return correlations(columns, numbered(self.groups[self.few]), self.part)
+        return correlations(columns, numbered(self.groups[self.few]))
 
     def correlate(self, first: Floats, second: Floats) -> tuple[float, Interval]:
         """Return the correlation of two values among siblings, and its interval.

@@ -100,8 +100,8 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
     """
     pairs = []
     for view in diagnosis.views:
-        for pair in view.correlations.record():
-            pairs.append({"part": view.part, **pair})
+        for pair in view.correlations.values():
+            pairs.append({"part": view.part, **pair.record()})
     pairs.sort(key=lambda pair: -abs(np.nan_to_num(pair["value"])))
     return _table_by_part(pairs).rename(columns={"value": "correlation"})
 

@@ -184,9 +184,9 @@ def redundant(
     for place, second in enumerate(names):
         correlations = {}
         for first in names[:place]:
-            value = view.sign(first, second) * view.correlations[first, second]
+            value = view.sign(first, second) * view.correlations[first, second].value
             if value >= redundant:
-                correlations[first] = float(value)
+                correlations[first] = value
         if correlations:
             first = max(correlations, key=lambda name: correlations[name])
             yield _redundant(view, first, second, correlations[first], redundant)

@@ -121,7 +121,7 @@ def _opposed_pairs(view: View, least: float, high: float) -> Iterator[Finding]:
         return
     for first, second in combinations(view.paid_names, 2):
         sign = view.sign(first, second)
-        correlation = sign * view.correlations[first, second]
+        correlation = sign * view.correlations[first, second].value
         if np.isnan(correlation) or correlation > -least:
             continue
         a = view.pieces[first]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics import (
@@ -22,7 +21,8 @@ from rewardkit.analysis.statistics import (
     number_of,
     within,
 )
-from rewardkit.plain import Record
+from rewardkit.findings import counted
+from rewardkit.plain import PlainRecord
 
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
@@ -145,14 +145,6 @@ def _steps(owner: Codes) -> list[int]:
     return list(np.unique(steps).tolist())
 
 
-def alike(texts: Texts, groups: Codes) -> Floats:
-    """Return the share of each row's siblings with the same text, (rows,), or NaN."""
-    rows = pd.DataFrame({"group": groups, "text": marks_of(texts)})
-    same = rows.groupby(["group", "text"])["text"].transform("size").to_numpy()
-    size = np.bincount(groups)[groups]
-    return np.where(size > 1, (same - 1) / np.maximum(size - 1, 1), np.nan)
-
-
 def marks_of(texts: Texts) -> Floats:
     """Return a number for each text, shared by others once in 2^53 pairs."""
     hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
@@ -165,81 +157,57 @@ FEWEST_SHARED_ROWS = 3
 """That two must share: through two points there is always a line."""
 
 
-@dataclass(frozen=True, eq=False)
-class Correlations:
-    """Pearson correlations among siblings, over the rows where both are scored.
+@dataclass(frozen=True)
+class Correlation(PlainRecord):
+    """The Pearson correlation of two components among siblings.
 
-    `matrix` and `rows` (on how many) are (names, names); NaN where it cannot be
-    computed, and `why_not` says why by pair of names.
+    It is over the `rows` in which both are scored. NaN where it cannot be computed, and
+    `why_not` says why.
     """
 
-    names: tuple[str, ...]
-    matrix: Floats
-    rows: Floats
-    why_not: Mapping[tuple[str, str], str]
-    part: str = ""
-
-    def __getitem__(self, pair: tuple[str, str]) -> float:
-        """Return the correlation of two, NaN where it cannot be computed."""
-        first, second = map(self.names.index, pair)
-        return float(self.matrix[first, second])
-
-    def record(self) -> list[Record]:
-        """Return it as plain data, one entry a pair."""
-        pairs = []
-        for (i, first), (j, second) in combinations(enumerate(self.names), 2):
-            pair: Record = {"first": first, "second": second}
-            pair["value"] = float(self.matrix[i, j])
-            pair["rows"] = int(self.rows[i, j])
-            pair["why_not"] = self.why_not.get((first, second), "")
-            pairs.append(pair)
-        return pairs
+    first: str
+    second: str
+    value: float
+    rows: int
+    why_not: str
 
 
-def correlations(columns: Columns, groups: Codes, part: str = "") -> Correlations:
+def correlations(columns: Columns, groups: Codes) -> dict[tuple[str, str], Correlation]:
     """Return the correlation of each pair of columns, (rows,), within groups.
 
     What two have in common between prompts no group advantage sees. A gated component
     is scored where its gate is open, so that a pair may be of few rows.
 
     >>> right = np.array([1.0, 0, 1, 0])
-    >>> correlations({"a": right, "b": 1 - right}, np.array([0, 0, 1, 1]))["a", "b"]
+    >>> pairs = correlations({"a": right, "b": 1 - right}, np.array([0, 0, 1, 1]))
+    >>> pairs["a", "b"].value
     -1.0
     """
-    names = tuple(columns)
-    matrix = np.full((len(names), len(names)), np.nan)
-    rows = matrix.copy()
     centred = {}
     for name, values in columns.items():
         if not np.isnan(values).any():
             centred[name] = within(values, groups)
-    why = {}
-    for i, j in combinations_with_replacement(range(len(names)), 2):
-        pair = names[i], names[j]
-        if pair[0] in centred and pair[1] in centred:
+    pairs = {}
+    for first, second in combinations(columns, 2):
+        if first in centred and second in centred:
             n = len(groups)
-            a, b = (centred[name] for name in pair)
+            a, b = centred[first], centred[second]
         else:
-            both = in_both(columns[pair[0]], columns[pair[1]])
+            both = in_both(columns[first], columns[second])
             n = int(both.sum())
-            a, b = (within(columns[name][both], groups[both]) for name in pair)
-        rows[i, j] = rows[j, i] = n
-        squares_a = _product(a, a)
-        squares_b = _product(b, b)
-        constant = None
-        if squares_a <= ZERO_STD**2 * n:
-            constant = pair[0]
-        elif squares_b <= ZERO_STD**2 * n:
-            constant = pair[1]
-        if n >= FEWEST_SHARED_ROWS and constant is None:
-            correlation = _product(a, b) / np.sqrt(squares_a * squares_b)
-            matrix[i, j] = matrix[j, i] = correlation
-        elif i != j and n < FEWEST_SHARED_ROWS:
-            rows_word = "row" if n == 1 else "rows"
-            why[pair] = f"both are scored in {n} {rows_word} only"
-        elif i != j:
-            why[pair] = f"{constant!r} is the same among siblings in all {n} rows"
-    return Correlations(names, matrix, rows, why, part)
+            a, b = (within(columns[x][both], groups[both]) for x in (first, second))
+        squares = {first: _product(a, a), second: _product(b, b)}
+        constant = [name for name in squares if squares[name] <= ZERO_STD**2 * n]
+        value = float("nan")
+        why_not = ""
+        if n < FEWEST_SHARED_ROWS:
+            why_not = f"both are scored in {counted(n, 'row')} only"
+        elif constant:
+            why_not = f"{constant[0]!r} is the same among siblings in all {n} rows"
+        else:
+            value = float(_product(a, b) / np.sqrt(squares[first] * squares[second]))
+        pairs[first, second] = Correlation(first, second, value, n, why_not)
+    return pairs
 
 
 def _product(a: Floats, b: Floats) -> float:
