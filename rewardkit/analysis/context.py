@@ -40,7 +40,7 @@ class Context:
     """Columns of the rows of one part of the scores, each (rows,).
 
     `label` is 0 or 1, NaN where it is missing; None where no label was named or where
-    `why_no_label` says why it cannot be used. `repeated_label` is one that a component
+    `why_no_label` says why it cannot be used. `any_label` is also one that a component
     repeats, which confirms nothing. `named` are the columns of numbers that
     the caller names; without them all those of `unasked` are used, the columns of the
     rollouts that the reward does not ask for: what it asks for it may well pay.
@@ -52,12 +52,7 @@ class Context:
     why_no_label: str
     named: Sequence[str] | None
     unasked: frozenset[str]
-    repeated_label: Floats | None = None
-
-    @property
-    def any_label(self) -> Floats | None:
-        """Return the label, also one that a component repeats."""
-        return self.repeated_label if self.label is None else self.label
+    any_label: Floats | None = None
 
     @cached_property
     def lengths(self) -> Floats:
@@ -141,9 +136,8 @@ def context_of(
     values, why = _label(table, label)
     if values is not None:
         why = _why_not_independent(table, label, values, paid_names)
-    if why:
-        return Context(table, None, label, why, columns, unasked, values)
-    return Context(table, values, label, why, columns, unasked)
+    usable = None if why else values
+    return Context(table, usable, label, why, columns, unasked, values)
 
 
 def _label(table: pd.DataFrame, name: str) -> tuple[Floats | None, str]:

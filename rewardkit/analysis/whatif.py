@@ -49,7 +49,7 @@ class WhatIf(HasPage, PlainRecord):
     def changes(self) -> BeforeAfter:
         """Return what changes: rewards, advantages, order of siblings and findings."""
         matched = match_rows(self.before.scores, self.scores)
-        return before_after(self.before, self.diagnosis, matched, seed=self.before.seed)
+        return before_after(self.before, self.diagnosis, matched)
 
     @cached_property
     def trained(self) -> dict[str, Trained]:

@@ -173,7 +173,6 @@ def measure_patch(
         Diagnosis(scores, (), training, seed, tuple(views)),
         Diagnosis(patched, (), training, seed, after_views),
         matched,
-        seed=seed,
     )
     before, after = changes.both("reward")
     advantages_before, advantages_after = changes.both("advantage")
@@ -303,8 +302,7 @@ def read_label(rows: int, views: Sequence[View]) -> tuple[Floats | None, list[st
         context = view.context
         if context.why_no_label:
             reasons[context.why_no_label.partition(", so ")[0]] = None
-        label = context.repeated_label
-        columns.append(context.label if label is None else label)
+        columns.append(context.any_label)
     values = join_views(rows, views, columns)
     if np.isnan(values).all():
         return None, list(reasons)

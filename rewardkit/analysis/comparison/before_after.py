@@ -291,8 +291,6 @@ def before_after(
     a: Diagnosis,
     b: Diagnosis,
     matched: MatchedRows,
-    *,
-    seed: int = 0,
     names: tuple[str, str] = ("A", "B"),
 ) -> BeforeAfter:
     """Put the rows that two scored tables have in common side by side.
@@ -301,7 +299,6 @@ def before_after(
         a: The diagnosis before the change. One without findings will do.
         b: The same after the change. It may have other rows.
         matched: The rows of both, as `match_rows` returns them.
-        seed: Of the resampling of prompts.
         names: Of A and B, as sentences call them.
     """
     groups_a, advantages_a = _by_row(a)
@@ -327,7 +324,7 @@ def before_after(
         "siblings_in_b_only": pairs["b"] - pairs["both"],
     }
     prompts = np.unique(a.scores.rollouts.prompts[matched.a], return_inverse=True)[1]
-    bootstrap = Bootstrap(prompts, seed=seed)
+    bootstrap = Bootstrap(prompts, seed=a.seed)
     siblings = groups["both"].to_numpy()
     return BeforeAfter(a, b, table, siblings, bootstrap, counts, names=names)
 

@@ -479,8 +479,7 @@ def make_pair(
     matched = match_rows(a.scores, b.scores, names)
     if not (a.has_all_rows and b.has_all_rows):
         matched = count_unmatched(matched, a.all_scores, b.all_scores)
-    seed = a.diagnosis.seed
-    moved = before_after(a.diagnosis, b.diagnosis, matched, seed=seed, names=names)
+    moved = before_after(a.diagnosis, b.diagnosis, matched, names)
     changes = None
     if cases is not None:
         changes = compare_cases(a.to_run, b.to_run, cases, timeout)
