@@ -20,6 +20,7 @@ from rewardkit.analysis.statistics import (
     Mask,
     each,
     group_stats,
+    ratio,
 )
 from rewardkit.analysis.verdicts import read_answers
 from rewardkit.analysis.view import View
@@ -91,6 +92,17 @@ def _penalises_all(view: View, name: str) -> bool:
     return bool(np.fmax.reduce(payment) < 0)
 
 
+def _of_rows(view: View, code: str, name: str, amounts: Any, **options: Any) -> Finding:
+    """Return the finding of a component's scored rows by the mean of `amounts` there.
+
+    These are the rows to read where no others are.
+    """
+    is_scored = ~np.isnan(view.scores[name])
+    measured = share(view, amounts, is_scored, by_rows=True)
+    usual = {"reading": amounts, "cost": view.declared_weights[name]}
+    return finding(view, code, name, **measured, **{**usual, **options})
+
+
 def _always_penalised(view: View, name: str, limit: float) -> Finding:
     """Return the finding that a penalty is active on all rows.
 
@@ -99,17 +111,14 @@ def _always_penalised(view: View, name: str, limit: float) -> Finding:
     scores = view.scores[name]
     payment = view.components[name].weight * scores
     at_most = payment <= np.fmin.reduce(payment) + ZERO_STD
-    is_scored = ~np.isnan(scores)
-    measured = share(view, at_most, is_scored, by_rows=True)
-    return finding(
+    is_most = ratio(at_most, ~np.isnan(scores)) >= limit
+    return _of_rows(
         view,
         "always_penalised",
         name,
-        **measured,
+        at_most,
         limit=limit,
-        severity="warn" if measured["value"] >= limit else "info",
-        reading=at_most,
-        cost=view.declared_weights[name],
+        severity="warn" if is_most else "info",
         least=float(np.fmax.reduce(payment)),
         largest=float(np.fmin.reduce(payment)),
     )
@@ -117,19 +126,9 @@ def _always_penalised(view: View, name: str, limit: float) -> Finding:
 
 def _paid_penalty(view: View, name: str) -> Finding:
     """Return the finding that a component never above 0 has a negative weight."""
-    scores = view.scores[name]
-    loses = scores < 0
-    is_scored = ~np.isnan(scores)
-    return finding(
-        view,
-        "paid_penalty",
-        name,
-        **share(view, loses, is_scored, by_rows=True),
-        severity="high",
-        reading=loses,
-        cost=abs(view.declared_weights[name]),
-        weight=view.components[name].weight,
-    )
+    loses = view.scores[name] < 0
+    weight = view.components[name].weight
+    return _of_rows(view, "paid_penalty", name, loses, severity="high", weight=weight)
 
 
 def _dead(view: View, name: str) -> Iterator[Finding]:
@@ -172,10 +171,7 @@ def _ends_of_range(
             yield _near_end(view, name, "saturated", limits["saturated"], scores < high)
     has_both = at_low.any() and at_high.any()
     if name == view.primary and has_both and (at_low | at_high | ~is_scored).all():
-        measured = share(view, at_high, is_scored, by_rows=True)
-        yield finding(
-            view, "binary", name, **measured, limit=2, reading=at_high, cost=0
-        )
+        yield _of_rows(view, "binary", name, at_high, limit=2, cost=0)
 
 
 def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Finding:
@@ -184,7 +180,6 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     The severity is high where the primary component is at its minimum throughout many
     of the groups of two or more.
     """
-    scores = view.scores[name]
     stats = view.group_stats(view.scores[name])
     several = stats.has_pairs
     all_low = (stats.high == view.span(name)[0]) & several
@@ -192,14 +187,13 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     severity = _severity(view, name)
     if name == view.primary and in_groups >= limits["sparse_groups_high"]:
         severity = "high"
-    return finding(
+    return _of_rows(
         view,
         "sparse",
         name,
-        **share(view, at_low, ~np.isnan(scores), by_rows=True),
+        at_low,
         limit=limits["sparse"],
         severity=severity,
-        reading=at_low,
         answers=None if name == view.primary else ["graduate"],
         groups_at_minimum=in_groups,
         cost=in_groups * view.declared_weights[name],
@@ -213,19 +207,17 @@ def _severity(view: View, name: str) -> str:
 
 def _near_end(view: View, name: str, code: str, limit: float, rare: Mask) -> Finding:
     """Return the finding that the mean is near an end; `rare` rows are away from it."""
-    scores, (low, high) = view.scores[name], view.span(name)
-    is_scored = ~np.isnan(scores)
-    heights = np.where(is_scored, (scores - low) / (high - low), 0.0)
-    return finding(
+    low, high = view.span(name)
+    heights = np.nan_to_num((view.scores[name] - low) / (high - low))
+    return _of_rows(
         view,
         code,
         name,
-        **share(view, heights, is_scored, by_rows=True),
+        heights,
         limit=limit,
         severity=_severity(view, name),
         reading=rare,
         answers=None if name == view.primary else (),
-        cost=view.declared_weights[name],
         task=name in view.task,
     )
 
