@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -346,7 +346,7 @@ class Finding:
     @property
     def cause(self) -> str:
         """Return its key without the component, which not every tool can name."""
-        return "/".join(filter(None, (self.code, self.part, self._detail)))
+        return replace(self, component=None).key
 
     @property
     def _detail(self) -> str:

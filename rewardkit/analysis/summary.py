@@ -223,24 +223,21 @@ def signal_of(view: View, rows: Mask) -> Record:
     advantages = view.advantages[rows]
     primary = view.primary_scores[rows]
     several = group_stats(rewards, groups).count > 1
-    none_right = group_stats(primary, groups).high == view.span(view.primary)[0]
-    has_task = view.has_task_signal[kinds]
+    least = view.span(view.primary)[0]
     silent = pd.DataFrame(
         {
             "zero_std": view.dead[kinds],
-            "task_signal": has_task,
-            "none_right": none_right,
+            "task_signal": view.has_task_signal[kinds],
+            "none_right": group_stats(primary, groups).high == least,
         }
     )
-    shares = silent[several].mean()
+    shares: Record = {**silent[several].mean()}
     mean_name = "mean_primary" if view.part else f"mean_{view.primary}"
     return {
         "groups": len(kinds),
         "mean_reward": pd.Series(rewards).mean(),
         mean_name: pd.Series(primary).mean(),
-        "zero_std": shares["zero_std"],
-        "task_signal": shares["task_signal"],
-        "none_right": shares["none_right"],
+        **shares,
         "top_decile": top_decile(advantages, groups),
         "sample_size": sample_size(advantages),
     }

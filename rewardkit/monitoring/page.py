@@ -43,11 +43,8 @@ def figures_table(timeline: Timeline) -> Table:
     rows = []
     for name, figure in timeline.figures.items():
         cells = [_cell(figure.means[place]) for place in places]
-        change = None
-        for way in (1, -1):
-            candidate = find_change(figure, windows, way)
-            if candidate is not None and (change is None or candidate.z > change.z):
-                change = candidate
+        changes = filter(None, (find_change(figure, windows, way) for way in (1, -1)))
+        change = max(changes, key=lambda item: item.z, default=None)
         since = "" if change is None else f"{change.since:g}"
         rows.append([name, *cells, since])
     of_part = f" of {timeline.view.part}" if timeline.view.part else ""

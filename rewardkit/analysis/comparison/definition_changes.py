@@ -132,20 +132,18 @@ def definition_changes(
             part = "default" if value is DEFAULT_PART else str(value)
         was = before.get(value)
         now = after.get(value)
-        if was and now:
-            names = _component_names(now)
-            for name in sorted(names & renamed.keys()):
-                change = DefinitionChange("component", name, renamed[name], name, part)
-                changes.append(change)
-            now = _with_names(now, renamed)
-            shared = _component_names(was) & _component_names(now)
-            changes += _compare_entries(
-                _list_entries(was, shared), _list_entries(now, shared), part
-            )
-        elif was:
-            changes.append(DefinitionChange("reward", "", was["name"], None, part))
-        elif now:
-            changes.append(DefinitionChange("reward", "", None, now["name"], part))
+        if not (was and now):
+            gone, new = was and was["name"], now and now["name"]
+            changes.append(DefinitionChange("reward", "", gone, new, part))
+            continue
+        for name in sorted(_component_names(now) & renamed.keys()):
+            change = DefinitionChange("component", name, renamed[name], name, part)
+            changes.append(change)
+        now = _with_names(now, renamed)
+        shared = _component_names(was) & _component_names(now)
+        changes += _compare_entries(
+            _list_entries(was, shared), _list_entries(now, shared), part
+        )
     return tuple(changes)
 
 
