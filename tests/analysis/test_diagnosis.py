@@ -189,28 +189,11 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data(goo
     }
     assert {(item.code, item.component, item.part) for item in good.findings} == allowed
     assert good["saturated"][0].severity == "info"
-    (hard,) = good["zero_std_groups"]
-    table = good.scores.table.assign(group=good.scores.groups).query(
-        "task == 'two-steps'"
-    )
-    dead = table.groupby("group")["reward"].agg(np.ptp) == 0
-    assert (
-        hard.evidence["value"] == pytest.approx(dead.mean()) and hard.severity == "warn"
-    )
+    assert good["zero_std_groups"][0].severity == "warn"
     by_policy = good.group_signal.set_index("slice")["none_right"]
     assert by_policy[["policy=five-shot", "policy=one-shot"]].tolist() == pytest.approx(
         [0.42, 0.58], abs=0.005
     )
-
-
-def test_every_finding_of_the_bundled_rewards_has_an_interval_a_threshold_and_rows_to_read(
-    good, flawed
-):
-    assert good.findings and flawed.findings
-    for item in (*good.findings, *flawed.findings):
-        low, high = item.evidence["interval"]
-        assert low - 1e-9 <= item.evidence["value"] <= high + 1e-9, item.code
-        assert item.threshold is not None and item.rollout_ids, item.code
 
 
 def test_progress_rises_to_all_of_the_work_and_ends_it_where_it_says_so(good):

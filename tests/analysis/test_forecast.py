@@ -9,7 +9,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.analysis import forecast as module
-from rewardkit.analysis.rehearsal.curves import WINDOW, make_curves, smooth
+from rewardkit.analysis.rehearsal.curves import WINDOW, make_curves
 from rewardkit.analysis.statistics.pairs import first_siblings
 
 RIGHT = rk.Component(
@@ -102,13 +102,6 @@ def test_learners_that_the_rate_loses_say_nothing_of_the_reward(brief):
     assert note.startswith("13 of 16 fast learners do not learn the task")
     sound[:] = 1.0
     assert not [note for note in forecast.notes if "by the rate" in note]
-
-
-def test_running_means_are_over_the_steps_there_are():
-    values = np.arange(6.0)[:, None] * [1, 10]
-    found = smooth(values, window=3)
-    assert found[:, 0].tolist() == [0, 0.5, 1, 2, 3, 4]
-    assert found[:, 1].tolist() == [0, 5, 10, 20, 30, 40]
 
 
 def test_the_best_of_n_is_what_the_first_siblings_do():

@@ -152,34 +152,23 @@ def test_under_gdpo_a_sum_that_never_varies_is_trained_on_unless_equal_weights_c
 
 
 def test_over_the_steps_each_row_is_of_the_last_steps_together():
-    given, steps = (
-        (np.random.default_rng(0).random(120) < 0.3) * 1.0,
-        np.arange(120) // 40,
-    )
-    scores = scores_of(
-        {"c": given}, np.arange(120) // 4, weights={"c": 2.0}, columns={"step": steps}
-    )
-    values, diagnosis = 2 * given, rk.diagnose(scores)
-    given[::3] = np.nan  # a score that is missing is not at the minimum, nor counted
-    half = rk.diagnose(
-        scores_of({"c": given}, np.arange(120) // 4, columns={"step": steps})
-    ).over_steps(3)
-    assert half["at_minimum"].iloc[-1] == (given[~np.isnan(given)] == 0).mean()
+    given = (np.random.default_rng(0).random(120) < 0.3) * 1.0
+    groups = np.arange(120) // 4
+    options = {"weights": {"c": 2.0}, "columns": {"step": np.arange(120) // 40}}
+    diagnosis = rk.diagnose(scores_of({"c": given}, groups, **options))
     for window in (1, 2):
-        table = diagnosis.over_steps(window)
-        assert list(table["figure"]) == ["reward", "c"] * 3 and list(
-            table["step"].unique()
-        ) == [0, 1, 2]
-        last = table[(table["figure"] == "reward") & (table["step"] == 2)].iloc[0]
-        some = values[-40 * window :]
-        assert (last["rows"], last["mean"]) == (len(some), pytest.approx(some.mean()))
-        assert last["p75"] == np.quantile(some, 0.75) and last["std"] == pytest.approx(
-            some.std(ddof=1)
-        )
-        assert last["zero_std"] == pytest.approx(
-            (np.ptp(some.reshape(-1, 4), axis=1) == 0).mean()
-        )
-    assert rk.diagnose(scores_of({"c": given}, np.arange(120) // 4)).over_steps().empty
+        table = diagnosis.over_steps(window).set_index(["figure", "step"])
+        assert len(table) == 6
+        some = 2 * given[-40 * window :]
+        by_hand = {"rows": len(some), "mean": some.mean(), "std": some.std(ddof=1)}
+        by_hand["p75"] = np.quantile(some, 0.75)
+        by_hand["zero_std"] = (np.ptp(some.reshape(-1, 4), axis=1) == 0).mean()
+        last = table.loc[("reward", 2)]
+        assert last[list(by_hand)].to_dict() == pytest.approx(by_hand)
+    given[::3] = np.nan  # a score that is missing is not at the minimum, nor counted
+    half = rk.diagnose(scores_of({"c": given}, groups, **options)).over_steps(3)
+    assert half["at_minimum"].iloc[-1] == (given[~np.isnan(given)] == 0).mean()
+    assert rk.diagnose(scores_of({"c": given}, groups)).over_steps().empty
 
 
 GROUPS = np.repeat([0, 1, 2], [3, 4, 2])
