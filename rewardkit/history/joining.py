@@ -17,17 +17,14 @@ from rewardkit.history.files import RECORDER, TRAINER_STEPS
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Floats, Reward
 from rewardkit.scoring.scores import UNFINISHED, Scores, rollouts_of
-from rewardkit.scoring.stored import join_tables
+from rewardkit.scoring.stored import StoredTable, join_tables
 
 
 @dataclass(frozen=True)
-class ScoresFile:
-    """A file of a scored table, as it was read."""
+class ScoresFile(StoredTable):
+    """A file of a scored table, with its path and the reward of its record."""
 
     path: Path
-    table: pa.Table
-    record: Plain
-    json_columns: tuple[str, ...]
     reward: Reward
 
     @property
@@ -57,8 +54,9 @@ def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
     masks, sentences = _without_repeated_steps(parts)
     tables = []
     for part, mask in zip(parts, masks, strict=True):
-        tables.append(part.table if mask.all() else part.table.filter(pa.array(mask)))
-    table = join_tables(tables, [part.json_columns for part in parts])
+        rows = part.table if mask.all() else part.table.filter(pa.array(mask))
+        tables.append(replace(part, table=rows))
+    table = join_tables(tables)
     if first.recorder and "step" in table:
         table = table.sort_values("step", kind="stable", ignore_index=True)
     about = first.record["rollouts"]

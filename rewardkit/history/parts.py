@@ -38,7 +38,8 @@ from rewardkit.scoring.scores import (
 )
 from rewardkit.scoring.stored import (
     METADATA,
-    from_arrow,
+    StoredTable,
+    join_tables,
     parquet,
     read_stored,
 )
@@ -76,10 +77,9 @@ def holds_scores(path: str | Path) -> bool:
 def read_record(path: Path) -> Record:
     """Return the record of a part, without its rows; RolloutsError: it has none."""
     try:
-        record: Record = read_stored(path)["record"]
+        return read_stored(path).record
     except ValueError:
         raise _no_table(path) from None
-    return record
 
 
 def combining(record: Plain) -> Record:
@@ -248,23 +248,24 @@ def _no_table(file: Path) -> RolloutsError:
 def _read_part(file: Path) -> ScoresFile:
     """Read a file of a scored table."""
     try:
-        table = parquet().read_table(file)
-        stored = json.loads(table.schema.metadata[METADATA])
-        record, json_columns = stored["record"], tuple(stored["json_columns"])
+        stored = read_stored(file, None)
+        record = stored.record
         reward = reward_from_record(record["reward"])
         about = record["rollouts"]
         for key in ("mapping", "source", "group_key"):
             about[key]
-    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise _no_table(file) from None
+    table, json_columns = stored.table, stored.json_columns
     if not {f"reason/{name}" for name in reward.names} <= {*table.column_names}:
         raise _no_table(file)
     if DATA_HASH in record:
-        data, data_json_columns = _read_rollouts(file, record[DATA_HASH])
+        data = _read_rollouts(file, record[DATA_HASH])
+        columns, json_columns = data.table, json_columns + data.json_columns
         for name in table.column_names:
-            data = data.append_column(name, table.column(name))
-        table, json_columns = data, (*json_columns, *data_json_columns)
-    return ScoresFile(file, table, record, json_columns, reward)
+            columns = columns.append_column(name, table.column(name))
+        table = columns
+    return ScoresFile(table, record, json_columns, file, reward)
 
 
 def _read_share(file: Path, share: float) -> ScoresFile:
@@ -272,15 +273,14 @@ def _read_share(file: Path, share: float) -> ScoresFile:
     part = _read_part(file)
     if share == 1:
         return part
-    group_key = tuple(part.record["rollouts"]["group_key"])
-    hashes = _prompt_hashes(part.table, part.json_columns, group_key)
-    return replace(part, table=part.table.filter(pa.array(hashes < share * 2.0**64)))
+    is_chosen = _prompt_hashes(part) < share * 2.0**64
+    return replace(part, table=part.table.filter(pa.array(is_chosen)))
 
 
-def _prompt_hashes(
-    table: pa.Table, json_columns: Sequence[str], group_key: tuple[str, ...]
-) -> NDArray[np.uint64]:
+def _prompt_hashes(part: ScoresFile) -> NDArray[np.uint64]:
     """Return the hash of each row's prompt, (rows,)."""
+    table = part.table
+    group_key = tuple(part.record["rollouts"]["group_key"])
     names = {*group_key, "prompt", "prompt_id", "data_source"}
     names = names.intersection(table.column_names)
     keys = table.select([*sorted(names), "rollout_id"])
@@ -292,24 +292,22 @@ def _prompt_hashes(
         rows = prompts.indices.to_numpy()
         firsts = np.unique(rows, return_index=True)[1]
         keys = keys.take(pa.array(firsts))
-    rollouts = Rollouts(from_arrow(keys, json_columns), {}, group_key)
+    rollouts = Rollouts(join_tables([replace(part, table=keys)]), {}, group_key)
     hashes = rollouts.prompt_hashes[rollouts.prompts]
     return hashes if rows is None else hashes[rows]
 
 
-def _read_rollouts(file: Path, data: str) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return the rollouts of a run that was kept, and which columns are JSON text."""
+def _read_rollouts(file: Path, data: str) -> StoredTable:
+    """Return the rollouts of a run that was kept."""
     path = data_path(file.parents[2], data)
     try:
-        table = parquet().read_table(path)
-        json_columns = json.loads(table.schema.metadata[METADATA])["json_columns"]
-    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        return read_stored(path, None)
+    except ValueError:
         raise RolloutsError(
             f"the rollouts of the run in {str(file.parent)!r} are gone: there is no "
             f"readable {str(path)!r}; its figures and its source are still there "
             "(rewardkit runs)"
         ) from None
-    return table, tuple(json_columns)
 
 
 def _check_one_reward(folder: Path, parts: Sequence[ScoresFile]) -> None:

@@ -338,6 +338,21 @@ class RewardResult(HasPage):
     weights: dict[str, float] = field(default_factory=dict)
     verdicts: dict[str, Record] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, outcomes: Outcomes, row: int) -> RewardResult:
+        """Return what a row got, without weights."""
+        fields = {name: values[row] for name, values in outcomes.fields.items()}
+        notes = outcomes.notes[row] if outcomes.notes else {}
+        result = cls(float(outcomes.rewards[row]), {}, {}, {}, fields, notes)
+        for name, outcome in outcomes.components.items():
+            result.scores[name] = float(outcome.scores[row])
+            result.status[name] = outcomes.status(name, row)
+            if row in outcome.reasons:
+                result.reasons[name] = outcome.reasons[row]
+            if row in outcome.verdicts:
+                result.verdicts[name] = outcome.verdicts[row]
+        return result
+
     @property
     def errors(self) -> dict[str, str]:
         """Return by component why it has no score, as a sentence."""
@@ -367,16 +382,7 @@ def result_of(reward: Reward, columns: Plain) -> RewardResult:
     with caught_prints() as printed:
         outcomes = evaluate(plan, lists, notes=True)
     printed.show()
-    fields = {name: values[0] for name, values in outcomes.fields.items()}
-    notes = outcomes.notes[0] if outcomes.notes else {}
-    result = RewardResult(float(outcomes.rewards[0]), {}, {}, {}, fields, notes)
-    for name, outcome in outcomes.components.items():
-        result.scores[name] = float(outcome.scores[0])
-        result.status[name] = outcomes.status(name, 0)
-        if outcome.reasons:
-            result.reasons[name] = outcome.reasons[0]
-        if outcome.verdicts:
-            result.verdicts[name] = outcome.verdicts[0]
+    result = RewardResult.of(outcomes, 0)
     for part in plan.parts:
         result.weights.update(at_step_of(part.reward, columns).weights)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,13 +17,13 @@ from rewardkit.html.markup import LONGEST_ESCAPED, number
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import Plain, Record
 from rewardkit.primitives.extract import Extractor, Span
-from rewardkit.reasons import Reason, read_reasons
+from rewardkit.reasons import Reason
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rewards.route import at_step_of
 from rewardkit.rollouts.values import present
 from rewardkit.scoring.evaluate import RewardResult
-from rewardkit.scoring.scores import Scores
+from rewardkit.scoring.scores import Scores, select_rows
 
 LONGEST_EXTRACTED: Final = 20_000
 """Characters of a completion up to which a page looks for its fields."""
@@ -137,20 +137,10 @@ def explain(reward: Reward | Scores, rollout: Plain | int | str) -> Explanation:
 
 def _result_of_row(scores: Scores, row: int) -> RewardResult:
     """Return what scoring left of a row."""
-    reward, values = scores.reward, scores.table.iloc[row]
-    result = RewardResult(float(values["reward_raw"]), {}, {}, {}, {}, {})
-    reasons = read_reasons(values[f"reason/{name}"] for name in reward.names)
-    for name, reason in zip(reward.names, reasons, strict=True):
-        result.scores[name] = float(values[f"score/{name}"])
-        result.status[name] = str(values[f"status/{name}"])
-        if reason is not None:
-            result.reasons[name] = reason
-        verdict = values.get(f"verdict/{name}")
-        if isinstance(verdict, Mapping):
-            result.verdicts[name] = dict(verdict)
-    for name in reward.fields:
-        if f"field/{name}" in values:
-            result.fields[name] = present(values[f"field/{name}"])
+    one = select_rows(scores, np.array([row]))
+    values = one.table.iloc[0]
+    result = RewardResult.of(one.outcomes, 0)
+    result = replace(result, reward=float(values["reward_raw"]))
     for column in map(str, values.index):
         kind, _, name = column.partition("/")
         note = present(values[column]) if kind == "note" else None

@@ -46,7 +46,7 @@ from rewardkit.scoring.scores import (
     write_record,
 )
 from rewardkit.scoring.shards import Settings
-from rewardkit.scoring.stored import from_arrow, parquet, read_stored, write_table
+from rewardkit.scoring.stored import join_tables, read_stored, write_table
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,10 @@ def write_part(
     """Score a part and write it, unless its file is there."""
     path = job.path(number, part)
     with suppress(ValueError):
-        record = read_stored(path)["record"]
-        rollouts = _keys_in(path, record)
+        record = read_stored(path).record
+        key = tuple(record["rollouts"]["group_key"])
+        keys = read_stored(path, {*key, "prompt", "rollout_id"})
+        rollouts = Rollouts(join_tables([keys]), {}, key)
         return _describe(job, number, path, record, rollouts)
     rollouts = load_part(job.reading, part).rollouts
     settings = replace(job.settings, workers=None)
@@ -193,17 +195,6 @@ def _short(record: Plain) -> Record:
     return {name: record[name] for name in names if name in record}
 
 
-def _keys_in(path: Path, record: Plain) -> Rollouts:
-    """Return of the rollouts in a part that is there what makes groups, and ids."""
-    key = tuple(record["rollouts"]["group_key"])
-    names = dict.fromkeys([*key, "prompt", "rollout_id"])
-    stored = read_stored(path)
-    with parquet().ParquetFile(path) as file:
-        here = [name for name in names if name in file.schema_arrow.names]
-        table = from_arrow(file.read(here), stored["json_columns"])
-    return Rollouts(table, {}, key)
-
-
 def write_run(
     folder: Path, reward: Reward, written: Sequence[WrittenPart], *, is_done: bool
 ) -> None:
@@ -228,7 +219,7 @@ def write_run(
         FIGURES: asdict(PartFigures.join(record[FIGURES] for record in records)),
         "parts": [part.name for part in written],
     }
-    stored = read_stored(folder / written[0].name)["record"]
+    stored = read_stored(folder / written[0].name).record
     for name in ("versions", "ignore_gates", "timeout"):
         run[name] = stored[name]
     if printed:

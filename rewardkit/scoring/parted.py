@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from rewardkit.plain import Record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import RUN_RECORD, Scores, rollouts_of
-from rewardkit.scoring.stored import join_tables, parquet, read_stored
+from rewardkit.scoring.stored import join_tables, read_stored
 
 OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", "figures", "parts")
 """Keys of a run record that are no figures of its scores."""
@@ -87,18 +86,4 @@ class PartedScores(Scores):
 
     def _read(self, names: Sequence[str] | None) -> pd.DataFrame:
         """Read these columns of all parts, or all."""
-        tables = []
-        json_columns = []
-        for path in self.paths:
-            stored = read_stored(path)
-            with parquet().ParquetFile(path) as file:
-                here = [name for name in names or () if name in file.schema_arrow.names]
-                table = file.read(None if names is None else here)
-            if names and not here:
-                table = pa.table({"row": pa.nulls(file.metadata.num_rows)})
-            tables.append(table)
-            json_columns.append(stored["json_columns"])
-        if not any(set(names or ()) & {*table.column_names} for table in tables):
-            if names is not None:
-                return pd.DataFrame()
-        return join_tables(tables, json_columns)
+        return join_tables([read_stored(path, names) for path in self.paths])

@@ -1,7 +1,7 @@
 """Ray: calls of one function, made on the nodes of a cluster.
 
 A call is a plain task, which is given to another process where its own is lost. It is
-to score a part of a large log (`ray_parts.py`), or to make some calls of users' code
+to score a part of a large log (`part_engines.py`), or to make some calls of users' code
 (`ray_calls.py`). `README.md` says why these are not tasks of Ray Data.
 """
 

@@ -46,12 +46,11 @@ from rewardkit.scoring.outcomes import (
     summarize_verdicts,
     verdicts_text,
 )
-from rewardkit.scoring.stored import write_table
+from rewardkit.scoring.stored import OWN_COLUMNS, write_table
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
-OWN_COLUMNS = ("reward_raw", "reward")
 UNFINISHED = "unfinished"
 """Key of a run record under which an interrupted scoring says which rows it has done,
 of rollouts with which hash."""

@@ -18,7 +18,6 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.plain import Plain, Record
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Columns, Rows
 from rewardkit.rewards.route import Plan
@@ -68,11 +67,6 @@ class Settings:
     timeout: float | None = None
     patience: int | None = None
     workers: int | None = None
-
-    @property
-    def of_evaluation(self) -> Record:
-        """Return the options of `evaluate`."""
-        return {"ignore_gates": self.ignore_gates, "notes": self.notes}
 
     def check(self) -> None:
         """Raise a RewardError for workers that are no number of processes."""
@@ -140,7 +134,7 @@ def run_shards(
 
         return rows, RowColumns(columns, len(rows), read_column), groups[rows]
 
-    evaluate_shard = partial(_evaluate_shard, plan, settings.of_evaluation)
+    evaluate_shard = partial(_evaluate_shard, plan, settings)
     if workers is not None and settings.timeout is None and not reward.is_async:
         size = min(WORKER_SHARD, count // (SHARDS_PER_WORKER * workers) + 1)
         shards: list[Rows] = []
@@ -171,7 +165,7 @@ def run_shards(
 
 def _evaluate_shard(
     plan: Plan,
-    options: Plain,
+    settings: Settings,
     rows: Rows,
     columns: Columns,
     groups: Rows,
@@ -184,7 +178,12 @@ def _evaluate_shard(
     """
     with caught_prints() as printed, chdir(os.getcwd()):
         outcomes = evaluate(
-            plan.take(rows), columns, groups=groups, limit=limit, **options
+            plan.take(rows),
+            columns,
+            groups=groups,
+            ignore_gates=settings.ignore_gates,
+            notes=settings.notes,
+            limit=limit,
         )
     return replace(outcomes, plan=None, printed=printed)  # type: ignore[arg-type]
 

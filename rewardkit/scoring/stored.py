@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ from rewardkit.scoring.outcomes import STATUSES
 
 METADATA = b"rewardkit"
 """Key of a Parquet file's metadata under which the record stands."""
+
+OWN_COLUMNS = ("reward_raw", "reward")
+
+OPEN_GATE = "gate/reward"
+"""The column that a part lacks where the gate on the whole reward is always open."""
 
 
 def parquet() -> Any:
@@ -97,86 +103,75 @@ def as_json(value: Any) -> str:
         return json.dumps(preview(value))
 
 
-def from_arrow(table: pa.Table, json_columns: Collection[str]) -> pd.DataFrame:
-    """Return the table that `to_arrow` was given."""
-    columns = {}
-    for name in table.column_names:
-        columns[name] = _column(name, table.column(name), name in json_columns)
-    return pd.DataFrame(columns)
+@dataclass(frozen=True)
+class StoredTable:
+    """A file of a scored table as it was read, with all of its columns or some.
 
-
-def join_tables(
-    tables: Sequence[pa.Table], json_columns: Sequence[Collection[str]]
-) -> pd.DataFrame:
-    """Return the rows of parts of a scored table, missing columns as missing values.
-
-    `json_columns` are those that are JSON text, by part.
+    `json_columns` are those that are JSON text.
     """
-    if len(tables) == 1:
-        return from_arrow(tables[0], json_columns[0])
-    names: dict[str, None] = {}
-    for table in tables:
-        names |= dict.fromkeys(table.column_names)
-    kinds = _kinds_of(tables, json_columns)
-    as_text = [name for name in names if _is_mixed(name, kinds)]
-    parts = []
-    for table, of_part in zip(tables, json_columns, strict=True):
-        part = table.replace_schema_metadata(None)
-        for name in as_text:
-            if name in part.column_names and name not in of_part:
-                place = part.column_names.index(name)
-                values = part.column(name).to_pylist()
-                texts = pa.array(_json_texts(values), type=pa.string())
-                part = part.set_column(place, name, texts)
-        if "gate/reward" in names and "gate/reward" not in part.column_names:
-            part = part.append_column("gate/reward", pa.array(np.ones(len(part))))
-        parts.append(part)
-    joined = pa.concat_tables(parts, promote_options="permissive")
-    # the rewards last, as in any scored table
-    last = [name for name in ("reward_raw", "reward") if name in names]
-    joined = joined.select([*(name for name in names if name not in last), *last])
-    return from_arrow(joined, as_text)
+
+    table: pa.Table
+    record: Record
+    json_columns: tuple[str, ...]
+
+    def values(self, name: str) -> Any:
+        """Return the values of a column: an array of floats, or a list."""
+        if name not in self.table.column_names:
+            missing = 1.0 if name == OPEN_GATE else None
+            return [missing] * len(self.table)
+        column = self.table.column(name)
+        if pa.types.is_floating(column.type):
+            return column.to_numpy()
+        is_text = pa.types.is_string(column.type)
+        if not is_text and not name.startswith("status/"):
+            return column.to_pylist()
+        values = column.to_numpy().tolist()  # a third of the time of to_pylist
+        if name not in self.json_columns:
+            return values
+        return [None if value is None else json.loads(value) for value in values]
 
 
-def _kinds_of(
-    tables: Sequence[pa.Table], json_columns: Sequence[Collection[str]]
-) -> list[tuple[pa.Schema, frozenset[str]]]:
-    """Return the schemas of parts and which columns are JSON text, each kind once."""
-    kinds: list[tuple[pa.Schema, frozenset[str]]] = []
-    for table, of_part in zip(tables, json_columns, strict=True):
-        kind = table.schema.remove_metadata(), frozenset(of_part)
-        if kind not in kinds:  # hundreds of parts have one schema
-            kinds.append(kind)
-    return kinds
-
-
-def _is_mixed(name: str, kinds: Sequence[tuple[pa.Schema, frozenset[str]]]) -> bool:
-    """Return whether a column is JSON text in a part, or of types that do not mix."""
-    schemas = []
-    for schema, of_part in kinds:
-        if name in of_part:
-            return True
-        if name in schema.names:
-            schemas.append(pa.schema([schema.field(name)]))
-    try:
-        pa.unify_schemas(schemas, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return True
-    return False
-
-
-def read_stored(path: Path) -> Record:
-    """Return the record of a file and its JSON columns, without its rows.
+def read_stored(path: Path, names: Collection[str] | None = ()) -> StoredTable:
+    """Read the record of a file, and these of its columns; None: all.
 
     Raises:
         ValueError: it is no scored table that can be read.
     """
     try:
-        stored: Record = json.loads(parquet().read_schema(path).metadata[METADATA])
-        stored["record"], stored["json_columns"]
+        with parquet().ParquetFile(path) as file:
+            if names is not None:
+                names = [name for name in names if name in file.schema_arrow.names]
+            table = file.read(names)
+        stored = json.loads(table.schema.metadata[METADATA])
+        return StoredTable(table, stored["record"], tuple(stored["json_columns"]))
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise ValueError(f"{str(path)!r} is no scored table") from None
-    return stored
+
+
+def join_tables(parts: Sequence[StoredTable]) -> pd.DataFrame:
+    """Return the rows of parts of a scored table, missing columns as missing values."""
+    names: dict[str, None] = {}
+    for part in parts:
+        names |= dict.fromkeys(part.table.column_names)
+    for name in OWN_COLUMNS:  # the last ones, as in any scored table
+        if name in names:
+            names[name] = names.pop(name)
+    columns = {}
+    for name in names:
+        columns[name] = _join_values(name, [part.values(name) for part in parts])
+    return pd.DataFrame(columns)
+
+
+def _join_values(name: str, parts: Sequence[Any]) -> Any:
+    """Return the column of this name, of the values of its parts."""
+    if all(isinstance(values, np.ndarray) for values in parts):
+        return np.concatenate(parts)
+    joined: list[Any] = []
+    for values in parts:
+        joined += values if isinstance(values, list) else values.tolist()
+    if name.startswith("status/"):
+        return pd.Categorical(joined, categories=list(STATUSES))
+    return as_column(joined)
 
 
 def _json_texts(values: Sequence[Any]) -> list[str | None]:
@@ -184,17 +179,3 @@ def _json_texts(values: Sequence[Any]) -> list[str | None]:
     for value in values:
         texts.append(None if value is None else as_json(value))
     return texts
-
-
-def _column(name: str, column: pa.ChunkedArray, is_json: bool) -> Any:
-    if name.startswith("status/"):
-        return pd.Categorical(column.to_numpy(), categories=list(STATUSES))
-    if pa.types.is_floating(column.type):
-        return column.to_numpy()
-    if pa.types.is_string(column.type):
-        values = column.to_numpy().tolist()  # a third of the time of to_pylist
-    else:
-        values = column.to_pylist()
-    if is_json:
-        values = [None if value is None else json.loads(value) for value in values]
-    return as_column(values)

@@ -31,7 +31,7 @@ from rewardkit.rollouts.whole_groups import (
     write_buckets,
 )
 from rewardkit.scoring.calls import prepare
-from rewardkit.scoring.part_engines import PartEngine, write_parts
+from rewardkit.scoring.part_engines import PartEngine, parts_on, write_parts
 from rewardkit.scoring.part_job import (
     PartJob,
     WrittenPart,
@@ -41,7 +41,6 @@ from rewardkit.scoring.part_job import (
 )
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.ray_engine import Ray
-from rewardkit.scoring.ray_parts import parts_on
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import UNFINISHED, Scores, folder_for
 from rewardkit.scoring.shards import ROWS_MEMORY, Settings
@@ -176,7 +175,7 @@ def _check_free(
     """
     for file in (folder / SAVED_SCORES, *sorted(folder.glob(RECORDED_SCORES))):
         try:
-            record = read_stored(file)["record"]
+            record = read_stored(file).record
             reward_there = definition_hash(record["reward"])
             rollouts_there = record["rollouts"]["fingerprint"]
             if UNFINISHED in record:
