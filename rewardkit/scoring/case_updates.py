@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from rewardkit.rollouts.paths import write_content
 from rewardkit.scoring.cases import TODO, Case, as_line, case_file, load_cases
 from rewardkit.scoring.check import evaluate_cases
 from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
-from rewardkit.scoring.expectations import Expectation, PartOutcome, numbered
+from rewardkit.scoring.expectations import Expectation, numbered
 
 
 @dataclass(frozen=True)
@@ -123,18 +123,22 @@ def replace_component(
     cases = [case for case in load_cases(path) if old in case.parts]
     if not cases or not names:
         raise CasesError(f"no case of {str(path)!r} names a component {old!r}")
-    by_case: dict[str, dict[str, list[PartOutcome]]] = {}
-    if len(names) > 1:
-        by_case = _outcomes_by_case(reward, cases, names, timeout)
+    is_split = len(names) > 1
+    of_order: dict[str, str] = {}
+    if is_split:
+        outcomes = evaluate_cases(reward, cases, timeout)
+        for case, row in numbered(cases):
+            for name in names if case.below is not None else ():
+                if Expectation(case, name, row, below=row + 1).is_met(outcomes):
+                    of_order.setdefault(case.name, name)
 
     def edit(case_name: str, raw: Record) -> Record:
         case = dict(raw)
         if raw.get("component") == old:
-            case["component"] = names[0]
-            if len(names) > 1:
-                case["component"] = _component_of_order(by_case[case_name], old)
+            otherwise = old if is_split else names[0]
+            case["component"] = of_order.get(case_name, otherwise)
         if old in raw.get("scores", {}):
-            if len(names) > 1:
+            if is_split:
                 return _without_split(case, old, names)
             case["scores"] = _rename_key(raw["scores"], old, names[0])
         return case
@@ -160,28 +164,6 @@ def _without_split(raw: Plain, old: str, names: Sequence[str]) -> Record:
     else:
         case["why"] = f"{TODO}: {question} {why}".rstrip()
     return case
-
-
-def _outcomes_by_case(
-    reward: Reward, cases: Sequence[Case], names: Sequence[str], timeout: float | None
-) -> dict[str, dict[str, list[PartOutcome]]]:
-    """Return what each component gives for the completions of each case, by names."""
-    outcomes = evaluate_cases(reward, cases, timeout)
-    by_case: dict[str, dict[str, list[PartOutcome]]] = {}
-    for case, row in numbered(cases):
-        places = range(row, row + len(case.rows))
-        by_name = by_case[case.name] = {}
-        for name in names:
-            by_name[name] = [PartOutcome.of(outcomes, name, at) for at in places]
-    return by_case
-
-
-def _component_of_order(by_case: Mapping[str, Sequence[PartOutcome]], old: str) -> str:
-    """Return the first component that gives more to the first of two completions."""
-    for name, (above, below) in by_case.items():
-        if above.score > below.score:
-            return name
-    return old
 
 
 def _rename_key(scores: Plain, old: str, new: str) -> Record:
