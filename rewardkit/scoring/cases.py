@@ -6,12 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from rewardkit.errors import CasesError, preview
+from rewardkit.errors import CasesError, did_you_mean, preview
 from rewardkit.plain import Plain, Record, is_finite_number
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, free_name
@@ -241,16 +240,14 @@ def _read_columns(raw: Plain, where: str) -> Record:
 def _check_keys(raw: Mapping[Any, Any], where: str) -> None:
     """Raise a CasesError where a key is a slip of one of `OWN_KEYS`."""
     for key in raw:
-        near = _find_near(str(key))
-        if near and key not in (*OWN_KEYS, "score"):
-            raise CasesError(
-                f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?"
-            )
+        slip = _describe_slip(str(key))
+        if slip and key not in (*OWN_KEYS, "score"):
+            raise CasesError(f"{where}: {key!r} is not a key of a case{slip}")
 
 
 @cache
-def _find_near(key: str) -> list[str]:
-    return get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8)
+def _describe_slip(key: str) -> str:
+    return did_you_mean(key, OWN_KEYS, likeness=0.8)
 
 
 def _columns_by_alias(raw: Plain) -> Record:
