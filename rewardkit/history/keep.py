@@ -31,7 +31,7 @@ from rewardkit.plain import Plain, Record
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rollouts.paths import SAVED_SCORES, write_whole
 from rewardkit.rollouts.table import table_hash
-from rewardkit.scoring.part_figures import PartFigures
+from rewardkit.scoring.parted import PartFigures
 from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
 from rewardkit.scoring.stored import parquet, to_arrow
 

@@ -28,7 +28,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.paths import PART_OF_SCORES, SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.part_figures import FIGURES, PartFigures
+from rewardkit.scoring.parted import FIGURES, PartFigures
 from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
