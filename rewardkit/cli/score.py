@@ -224,9 +224,8 @@ def _most_often(scores: rk.Scores) -> str:
     reasons: Counter[str] = Counter()
     for name in scores.reward.names:
         column = scores.column(f"error/{name}")
-        for reason in () if column is None else column:
-            if isinstance(reason, str) and reason:
-                reasons[reason] += 1
+        if column is not None:
+            reasons.update(column.dropna())
     if not reasons:
         return ""
     ((reason, _),) = reasons.most_common(1)

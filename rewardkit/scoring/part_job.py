@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.plain import Plain, Record
+from rewardkit.plain import Record
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.files import piece_bytes
@@ -36,7 +36,7 @@ from rewardkit.rollouts.whole_groups import (
     load_part,
 )
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.scoring.part_figures import FIGURES, PartFigures
+from rewardkit.scoring.parted import FIGURES, PartFigures
 from rewardkit.scoring.prints import Printed
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import (
@@ -110,7 +110,7 @@ def _content_hash(path: Path, changed: int) -> bytes:
 
 
 class WrittenPart(NamedTuple):
-    """A part that is written: its number, file, record, and the hashes of its groups.
+    """A part that is written: its number, file, and the hashes of its groups.
 
     And of its `rollout_id`, where the log has some. `process` wrote it, of this node
     and with this id, which has held `memory` bytes so far.
@@ -118,7 +118,6 @@ class WrittenPart(NamedTuple):
 
     number: int
     name: str
-    record: Record
     groups: NDArray[np.uint64]
     ids: NDArray[np.uint64]
     process: tuple[str, int]
@@ -152,54 +151,32 @@ def write_part(
         key = tuple(record["rollouts"]["group_key"])
         keys = read_stored(path, {*key, "prompt", "rollout_id"})
         rollouts = Rollouts(join_tables([keys]), {}, key)
-        return _describe(job, number, path, record, rollouts)
+        return _describe(job, number, path, rollouts)
     rollouts = load_part(job.reading, part).rollouts
     settings = replace(job.settings, workers=None)
     scores = score_rollouts(job.reward, rollouts, settings, limit, is_part=True)
-    figures = asdict(PartFigures.of(scores))
-    content = path.stem.rpartition("-")[2]
-    record = scores.record_with(content)
-    record |= {"reward": job.definition, FIGURES: figures}
+    record = scores.record_with(path.stem.rpartition("-")[2])
+    record["reward"] = job.definition
+    record[FIGURES] = asdict(PartFigures.of(scores))
     write_table(path, scores.table, record)
-    return _describe(job, number, path, record, scores.rollouts)
+    return _describe(job, number, path, scores.rollouts)
 
 
-def _describe(
-    job: PartJob,
-    number: int,
-    path: Path,
-    record: Plain,
-    rollouts: Rollouts,
-) -> WrittenPart:
+def _describe(job: PartJob, number: int, path: Path, rollouts: Rollouts) -> WrittenPart:
     """Return a part that is written, of these rollouts."""
     layout = job.reading.layout
     ids = np.empty(0, dtype=np.uint64)
     if layout is not None and "rollout_id" in layout.mapping:
         texts = rollouts.table["rollout_id"].astype(str).astype(object)
         ids = pd.util.hash_array(texts.to_numpy())
-    groups = rollouts.group_hashes
-    return WrittenPart(
-        number,
-        path.name,
-        _short(record),
-        groups,
-        ids,
-        this_process(),
-        peak_memory(),
-    )
+    hashes = rollouts.group_hashes
+    return WrittenPart(number, path.name, hashes, ids, this_process(), peak_memory())
 
 
-def _short(record: Plain) -> Record:
-    """Return of a part's record what differs between parts."""
-    names = ("rollouts", "counts", "asked", "rewards_missing", "printed", FIGURES)
-    return {name: record[name] for name in names if name in record}
-
-
-def write_run(
-    folder: Path, reward: Reward, written: Sequence[WrittenPart], *, is_done: bool
-) -> None:
-    """Write the run record over all parts that are written."""
-    records = [part.record for part in written]
+def write_run(folder: Path, names: Sequence[str], *, is_done: bool) -> None:
+    """Write the run record over all parts that are written, which have these names."""
+    records = [read_stored(folder / name).record for name in names]
+    first = records[0]
     about = join_summaries([record["rollouts"] for record in records])
     prints = [record["rollouts"]["fingerprint"] for record in records]
     about["fingerprint"] = fingerprint(prints)
@@ -211,17 +188,17 @@ def write_run(
         if "printed" in record:
             printed.add(Printed(**record["printed"]))
     run: Record = {
-        "reward": reward.record(),
+        "reward": first["reward"],
         "rollouts": about,
         "counts": {name: dict(counts[name]) for name in counts},
         "rewards_missing": sum(record["rewards_missing"] for record in records),
         "seed": None,
         FIGURES: asdict(PartFigures.join(record[FIGURES] for record in records)),
-        "parts": [part.name for part in written],
+        "parts": list(names),
+        "versions": first["versions"],
+        "ignore_gates": first["ignore_gates"],
+        "timeout": first["timeout"],
     }
-    stored = read_stored(folder / written[0].name).record
-    for name in ("versions", "ignore_gates", "timeout"):
-        run[name] = stored[name]
     if printed:
         run["printed"] = printed.record()
     if is_done:
@@ -230,4 +207,4 @@ def write_run(
                 path.unlink(missing_ok=True)
     else:
         run[UNFINISHED] = {}
-    write_record(folder, json.dumps(run, indent=2) + "\n")
+    write_record(folder, run)

@@ -275,7 +275,7 @@ class Scores(HasPage):
         Raises:
             RolloutsError: it cannot be made, or a recorder has written into it.
         """
-        text = json.dumps(self.record, indent=2) + "\n"
+        record = self.record
         with folder_for(folder) as place:
             parts = parts_in(place)
             if len(parts) < len(list(place.glob(RECORDED_SCORES))):
@@ -287,8 +287,8 @@ class Scores(HasPage):
             write_table(
                 place / SAVED_SCORES,
                 self.table,
-                self.record,
-                then=lambda: write_record(place, text),
+                record,
+                then=lambda: write_record(place, record),
             )
             for path in parts:
                 path.unlink()
@@ -356,9 +356,9 @@ def parts_in(folder: Path) -> list[Path]:
     return [path for path in paths if PART_OF_SCORES.fullmatch(path.name)]
 
 
-def write_record(folder: Path, text: str) -> None:
+def write_record(folder: Path, record: Plain) -> None:
     """Write the run record of a folder of scores whole or not at all."""
-    write_content(folder / RUN_RECORD, text)
+    write_content(folder / RUN_RECORD, json.dumps(record, indent=2) + "\n")
 
 
 @contextmanager

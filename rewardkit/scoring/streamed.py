@@ -268,9 +268,9 @@ def _score_parts(
         if not written:
             raise
         with interrupts_held():
-            write_run(folder, reward, _in_order(written), is_done=False)
+            write_run(folder, _names_in_order(written), is_done=False)
         raise Interrupted(PartedScores(folder, reward), None) from None
-    write_run(folder, reward, _in_order(written), is_done=True)
+    write_run(folder, _names_in_order(written), is_done=True)
     peaks = {this_process(): peak_memory()}
     for part in written.values():
         peaks[part.process] = max(part.memory, peaks.get(part.process, 0))
@@ -280,9 +280,9 @@ def _score_parts(
     return scores
 
 
-def _in_order(written: Mapping[int, WrittenPart]) -> list[WrittenPart]:
-    """Return parts by their numbers."""
-    return [written[number] for number in sorted(written)]
+def _names_in_order(written: Mapping[int, WrittenPart]) -> list[str]:
+    """Return the files of parts by their numbers."""
+    return [written[number].name for number in sorted(written)]
 
 
 def _remove_halves(folder: Path) -> None:
