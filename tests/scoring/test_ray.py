@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from server import said as says
-from test_streamed import MEMORY, files_of, log_rows, rewards, write
+from test_streamed import MEMORY, files_of, in_parts, log_rows, rewards, write
 
 import rewardkit as rk
 from rewardkit.cli import main
@@ -75,11 +75,11 @@ def made(*functions):
     return rk.Reward("made", components=parts)
 
 
-def both(reward, path, **options):
+def both(reward, path):
     """The bytes of the files that this process writes, and that the nodes write."""
     here, there = path.parent / "here", path.parent / "there"
-    rk.score(reward, path, to=here, memory=MEMORY, **options)
-    rk.score(reward, path, to=there, memory=MEMORY, engine=rk.Ray(), **options)
+    in_parts(path, here, reward)
+    in_parts(path, there, reward, engine=rk.Ray())
     return files_of(here), files_of(there)
 
 
@@ -119,25 +119,13 @@ def test_probes_and_mutants_on_no_cluster_are_refused(tmp_path, monkeypatch):
         words = f"{command} --engine ray --address 127.0.0.1:1"
         result = CliRunner().invoke(main, words.split())
         assert result.exit_code == 2 and said in result.stderr, command
-    lock = threading.Lock()
-
-    def locked(completion):
-        with lock:
-            return 0.5
-
-    for reward, options, said in (
-        (made(locked), {}, "reward 'made' cannot be scored on Ray: .*lock.* inside"),
-        (made(half), {"engine": "ray"}, r"engine='ray' is no engine; give rk.Ray\(\)"),
-        (made(half), {"timeout": None}, "engine= makes calls where .* give timeout="),
-    ):
-        with pytest.raises(rk.RewardError, match=said):
-            rk.probe(reward, SUMS, **{"engine": rk.Ray(), **options})
-        if "timeout" not in options:
-            with pytest.raises(rk.RewardError, match=said):
-                rk.mutants(reward, CASES, **{"engine": rk.Ray(), **options})
-    monkeypatch.setattr(ray_engine, "find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"'reward-workbench\[ray\]'"):
-        rk.probe(made(half), SUMS, engine=rk.Ray())
+    is_none = r"engine='ray' is no engine; give rk.Ray\(\)"
+    with pytest.raises(rk.RewardError, match=is_none):
+        rk.mutants(made(half), CASES, engine="ray")
+    with pytest.raises(rk.RewardError, match=is_none):
+        rk.probe(made(half), SUMS, engine="ray")
+    with pytest.raises(rk.RewardError, match=r"engine= makes calls where .* give time"):
+        rk.probe(made(half), SUMS, engine=rk.Ray(), timeout=None)
     assert not ray.is_initialized()
 
 
@@ -317,13 +305,8 @@ def test_a_call_that_does_not_come_back_costs_its_own_row(
     rows = log_rows()
     rows[130]["completion"] = completion
     path = write(tmp_path / "log.jsonl", rows)
-    scores = rk.score(
-        made(function),
-        path,
-        to=tmp_path / "out",
-        memory=MEMORY,
-        timeout=timeout,
-        engine=connection,
+    scores = in_parts(
+        path, tmp_path / "out", made(function), timeout=timeout, engine=connection
     )
     errors = scores.table[f"error/{function.__name__}"]
     assert {row: error for row, error in errors.items() if error} == {130: said}
@@ -367,19 +350,19 @@ def test_the_code_of_a_reward_need_not_be_on_the_nodes(
 def test_what_this_process_began_is_gone_on_with_on_the_nodes(connection, tmp_path):
     path = write(tmp_path / "log.jsonl", log_rows())
     out = tmp_path / "out"
-    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    in_parts(path, out)
     whole = files_of(out)
     (out / "run.json").unlink()
     for part in sorted(out.glob("scores-*"))[2:]:
         part.unlink()
     kept = {part: part.stat().st_mtime_ns for part in out.iterdir()}
     ray.shutdown()  # so that it finds the cluster by itself
-    rk.score(rewards()["plain"], path, to=out, memory=MEMORY, engine=rk.Ray())
+    in_parts(path, out, engine=rk.Ray())
     assert not ray.is_initialized()
     assert files_of(out) == whole
     assert kept == {part: part.stat().st_mtime_ns for part in kept}
     with pytest.raises(rk.RolloutsError, match="holds another scoring, of 'plain' on"):
-        rk.score(made(half), path, to=out, memory=MEMORY, engine=connection)
+        in_parts(path, out, made(half), engine=connection)
 
 
 def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
@@ -417,7 +400,7 @@ def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
     killer = threading.Thread(target=kill)
     killer.start()
     out = tmp_path / "out"
-    scores = rk.score(made(slow), path, to=out, memory=MEMORY, engine=connection)
+    scores = in_parts(path, out, made(slow), engine=connection)
     killer.join()
     assert own_calls.stat().st_size >= 10  # it was killed in the middle of a part
     count = sum(file.stat().st_size for file in calls.iterdir())
@@ -425,7 +408,7 @@ def test_a_node_that_is_killed_costs_its_open_part_and_nothing_is_lost_or_twice(
     # the part that ran there and the one that waited there; no other is scored again
     assert 240 < count <= 240 + ray_engine.TASKS_PER_CPU * rows_of_part
     undisturbed = tmp_path / "undisturbed"
-    rk.score(made(slow), path, to=undisturbed, memory=MEMORY)
+    in_parts(path, undisturbed, made(slow))
     files = files_of(out)
     halves = {name for name in files if name.startswith(".")}
     assert len(halves) <= 1  # what the killed process had begun, for the next run
@@ -445,13 +428,7 @@ def test_a_node_with_another_rewardkit_is_refused_before_work_starts(
     said = "has reward-workbench 0.0.7, and this"
     try:
         with pytest.raises(rk.InputError, match=said):
-            rk.score(
-                made(half),
-                path,
-                to=tmp_path / "out",
-                memory=MEMORY,
-                engine=connection,
-            )
+            in_parts(path, tmp_path / "out", made(half), engine=connection)
     finally:
         cluster.remove_node(node, allow_graceful=False)
     assert not (tmp_path / "out").exists()

@@ -113,6 +113,28 @@ def write(path, rows):
     return path
 
 
+def in_parts(source, folder, reward="plain", **options):
+    """Score a log part by part; the reward is one of `rewards`, or itself."""
+    if isinstance(reward, str):
+        reward = rewards()[reward]
+    return rk.score(reward, source, to=folder, **{"memory": MEMORY} | options)
+
+
+def at_once(source, reward="plain"):
+    return rk.score(rewards()[reward], source)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A log of sixty groups."""
+    return write(tmp_path / "log.jsonl", log_rows())
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
 def same(streamed, whole, *, ordered=True):
     """Hold streamed scores to those of the log at once, bit for bit."""
     assert isinstance(streamed, PartedScores) and len(streamed.paths) > 2
@@ -142,12 +164,11 @@ def same(streamed, whole, *, ordered=True):
 @pytest.mark.parametrize(
     ("name", "workers"), [*((name, None) for name in rewards()), ("route", 2)]
 )
-def test_a_log_in_parts_is_scored_to_the_same_bits_as_at_once(name, workers, tmp_path):
+def test_a_log_in_parts_is_scored_to_the_same_bits_as_at_once(
+    name, workers, tmp_path, path, out
+):
     reward = rewards()[name]
-    path = write(tmp_path / "log.jsonl", log_rows())
-    streamed = rk.score(
-        reward, path, to=tmp_path / "out", memory=MEMORY, workers=workers
-    )
+    streamed = in_parts(path, out, reward, workers=workers)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["log.jsonl", "out"]
     same(streamed, rk.score(reward, path))
 
@@ -163,21 +184,18 @@ def test_every_format_and_folders_of_files_are_cut_where_groups_end(
         write(tmp_path / "folder" / f"{number}{end}", rows[start : start + 30])
     for source in (one, tmp_path / "folder"):
         reward = rewards()["plain"]
-        streamed = rk.score(
-            reward, source, to=tmp_path / f"to-{source.name}", memory=MEMORY
-        )
+        streamed = in_parts(source, tmp_path / f"to-{source.name}", reward)
         same(streamed, rk.score(reward, source))
 
 
 def test_a_broken_line_in_the_middle_and_a_last_line_cut_off_are_kept_out_with_their_places(
-    tmp_path,
+    path, out
 ):
-    path = write(tmp_path / "log.jsonl", log_rows())
     lines = path.read_text().splitlines(keepends=True)
     lines[100] = "{broken\n"
     path.write_text("".join(lines)[:-20])
-    streamed = rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
-    same(streamed, rk.score(rewards()["plain"], path))
+    streamed = in_parts(path, out)
+    same(streamed, at_once(path))
     assert [place["line"] for place in streamed.record["rollouts"]["rejected"]] == [
         101,
         240,
@@ -192,9 +210,7 @@ def test_scattered_groups_are_put_into_order_on_the_disk_and_nothing_is_left_the
     for end in (".jsonl", ".parquet", ".arrow"):
         path = write(tmp_path / f"log{end}", rows)
         caplog.clear()
-        streamed = rk.score(
-            rewards()["skips"], path, to=tmp_path / f"to{end}", memory=MEMORY
-        )
+        streamed = in_parts(path, tmp_path / f"to{end}", "skips")
         assert "do not stand together" in caplog.text and "0.00 GB" in caplog.text
         same(streamed, rk.score(rewards()["skips"], path), ordered=False)
     assert sorted(item.name for item in tmp_path.iterdir()) == [
@@ -227,7 +243,7 @@ def test_a_file_that_is_not_cut_and_memory_does_not_hold_is_told_with_both_sizes
 
 @pytest.mark.parametrize("is_scattered", [False, True])
 def test_a_group_that_memory_does_not_hold_is_refused_with_its_id_and_size(
-    is_scattered, tmp_path
+    is_scattered, tmp_path, out
 ):
     rows = log_rows((4,) * 30 + (400,))
     if is_scattered:
@@ -237,12 +253,11 @@ def test_a_group_that_memory_does_not_hold_is_refused_with_its_id_and_size(
         rk.RolloutsError,
         match=r"group of prompt 'Question 30\?'.* rows or more, 0\.0\d MB.*memory=",
     ):
-        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+        in_parts(path, out)
     assert not list(tmp_path.glob(".*"))
 
 
-def test_what_needs_all_rows_at_once_is_refused_in_parts_and_scored_at_once(tmp_path):
-    path = write(tmp_path / "log.jsonl", log_rows())
+def test_what_needs_all_rows_at_once_is_refused_in_parts_and_scored_at_once(path, out):
     everywhere = rk.Component(
         "all", lambda completion: [0.5] * len(completion), batch=True
     )
@@ -257,33 +272,34 @@ def test_what_needs_all_rows_at_once_is_refused_in_parts_and_scored_at_once(tmp_
         with pytest.raises(
             rk.RewardError, match=f"{said} .*in parts; give it more memory"
         ):
-            rk.score(reward, path, to=tmp_path / "out", memory=MEMORY)
-        assert not (tmp_path / "out").exists()
-        assert len(rk.score(reward, path, to=tmp_path / "out")) == 4 * GROUPS
-        shutil.rmtree(tmp_path / "out")
+            in_parts(path, out, reward)
+        assert not out.exists()
+        assert len(rk.score(reward, path, to=out)) == 4 * GROUPS
+        shutil.rmtree(out)
 
 
-def test_a_small_log_is_one_file_as_it_is_saved(tmp_path):
+def test_a_small_log_is_one_file_as_it_is_saved(tmp_path, out):
     path = write(tmp_path / "log.jsonl", log_rows(groups=3))
-    scores = rk.score(rewards()["plain"], path, to=tmp_path / "out")
-    assert sorted(item.name for item in (tmp_path / "out").iterdir()) == [
+    scores = rk.score(rewards()["plain"], path, to=out)
+    assert sorted(item.name for item in out.iterdir()) == [
         "run.json",
         "scores.parquet",
     ]
-    other = rk.score(rewards()["plain"], path).save(tmp_path / "other")
+    other = at_once(path).save(tmp_path / "other")
     for name in ("run.json", "scores.parquet"):
-        assert (tmp_path / "out" / name).read_bytes() == (other / name).read_bytes()
+        assert (out / name).read_bytes() == (other / name).read_bytes()
     assert type(scores) is rk.Scores
 
 
-def test_a_folder_of_another_scoring_is_refused_and_its_parts_are_never_taken(tmp_path):
+def test_a_folder_of_another_scoring_is_refused_and_its_parts_are_never_taken(
+    tmp_path, out
+):
     path, other = (
         write(tmp_path / f"{name}.jsonl", log_rows(note=name)) for name in "ab"
     )
-    out = tmp_path / "out"
-    first = rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    first = in_parts(path, out)
     before = {item.name: item.stat().st_mtime_ns for item in out.iterdir()}
-    again = rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    again = in_parts(path, out)
     after = {item.name: item.stat().st_mtime_ns for item in out.iterdir()}
     assert {name for name in before if before[name] != after[name]} == {"run.json"}
     assert again.record == first.record
@@ -294,17 +310,17 @@ def test_a_folder_of_another_scoring_is_refused_and_its_parts_are_never_taken(tm
         with pytest.raises(
             rk.RolloutsError, match=r"holds another scoring, of 'plain' on .*--force"
         ):
-            rk.score(reward, source, to=out, memory=MEMORY)
-        forced = rk.score(reward, source, to=out, memory=MEMORY, force=True)
+            in_parts(source, out, reward)
+        forced = in_parts(source, out, reward, force=True)
         same(forced, rk.score(reward, source))
         assert not {item.name for item in out.glob("scores-*")} & before.keys()
-        rk.score(rewards()["plain"], path, to=out, memory=MEMORY, force=True)
+        in_parts(path, out, force=True)
     whole = rk.score(rewards()["steps"], path, to=out, force=True)
     assert len(rk.load_scores(out)) == len(whole) == 4 * GROUPS
 
 
 def test_files_of_different_things_and_rows_that_change_on_the_way_are_refused(
-    tmp_path,
+    tmp_path, out
 ):
     half = log_rows()[:120]
     write(tmp_path / "mixed" / "1.jsonl", half)
@@ -318,10 +334,10 @@ def test_files_of_different_things_and_rows_that_change_on_the_way_are_refused(
         (late, "'answer'.*ground_truth.*first rows"),
     ):
         with pytest.raises(rk.RolloutsError, match=said):
-            rk.score(rewards()["plain"], source, to=tmp_path / "out", memory=MEMORY)
+            in_parts(source, out)
 
 
-def test_a_folder_with_nothing_to_score_is_refused(tmp_path):
+def test_a_folder_with_nothing_to_score_is_refused(tmp_path, out):
     (tmp_path / "none").mkdir()
     write(tmp_path / "broken.jsonl", ["no row"] * 2000)
     cut = write(tmp_path / "cut.parquet", log_rows())
@@ -335,44 +351,37 @@ def test_a_folder_with_nothing_to_score_is_refused(tmp_path):
         ("no.arrow", "is not a .arrow file that can be read"),
     ):
         with pytest.raises(rk.RolloutsError, match=said):
-            rk.score(
-                rewards()["plain"],
-                tmp_path / source,
-                to=tmp_path / "out",
-                memory=MEMORY,
-            )
-        assert not (tmp_path / "out").exists()
+            in_parts(tmp_path / source, out)
+        assert not out.exists()
 
 
 def test_columns_of_parts_are_read_when_they_are_asked_for_and_scores_are_looked_at_alike(
-    tmp_path,
+    path, out
 ):
-    path = write(tmp_path / "log.jsonl", log_rows())
     streamed, whole = (
-        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY),
-        rk.score(rewards()["plain"], path),
+        in_parts(path, out),
+        at_once(path),
     )
     np.testing.assert_array_equal(streamed.rewards, whole.rewards)
     np.testing.assert_array_equal(streamed.status("stated"), whole.status("stated"))
     assert str(streamed) == str(whole) and "table" not in vars(streamed)
     assert (
         rk.diagnose(streamed).record()
-        == rk.diagnose(rk.load_scores(tmp_path / "out")).record()
+        == rk.diagnose(rk.load_scores(out)).record()
         == rk.diagnose(whole).record()
     )
 
 
 def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_its_figures_are_exact(
-    tmp_path, monkeypatch, caplog
+    monkeypatch, caplog, path, out
 ):
-    path = write(tmp_path / "log.jsonl", log_rows())
-    rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
-    whole = rk.load_scores(tmp_path / "out")
+    in_parts(path, out)
+    whole = rk.load_scores(out)
     monkeypatch.setattr("rewardkit.history.parts.LARGEST_TABLE", 100)
     caplog.clear()
-    sample = rk.load_scores(tmp_path / "out")
+    sample = rk.load_scores(out)
     assert 40 < len(sample) < 160 and set(sample.rollouts.group_sizes) == {4}
-    pd.testing.assert_frame_equal(sample.table, rk.load_scores(tmp_path / "out").table)
+    pd.testing.assert_frame_equal(sample.table, rk.load_scores(out).table)
     chosen = whole.table[whole.table["prompt"].isin(sample.table["prompt"])]
     pd.testing.assert_frame_equal(sample.table, chosen.reset_index(drop=True))
     groups = whole.table.groupby("prompt")["reward"]
@@ -384,11 +393,9 @@ def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_
 
 
 def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_left_out_and_mended(
-    tmp_path, caplog
+    caplog, path, out
 ):
-    path = write(tmp_path / "log.jsonl", log_rows())
-    out = tmp_path / "out"
-    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    in_parts(path, out)
     before = files_of(out)
     assert not rk.load_scores(out).rollouts.cautions
     record = json.loads(before["run.json"]) | {
@@ -407,7 +414,7 @@ def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_le
     rows = f"{len(loaded)} rollouts so far; run the same `score` again"
     assert caution == f"{out} is unfinished: {rows}"
     assert caution in caplog.text
-    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    in_parts(path, out)
     assert files_of(out) == before
 
 
@@ -555,7 +562,9 @@ def test_a_log_in_parts_takes_little_memory(tmp_path):
 
 
 @pytest.mark.parametrize("has_uid", [False, True])
-def test_parts_of_a_trainer_s_log_are_read_as_its_first_rows_decide(has_uid, tmp_path):
+def test_parts_of_a_trainer_s_log_are_read_as_its_first_rows_decide(
+    has_uid, tmp_path, out
+):
     rows = []
     for number, row in enumerate(log_rows()):
         made = {
@@ -572,12 +581,12 @@ def test_parts_of_a_trainer_s_log_are_read_as_its_first_rows_decide(has_uid, tmp
         )
     path = write(tmp_path / "log.jsonl", rows)
     same(
-        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY),
-        rk.score(rewards()["plain"], path),
+        in_parts(path, out),
+        at_once(path),
     )
     rows[230]["acc"] = "unknown"
     write(path, rows)
-    streamed = rk.score(rewards()["plain"], path, to=tmp_path / "late", memory=MEMORY)
+    streamed = in_parts(path, tmp_path / "late")
     assert (
         "1 values of logged/acc are no numbers: taken as missing"
         in streamed.record["rollouts"]["warnings"]
@@ -635,7 +644,7 @@ def steps_of_a_trainer(form):
 @pytest.mark.parametrize("form", ["trl", "swift"])
 @pytest.mark.parametrize("end", ["folder", ".jsonl", ".parquet"])
 def test_steps_that_are_logged_again_are_left_out_where_a_part_ends_between_them_too(
-    form, end, tmp_path
+    form, end, tmp_path, out
 ):
     tables = steps_of_a_trainer(form)
     if end == "folder":
@@ -647,7 +656,7 @@ def test_steps_that_are_logged_again_are_left_out_where_a_part_ends_between_them
         else write(tmp_path / f"log{end}", [row for rows in tables for row in rows])
     )
     reward = rewards()["steps"]
-    streamed = rk.score(reward, path, to=tmp_path / "out", memory=16 * 20_000)
+    streamed = in_parts(path, out, reward, memory=16 * 20_000)
     whole = rk.score(reward, path)
     assert len(streamed.paths) > 1 and len(streamed) == len(whole) == 640
     pd.testing.assert_frame_equal(
@@ -657,16 +666,14 @@ def test_steps_that_are_logged_again_are_left_out_where_a_part_ends_between_them
 
 
 def test_the_turns_of_a_prompt_are_those_of_the_first_rows_of_a_log_in_every_part(
-    tmp_path,
+    tmp_path, out
 ):
     path = write(
         tmp_path / "train_data_step1.jsonl",
         [row for rows in steps_of_a_trainer("nemo") for row in rows[:16:4]],
     )
     whole = rk.load_rollouts(path)
-    streamed = rk.score(
-        rewards()["steps"], path, to=tmp_path / "out", memory=16 * 6_000
-    )
+    streamed = in_parts(path, out, "steps")
     assert (
         len(streamed.paths) > 2
         and whole.kind == streamed.record["rollouts"]["kind"] == "NeMo-RL rollouts"
@@ -676,7 +683,7 @@ def test_the_turns_of_a_prompt_are_those_of_the_first_rows_of_a_log_in_every_par
     pd.testing.assert_frame_equal(here, there, check_like=True)
 
 
-def test_an_id_that_comes_twice_far_apart_is_refused(tmp_path):
+def test_an_id_that_comes_twice_far_apart_is_refused(tmp_path, out):
     path = write(
         tmp_path / "log.jsonl",
         [{**row, "rollout_id": number % 200} for number, row in enumerate(log_rows())],
@@ -685,34 +692,30 @@ def test_an_id_that_comes_twice_far_apart_is_refused(tmp_path):
         rk.RolloutsError,
         match=r"40 rows of .* repeat the rollout_id of a row far before them",
     ):
-        rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
+        in_parts(path, out)
 
 
-def test_a_log_that_has_changed_is_scored_anew_where_it_has(tmp_path):
+def test_a_log_that_has_changed_is_scored_anew_where_it_has(tmp_path, out):
     rows = log_rows()
     path = write(tmp_path / "log.jsonl", rows)
-    before = rk.score(
-        rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY
-    ).paths
+    before = in_parts(path, out).paths
     rows[130]["completion"] = rows[130]["completion"][:-1] + "x"  # of the same length
     write(path, rows)
-    streamed = rk.score(rewards()["plain"], path, to=tmp_path / "out", memory=MEMORY)
-    same(streamed, rk.score(rewards()["plain"], path))
+    streamed = in_parts(path, out)
+    same(streamed, at_once(path))
     kept = [part for part in before if part in streamed.paths]
     assert len(kept) == len(before) - 1 == len(streamed.paths) - 1
 
 
 def test_half_a_part_that_a_killed_process_left_is_removed_and_one_that_is_being_written_is_not(
-    tmp_path,
+    path, out
 ):
-    path = write(tmp_path / "log.jsonl", log_rows())
-    out = tmp_path / "out"
     out.mkdir()
     old, new = (out / f".scores-000001-0123456789abcdef.parquet.{end}" for end in "ab")
     for half in (old, new):
         half.write_bytes(b"PAR1")
     os.utime(old, (0, 0))
-    rk.score(rewards()["plain"], path, to=out, memory=MEMORY)
+    in_parts(path, out)
     assert new.exists() and not old.exists()
 
 
@@ -734,7 +737,7 @@ def test_lines_are_parsed_together_only_where_each_is_one_value(lines, objects, 
 
 
 def test_a_call_that_ends_its_worker_costs_its_own_row_and_what_cannot_be_sent_is_said(
-    tmp_path,
+    tmp_path, out
 ):
     rows = log_rows()
     rows[130]["completion"] = "exit"
@@ -744,7 +747,7 @@ def test_a_call_that_ends_its_worker_costs_its_own_row_and_what_cannot_be_sent_i
         return os._exit(7) if completion == "exit" else 0.5
 
     reward = rk.Reward("deadly", components=[rk.Component("deadly", deadly)])
-    streamed = rk.score(reward, path, to=tmp_path / "out", memory=MEMORY, workers=2)
+    streamed = in_parts(path, out, reward, workers=2)
     same(streamed, rk.score(reward, path, workers=2))
     errors = [why for why in streamed.table["error/deadly"] if why]
     assert errors == ["ended its process (exit status 7)"]
@@ -768,20 +771,19 @@ def test_a_call_that_ends_its_worker_costs_its_own_row_and_what_cannot_be_sent_i
 
 
 @pytest.mark.integration
-def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path):
-    path = write(tmp_path / "log.jsonl", log_rows())
+def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path, path, out):
     code = f"""
         import sys
         sys.path += {[str(folder) for folder in Path(__file__).parents[:2]]}
         import rewardkit as rk
         from test_streamed import MEMORY, rewards
-        rk.score(rewards()["plain"], {str(path)!r}, to={str(tmp_path / "out")!r}, memory=MEMORY)
+        rk.score(rewards()["plain"], {str(path)!r}, to={str(out)!r}, memory=MEMORY)
     """
     words = [sys.executable, "-c", textwrap.dedent(code)]
     both = [subprocess.Popen(words, env=command("out")["env"]) for _ in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
-    rk.score(rewards()["plain"], path, to=tmp_path / "one", memory=MEMORY)
-    assert files_of(tmp_path / "out") == files_of(tmp_path / "one")
+    in_parts(path, tmp_path / "one")
+    assert files_of(out) == files_of(tmp_path / "one")
 
 
 def test_the_hashes_of_groups_do_not_depend_on_the_part_that_they_are_in(
