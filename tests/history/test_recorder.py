@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run
 from killed import ROWS, functions, kill_after, score_step
 
 import rewardkit as rk
@@ -505,14 +504,3 @@ def test_a_time_limit_holds_in_a_forked_data_loader(start, tmp_path):
     rk.Recorder(tmp_path / "run").flush()
     scores = rk.load_scores(tmp_path / "run")
     assert scores.errors("c") == ["took longer than 1 s"] * 2
-
-
-def test_a_command_reads_a_folder_that_grows(tmp_path, read):
-    function = functions(tmp_path / "run")
-    for step in range(3):
-        score_step(function, step)
-    read()
-    (tmp_path / "run" / ".scores-x-000001.parquet.0a").write_bytes(b"being written")
-    for line in (f"diagnose {tmp_path / 'run'} --json", f"forecast {tmp_path / 'run'}"):
-        result = run(line)
-        assert result.exit_code == 0, result.output

@@ -108,18 +108,6 @@ def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_an
     assert loaded.reward.record() == scores.reward.record()
 
 
-def test_the_same_scores_are_the_same_bytes_in_a_folder_of_two_files(tmp_path):
-    folder, other = (
-        rk.score(make(), ROWS).save(tmp_path / name / "out") for name in "ab"
-    )
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "run.json",
-        "scores.parquet",
-    ]
-    for file in ("scores.parquet", "run.json"):
-        assert (folder / file).read_bytes() == (other / file).read_bytes()
-
-
 def test_the_record_stands_in_run_json_and_in_the_parquet_metadata(tmp_path):
     part = rk.Component("c", lambda completion: len(completion), range=(0.0, math.inf))
     scores, loaded = round_trip(ROWS, tmp_path, made(part))
