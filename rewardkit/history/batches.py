@@ -132,8 +132,8 @@ def as_scores(
 
     columns = stack_columns([(batch.columns, batch.count) for batch in batches])
     columns["rollout_id"], columns["step"] = list(ids), list(steps)
-    canonical_names = [name for name in ALIASES if name in columns]
-    order = dict.fromkeys([*canonical_names, *columns])
+    canonical = {name: columns[name] for name in ALIASES if name in columns}
+    columns = canonical | columns
     plan = bind(reward, columns, len(ids))
     parts = []
     start = 0
@@ -143,12 +143,11 @@ def as_scores(
     outcomes = Outcomes.join(plan, parts)
     final = np.concatenate([batch.rewards for batch in batches])
     series = {}
-    for name in order:
-        series[name] = as_column(list(map(present, columns[name])))
+    for name, values in columns.items():
+        series[name] = as_column(list(map(present, values)))
     table = pd.DataFrame(series)
     results = result_columns(outcomes, outcomes.rewards, final)
-    in_order = {name: columns[name] for name in order}
-    key = [name for name in group_key(in_order, None) if name != "step"]
+    key = [name for name in group_key(columns, None) if name != "step"]
     if any(batch.count > 1 or batch.steps is not None for batch in batches):
         key.append("step")  # else each call is one row, whose number is its step
     rollouts = Rollouts(table, {}, tuple(key), source=source)
@@ -198,11 +197,9 @@ def _redact_reasons(table: pd.DataFrame) -> None:
         for row, reason in enumerate(read_reasons(table[column])):
             if reason is not None:
                 reasons[row] = reason.redacted()
-        texts, records = reason_columns(reasons, len(table))
-        reason_column = (
-            f"failed/{name}" if f"failed/{name}" in table else f"error/{name}"
-        )
-        table[reason_column], table[column] = texts, records
+        kind = "failed" if f"failed/{name}" in table else "error"
+        written = reason_columns(reasons, len(table))
+        table[f"{kind}/{name}"], table[column] = written
 
 
 def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:

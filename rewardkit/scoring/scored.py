@@ -179,15 +179,15 @@ def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> Record:
             continue
         columns[f"field/{name}"] = as_column(values)
         if outcomes.failed.get(name):
-            texts, records = reason_columns(outcomes.failed[name], rows)
-            columns[f"failed/{name}"], columns[f"reason/{name}"] = texts, records
+            written = reason_columns(outcomes.failed[name], rows)
+            columns[f"failed/{name}"], columns[f"reason/{name}"] = written
     for name, outcome in outcomes.components.items():
         if name not in names:
             continue
         columns[f"score/{name}"] = outcome.scores
         columns[f"status/{name}"] = status_column(outcome.status)
-        texts, records = reason_columns(outcome.reasons, rows)
-        columns[f"error/{name}"], columns[f"reason/{name}"] = texts, records
+        written = reason_columns(outcome.reasons, rows)
+        columns[f"error/{name}"], columns[f"reason/{name}"] = written
         if outcome.verdicts:
             verdicts = [outcome.verdicts.get(row) for row in range(rows)]
             costs = [outcome.verdicts.get(row, {}).get("cost") for row in range(rows)]

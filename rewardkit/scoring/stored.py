@@ -26,6 +26,9 @@ METADATA = b"rewardkit"
 
 OWN_COLUMNS = ("reward_raw", "reward")
 
+STATUS_PREFIX = "status/"
+"""Beginning of the columns of statuses."""
+
 OPEN_GATE = "gate/reward"
 """The column that a part lacks where the gate on the whole reward is always open."""
 
@@ -115,15 +118,14 @@ class StoredTable:
     json_columns: tuple[str, ...]
 
     def values(self, name: str) -> Any:
-        """Return the values of a column: an array of floats, or a list."""
+        """Return the values of a column: an array of floats or statuses, or a list."""
         if name not in self.table.column_names:
             missing = 1.0 if name == OPEN_GATE else None
             return [missing] * len(self.table)
         column = self.table.column(name)
-        if pa.types.is_floating(column.type):
+        if pa.types.is_floating(column.type) or name.startswith(STATUS_PREFIX):
             return column.to_numpy()
-        is_text = pa.types.is_string(column.type)
-        if not is_text and not name.startswith("status/"):
+        if not pa.types.is_string(column.type):
             return column.to_pylist()
         values = column.to_numpy().tolist()  # a third of the time of to_pylist
         if name not in self.json_columns:
@@ -164,13 +166,15 @@ def join_tables(parts: Sequence[StoredTable]) -> pd.DataFrame:
 
 def _join_values(name: str, parts: Sequence[Any]) -> Any:
     """Return the column of this name, of the values of its parts."""
+    if name.startswith(STATUS_PREFIX):
+        return pd.Categorical(np.concatenate(parts), categories=list(STATUSES))
     if all(isinstance(values, np.ndarray) for values in parts):
         return np.concatenate(parts)
-    joined: list[Any] = []
-    for values in parts:
-        joined += values if isinstance(values, list) else values.tolist()
-    if name.startswith("status/"):
-        return pd.Categorical(joined, categories=list(STATUSES))
+    joined, *others = [
+        values if isinstance(values, list) else values.tolist() for values in parts
+    ]
+    for values in others:
+        joined += values
     return as_column(joined)
 
 
