@@ -335,8 +335,9 @@ def required_columns(
 ) -> tuple[str, ...]:
     """Return the columns that fill the parameters without a default.
 
-    `trainer_arguments` are left out; a ground truth that the function takes out of its
-    ``**kwargs`` is counted.
+    `trainer_arguments` are left out. A ground truth is counted also where there is a
+    default, or the function takes it out of its ``**kwargs``: without it, it judges
+    nothing.
     """
     columns: dict[str, None] = {}  # in order, each once
     for name in [*required_parameters(function), *_truths_taken(function, rows)]:
@@ -346,11 +347,16 @@ def required_columns(
 
 
 def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
-    """Return names of the truth that a function's source takes as ``kwargs["answer"]``.
+    """Return names of the truth that a function takes out of ``kwargs["answer"]``.
 
-    Or as ``kwargs.get("answer")``, where these rows have it.
+    Or, where these rows have it, by ``kwargs.get("answer")`` or ``answer=None``.
     """
     keys = []
+    for name, parameter in named_parameters(function).items():
+        is_optional = parameter.default is not parameter.empty
+        if is_optional and CANONICAL.get(name, name) == "ground_truth":
+            if any(source_of(parameter, row) for row in rows):
+                keys.append(name)
     for key, is_required in _keywords_read(function):
         if key in ALIASES["ground_truth"] and key not in keys:
             if is_required or any(key in row for row in rows):

@@ -221,7 +221,7 @@ def _reading_of_row(
             continue
         is_open = parameter.default is None and name in columns
         source = source_of(parameter, {*of_data, name} if is_open else of_data)
-        if source is None or source in needs:
+        if source is None or source in mapping.values():
             defaulted.append(name)
         else:
             mapping[name] = column_of(name, rows)
