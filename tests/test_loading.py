@@ -117,6 +117,23 @@ CHOSEN = {
         False,
         {"p": 1},
     ),
+    "a module called reward is none": (
+        "import json as reward\ndef compute_score(completion): return 1.0",
+        False,
+        {"compute_score": 1},
+    ),
+    "what a function of another module makes": (
+        "made = {'__name__': 'maker'}\n"
+        "exec('def make(k): return lambda completion, **kwargs: float(k)', made)\n"
+        "make = made['make']\ngraded_reward = make(1.0)",
+        False,
+        {"graded_reward": 1},
+    ),
+    "a pair of functions and their weights, which a function returns": (
+        "def make_rewards(): return [right, short], [1.0, 0.2]",
+        False,
+        {"right": 1, "short": 0.2},
+    ),
     "a list with the weights beside it": (
         "FUNCS, WEIGHTS = [right, short], [1.0, 0.2]",
         False,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from enum import Enum, IntEnum
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
@@ -150,7 +150,11 @@ def find_candidates(
     to a trainer (also where `reward` is one of it), else the only one that `_likely`
     takes.
     """
-    values = dict(values)
+    values = {
+        name: value
+        for name, value in values.items()
+        if not isinstance(value, ModuleType)  # of `import reward`
+    }
     handed: dict[str, HandedList] = {}
     is_reward = isinstance(values.get("reward"), Reward)
     if "," in attribute or not (attribute or is_reward):
@@ -160,6 +164,7 @@ def find_candidates(
     makers = {getattr(value, "__qualname__", "") for value in values.values()}
     makers = {name.partition(".<locals>")[0] for name in makers if ".<locals>" in name}
     makers |= factories(source)
+    made = _names_of_calls(source)
     names = []
     for name, value in values.items():
         is_hidden = name.startswith("_") or name in makers
@@ -167,7 +172,8 @@ def find_candidates(
         is_again = own_name != name and values.get(own_name) is value
         if name in USUAL_NAMES and own_name not in USUAL_NAMES:
             is_again = False  # an alias that says what a trainer is to call
-        if not (is_hidden or is_again) and _may_be_reward(value, module):
+        is_made = name in made and isinstance(value, FunctionType)
+        if not (is_hidden or is_again) and (is_made or _may_be_reward(value, module)):
             names.append(name)
     likely: list[str] = []
     if attribute:
@@ -188,6 +194,16 @@ def find_candidates(
     return Candidates(
         place, attribute, values, tuple(names), tuple(likely), logged, handed
     )
+
+
+def _names_of_calls(tree: ast.Module) -> set[str]:
+    """Return the names that a module gives to what calls return."""
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            for target in node.targets:
+                names.add(ast.unparse(target))
+    return names
 
 
 def _likely(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean, preview
+from rewardkit.plain import is_number
 from rewardkit.rewards.candidates import RewardList
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import weights_of_parts
@@ -55,7 +56,7 @@ def read_reward(
     target_name, _, way = (as_ or "").partition(":")
     targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
     if isinstance(value, list | tuple):
-        value = RewardList(tuple((label_of(item), item, None) for item in value))
+        value = _as_reward_list(value)
     is_list = isinstance(value, RewardList)
     if is_list:
         members = _weighed(value, rows)
@@ -109,6 +110,17 @@ def read_reward(
         on_missing="skip" if are_several and is_list else "nan",
         origin="\n".join(origins),
     )
+
+
+def _as_reward_list(values: Sequence[Any]) -> RewardList:
+    """Return a list of reward functions, or a pair of such a list and its weights."""
+    functions = values
+    weights: Sequence[float | None] = [None] * len(values)
+    if len(values) == 2 and all(isinstance(value, list | tuple) for value in values):
+        if len(values[0]) == len(values[1]) and all(map(is_number, values[1])):
+            functions, weights = values
+    labels = map(label_of, functions)
+    return RewardList(tuple(zip(labels, functions, weights, strict=True)))
 
 
 Members = Sequence[tuple[str, Any, float | None]]
