@@ -119,17 +119,21 @@ class Fall:
 def wilson(count: int, n: int) -> tuple[float, float]:
     """Return the 95 % interval of a share by Wilson (1927); NaN where `n` is 0.
 
-    >>> low, high = wilson(8, 8); round(low, 3), high
-    (0.676, 1.0)
+    The second is of Newcombe (1998), table I.
+
+    >>> [round(end, 4) for end in wilson(8, 8)]
+    [0.6756, 1.0]
+    >>> [round(end, 4) for end in wilson(81, 263)]
+    [0.2553, 0.3662]
+    >>> wilson(0, 0)
+    (nan, nan)
     """
     if n == 0:
         return math.nan, math.nan
-    z = 1.959964
-    share = count / n
-    scale = 1 + z * z / n
-    middle = (share + z * z / (2 * n)) / scale
-    variance = share * (1 - share) / n + z * z / (4 * n * n)
-    half = z / scale * math.sqrt(variance)
+    square = 1.959964**2
+    middle = (count + square / 2) / (n + square)
+    variance = count * (n - count) / n + square / 4
+    half = math.sqrt(square * variance) / (n + square)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

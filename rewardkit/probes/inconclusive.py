@@ -10,9 +10,8 @@ from rewardkit.plain import PlainRecord
 from rewardkit.probes.contract import rows_in_time
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import Tries, runs_users_code
+from rewardkit.probes.runner import Tries
 from rewardkit.probes.search import find_why_unsearchable
-from rewardkit.rewards.reward import Reward
 
 MANY_FAILED = 0.5
 """Share of failed attempts from which little is known. Our choice."""
@@ -71,7 +70,7 @@ def explain_penalty(observed: Observed) -> Iterator[Inconclusive]:
             return
     row, _ = observed.calibration.pool[0]
     (outcome,) = tries.outcomes([tries.varied(row, "")])
-    if outcome is not None and outcome.reward == 0:
+    if outcome.reward == 0:
         yield Inconclusive(
             "probes",
             "it is a penalty, never above 0 and 0 for an empty text, so it is not held "
@@ -102,11 +101,11 @@ def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
 
 
 def explain_unlimited(
-    reward: Reward, timeout: float | None, unsendable: str | None
+    tries: Tries, timeout: float | None, unsendable: str | None
 ) -> Iterator[Inconclusive]:
     """Say why calls of users' code cannot be ended, if they cannot."""
     why = unsendable
-    if not why and timeout is None and runs_users_code(reward):
+    if not why and timeout is None and tries.runs_users_code:
         why = "there is no timeout; give one in seconds"
     if why:
         yield Inconclusive("hang", f"no call can be ended, as {why}")
@@ -114,7 +113,7 @@ def explain_unlimited(
 
 def explain_unchecked(tries: Tries) -> Iterator[Inconclusive]:
     """Say that there is no time to check the contract, if there is none."""
-    if runs_users_code(tries.reward) and rows_in_time(tries) < 2:
+    if tries.runs_users_code and rows_in_time(tries) < 2:
         yield Inconclusive("contract", f"it was not checked, as {tries.why_over}")
 
 

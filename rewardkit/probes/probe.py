@@ -249,7 +249,7 @@ def probe(
             observed = observed.since(*before, only_gone=True)
         tries.reach(CHECKED)
         if can_be_tried and "hang" in families:  # last, as it may take all the time
-            unlimited = list(explain_unlimited(reward, timeout, unsendable))
+            unlimited = list(explain_unlimited(tries, timeout, unsendable))
             notes += unlimited
             can_write = not tries.unwritable
             if can_write and not unlimited and not has_late_calls(observed):
@@ -263,7 +263,7 @@ def probe(
         tries.reach(1.0)
 
     trials = [*observed.trials, *hanging]
-    tried_names = {trial.probe.name for trial in trials if any(trial.outcomes)}
+    tried_names = {trial.probe.name for trial in trials if trial.is_begun}
     result = ProbeResult(
         reward,
         tuple(sort_findings(findings, list(observed.calibration.modes), families)),

@@ -90,9 +90,13 @@ class RowOutcome:
         }
 
 
-def rewards_in(outcomes: Iterable[RowOutcome | None]) -> list[float]:
+UNTRIED = RowOutcome(math.nan, {}, {}, {"": Reason(ReasonCode.NOT_TRIED)})
+"""Stands for what a row got for which there was no time."""
+
+
+def rewards_in(outcomes: Iterable[RowOutcome]) -> list[float]:
     """List the rewards of outcomes; NaN for what was not judged, or not tried."""
-    return [math.nan if out is None else out.reward for out in outcomes]
+    return [outcome.reward for outcome in outcomes]
 
 
 def score_rows(
@@ -102,22 +106,6 @@ def score_rows(
     columns = lists_of_columns(rows)
     plan = bind(reward, columns, len(rows))
     return evaluate(plan, columns, groups=groups, limit=limit)
-
-
-def looks_at_group(reward: Reward) -> bool:
-    """Whether a component or field looks at the siblings of a group."""
-    if any(component.group for component in reward.all_components):
-        return True
-    for branch in reward.branches:
-        for function in branch.fields.values():
-            if getattr(function, "together", "") == "group":
-                return True
-    return False
-
-
-def runs_users_code(reward: Reward) -> bool:
-    """Whether a function of the reward is not rewardkit's own."""
-    return any(map(TimeLimit.needed, filter(callable, reward.functions)))
 
 
 def are_equal(rewards: Sequence[float]) -> bool:
@@ -162,7 +150,15 @@ class Tries:
     @cached_property
     def by_group(self) -> bool:
         """Whether a component or field looks at the siblings of a group."""
-        return looks_at_group(self.reward)
+        if any(component.group for component in self.reward.all_components):
+            return True
+        functions = self.reward.functions
+        return any(getattr(item, "together", "") == "group" for item in functions)
+
+    @cached_property
+    def runs_users_code(self) -> bool:
+        """Whether a function of the reward is not rewardkit's own."""
+        return any(map(TimeLimit.needed, filter(callable, self.reward.functions)))
 
     @cached_property
     def asks_model(self) -> bool:
@@ -271,7 +267,7 @@ class Tries:
 
     def on(
         self, completions: Iterable[tuple[Subject, str]], *, share: float = 1.0
-    ) -> list[RowOutcome | None]:
+    ) -> list[RowOutcome]:
         """Try completions of subjects; see `outcomes`, also for `share`."""
         rows: list[Row] = []
         siblings: list[Sequence[Row]] = []
@@ -287,7 +283,7 @@ class Tries:
         *,
         share: float = 1.0,
         until: Callable[[RowOutcome], bool] | None = None,
-    ) -> list[RowOutcome | None]:
+    ) -> list[RowOutcome]:
         """Try rows in pieces, while there is time.
 
         Args:
@@ -298,11 +294,11 @@ class Tries:
             until: Nothing more is tried when this is true of an outcome.
 
         Returns:
-            What each row got; None for those that were not tried.
+            What each row got; `UNTRIED` for those that were not tried.
         """
         if not self.by_group or not siblings:
             siblings = [()] * len(rows)
-        outcomes: list[RowOutcome | None] = []
+        outcomes: list[RowOutcome] = []
         reserve = self.seconds_left * (1 - share)
         while len(outcomes) < len(rows):
             seconds = self.seconds_left - reserve
@@ -317,10 +313,10 @@ class Tries:
                 rows[start : start + size], siblings[start : start + size]
             )
             for outcome in piece:
-                outcomes.append(outcome if outcome.is_tried else None)
+                outcomes.append(outcome if outcome.is_tried else UNTRIED)
             if until is not None and any(map(until, piece)):
                 break
-        return outcomes + [None] * (len(rows) - len(outcomes))
+        return outcomes + [UNTRIED] * (len(rows) - len(outcomes))
 
     def _try_piece(
         self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]
@@ -399,14 +395,13 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
     for subject in subjects:
         texts += [(subject, subject.reference), (subject, subject.baseline)]
     measured: dict[Any, Measured] = {}
-    for _ in range(MEASURED_TIMES if runs_users_code(tries.reward) else 1):
+    for _ in range(MEASURED_TIMES if tries.runs_users_code else 1):
         outcomes = tries.on(texts)
         for subject, reference, baseline in zip(
             subjects, outcomes[::2], outcomes[1::2], strict=True
         ):
-            if reference is None or baseline is None:
-                continue
-            first = Measured(reference, baseline)
-            rewards = reference.reward, baseline.reward
-            measured.setdefault(subject.rollout_id, first).rewards.append(rewards)
+            if reference.is_tried and baseline.is_tried:
+                first = Measured(reference, baseline)
+                rewards = reference.reward, baseline.reward
+                measured.setdefault(subject.rollout_id, first).rewards.append(rewards)
     return measured

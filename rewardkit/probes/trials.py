@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rewardkit.probes.runner import RowOutcome, Tries, rewards_in
+import numpy as np
+
+from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries, rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject
 
@@ -19,15 +20,12 @@ is met four times in five."""
 
 @dataclass(frozen=True, eq=False)
 class ProbeTrial:
-    """An attempt of a probe on a subject, and what its completions got.
-
-    An outcome is None where it was not tried.
-    """
+    """An attempt of a probe on a subject, and what its completions got."""
 
     probe: Strategy
     subject: Subject
     attempt: Attempt
-    outcomes: tuple[RowOutcome | None, ...]
+    outcomes: tuple[RowOutcome, ...]
 
     @property
     def text(self) -> str:
@@ -37,7 +35,12 @@ class ProbeTrial:
     @property
     def is_tried(self) -> bool:
         """Whether all of it was tried."""
-        return None not in self.outcomes
+        return all(outcome.is_tried for outcome in self.outcomes)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether some of it was tried."""
+        return any(outcome.is_tried for outcome in self.outcomes)
 
     @property
     def rewards(self) -> list[float]:
@@ -47,18 +50,17 @@ class ProbeTrial:
     @property
     def reward(self) -> float:
         """Return the least reward of its completions; NaN where one has none."""
-        rewards = self.rewards
-        return math.nan if any(map(math.isnan, rewards)) else min(rewards)
+        return float(np.min(self.rewards))
 
     @property
     def is_late(self) -> bool:
         """Whether a call did not come back."""
-        return any(outcome is not None and outcome.is_late for outcome in self.outcomes)
+        return any(outcome.is_late for outcome in self.outcomes)
 
     @property
     def has_failed(self) -> bool:
         """Whether a call raised or was late, so that what it earns is unknown."""
-        return any(outcome is not None and outcome.is_lost for outcome in self.outcomes)
+        return any(outcome.is_lost for outcome in self.outcomes)
 
 
 def run_trials(
@@ -119,7 +121,7 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
     waiting: list[ProbeTrial] = []
     for probe, subject, attempts in plans:
         for attempt in attempts:
-            untried = (None,) * len(attempt.completions)
+            untried = (UNTRIED,) * len(attempt.completions)
             waiting.append(ProbeTrial(probe, subject, attempt, untried))
     waiting = in_turn(waiting, lambda trial: (trial.probe.name, id(trial.subject)))
     trials: list[ProbeTrial] = []

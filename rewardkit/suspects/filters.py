@@ -30,6 +30,7 @@ from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 from rewardkit.rewards.reward import ROLLOUT
 from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.answers import as_decision
 from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import answers_of, time_limit
 from rewardkit.scoring.scores import Scores
@@ -223,14 +224,14 @@ def filter_by_predicate(
         return list(scores.rollouts)
 
     with time_limit(timeout, patience=1) as limit:
-        calls = Calls.of(call, read_column, len(scores), _read_answer)
+        calls = Calls.of(call, read_column, len(scores), as_decision)
         answers = answers_of(calls, limit)
     name = getattr(predicate, "__name__", "")
     failures = []
     for row, answer in enumerate(answers):
-        if isinstance(answer, Reason):
-            is_untried = answer.code is ReasonCode.NOT_TRIED
-            failures.append((is_untried, row, str(answer)))
+        if not isinstance(answer, bool):
+            reason = answer or Reason(ReasonCode.NOT_A_DECISION, value=preview(answer))
+            failures.append((reason.code is ReasonCode.NOT_TRIED, row, str(reason)))
     if failures:
         _, row, message = min(failures)
         rollout = column_values(scores.table["rollout_id"])[row]
@@ -240,15 +241,6 @@ def filter_by_predicate(
         )
     mask = np.array(answers, dtype=bool)
     return Suspects(mask, f"are those that the predicate {name!r} is true of")
-
-
-def _read_answer(answer: Any) -> bool | Reason:
-    """Return the bool that a predicate answered, or the reason why there is none."""
-    if isinstance(answer, bool | np.bool_):
-        return bool(answer)
-    if isinstance(answer, Reason):
-        return answer
-    return Reason(ReasonCode.NOT_A_DECISION, value=preview(answer))
 
 
 def _policy_texts(scores: Scores) -> list[str]:

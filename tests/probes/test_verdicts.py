@@ -16,9 +16,8 @@ from rewardkit.probes.falls import (
     find_fall,
     risk_of,
     tally_trials,
-    wilson,
 )
-from rewardkit.probes.runner import RowOutcome, Tries
+from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import ProbeTrial, run_trials
 from rewardkit.scoring.deadlines import TimeLimit
@@ -75,7 +74,7 @@ def test_what_is_a_fall_and_how_large(tried, options, size):
     options = {"graded": False, **options}
     found = find_fall(tried, SCALE, **options)
     assert found is None if size is None else found.size == pytest.approx(size)
-    untried = ProbeTrial(tried.probe, tried.subject, tried.attempt, (None,))
+    untried = ProbeTrial(tried.probe, tried.subject, tried.attempt, (UNTRIED,))
     assert find_fall(untried, SCALE, graded=False) is None
 
 
@@ -158,18 +157,6 @@ def test_what_only_shows_under_a_truth_which_no_rollout_has_is_for_information_a
     )
 
 
-@pytest.mark.parametrize(
-    ("found", "tried", "low", "high"),
-    [
-        (8, 8, 0.6756, 1.0),
-        (0, 0, math.nan, math.nan),
-        (81, 263, 0.2553, 0.3662),
-    ],  # Newcombe (1998), table I
-)
-def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
-    assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5, nan_ok=True)
-
-
 # Tries
 
 ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]
@@ -199,7 +186,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
     assert untried and tries.calls == len(ROWS) - len(untried) and tries.late == 2
     assert (
         hopeless.is_hopeless
-        and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
+        and sum(outcome.is_tried for outcome in outcomes) == hopeless.calls <= 6
     )
     with TimeLimit(0.2, processes=2) as limit:
         piece = tries_of(sleeps, limit)._try_piece(ROWS[:4], [()] * 4)

@@ -18,7 +18,7 @@ from rewardkit.probes.contract.batches import (
     are_same,
 )
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import Tries, looks_at_group, runs_users_code
+from rewardkit.probes.runner import Tries
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import ROLLOUT, Reward
@@ -63,7 +63,7 @@ def check_contract(
     with time_limit(seconds, processes=1) as limit:
         batches = Batches(observed, rows, limit, seconds, unsendable)
         # rewardkit's own functions keep the contract
-        has_more = runs_users_code(observed.reward) and len(rows) > 1
+        has_more = observed.tries.runs_users_code and len(rows) > 1
         return run_rules(CONTRACT_RULES if has_more else (not_picklable,), batches)
 
 
@@ -118,9 +118,9 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
     in the usual marks.
     """
     rows, first = batches.rows, batches.first
-    if batches.is_unsteady or looks_at_group(batches.reward):
+    if batches.is_unsteady or batches.tries.by_group:
         return
-    if are_same(first, [first[0]] * len(first)) or batches.observed.tries.unwritable:
+    if are_same(first, [first[0]] * len(first)) or batches.tries.unwritable:
         return
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
@@ -132,12 +132,11 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         truths,
         [rf"<answer>{text}</answer> \boxed{{{text}}} #### {text}" for text in truths],
     ):
-        exchanged = map(batches.observed.tries.varied, rows, completions)
+        exchanged = map(batches.tries.varied, rows, completions)
         if not are_same(first, batches.rewards(list(exchanged))):
             return
     examples = [
-        batches.observed.row_example(row, reward, "contract")
-        for row, reward in zip(rows, first, strict=True)
+        batches.example(row, reward) for row, reward in zip(rows, first, strict=True)
     ]
     yield batches.report("ignores_completion", "", examples)
 
@@ -149,7 +148,7 @@ def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
     Rows are tried with those of other prompts. Where a truth is compared, or the reward
     ignores one, that is known.
     """
-    if batches.is_unsteady or looks_at_group(batches.reward):
+    if batches.is_unsteady or batches.tries.by_group:
         return
     if batches.observed.calibration.mode != "no truth":
         return
@@ -167,9 +166,7 @@ def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
         return
     best = int(np.nanargmax(first))
     other = ", ".join(f"{name}={preview(exchanged[best][name])}" for name in names)
-    example = batches.observed.row_example(
-        rows[best], first[best], "contract", f"the same with {other}"
-    )
+    example = batches.example(rows[best], first[best], f"the same with {other}")
     yield batches.report("data_unread", " and ".join(names), [example])
 
 
@@ -179,7 +176,7 @@ def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
     if batches.is_unsteady:
         return
     rows = "the rows in a batch"
-    if looks_at_group(batches.reward):
+    if batches.tries.by_group:
         rows = "its siblings"
     turned = batches.rewards(batches.rows[::-1])[::-1]
     yield from batches.report_changes(
@@ -190,7 +187,7 @@ def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
 @rule("depends_on_siblings")
 def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that the other rows of a batch change."""
-    if batches.is_unsteady or looks_at_group(batches.reward):
+    if batches.is_unsteady or batches.tries.by_group:
         return
     if any(finding.code == "depends_on_order" for finding in findings):
         return
@@ -207,7 +204,7 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
         evidence = {**changes[0].evidence, "trait": "relative", "doubt": ""}
         changes = [replace(changes[0], severity="info", evidence=evidence)]
     changes = changes or of_doubled
-    tries = batches.observed.tries
+    tries = batches.tries
     if not changes and not tries.unwritable:
         unanswered = tries.varied(rows[0], NO_ANSWER)
         after_it = batches.rewards([unanswered, *rows])[1:]
@@ -258,20 +255,19 @@ def differs_as_text(batches: Batches, findings: Findings) -> Iterator[Finding]:
     if batches.is_unsteady or as_texts is batches.reward:
         return
     rows = [*batches.rows]
-    if not batches.observed.tries.unwritable:
+    if not batches.tries.unwritable:
         for row in batches.rows[:ROWS_MADE_LONG]:
             long_text = f"{filler(LONG_WORDS)}\n{row.get('completion')}"
-            rows.append(batches.observed.tries.varied(row, long_text))
+            rows.append(batches.tries.varied(row, long_text))
     rewards = np.array(batches.rewards(rows))
     others = batches.score(rows, as_texts).rewards
     is_other = np.abs(rewards - others) > 1e-9
     if np.isnan(others).any() or is_other[: len(batches.rows)].mean() > 0.5:
         return
     examples = [
-        batches.observed.row_example(
+        batches.example(
             rows[place],
             rewards[place],
-            "contract",
             f"{rewards[place]:.6g} as a list of messages, {others[place]:.6g} as text",
         )
         for place in np.flatnonzero(is_other).tolist()
@@ -323,8 +319,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
                     f"completions, and {target.title} wants [{low:g}, {high:g}]"
                 )
                 examples = [
-                    batches.observed.row_example(row, score, "contract", f"{score:g}")
-                    for row, score in beyond
+                    batches.example(row, score, f"{score:g}") for row, score in beyond
                 ]
                 yield batches.report("outside_trainer_range", phrase, examples, name)
                 return

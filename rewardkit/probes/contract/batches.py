@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import Tries, looks_at_group, score_rows
+from rewardkit.probes.runner import Tries, score_rows
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
@@ -45,6 +45,11 @@ class Batches:
         """The reward."""
         return self.observed.reward
 
+    @property
+    def tries(self) -> Tries:
+        """The reward, and an account of what was tried."""
+        return self.observed.tries
+
     def score(
         self, rows: Sequence[Row], reward: Reward, limit: TimeLimit | None = None
     ) -> Outcomes:
@@ -52,7 +57,7 @@ class Batches:
 
         Only rows that may stand in a call of the trainer are in a group.
         """
-        self.observed.tries.calls += len(rows)
+        self.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
         names = self.shared_columns
         keys = [repr([row.get(name) for name in names]) for row in rows]
@@ -62,7 +67,7 @@ class Batches:
     @cached_property
     def shared_columns(self) -> list[str]:
         """Columns that have one value for all rows of a call."""
-        names: list[str] = list(OF_PROMPT) if looks_at_group(self.reward) else []
+        names: list[str] = list(OF_PROMPT) if self.tries.by_group else []
         for function in self.reward.functions:
             if isinstance(function, Adapter):
                 names += function.shared_columns
@@ -104,17 +109,22 @@ class Batches:
 
         Watched functions run without a time limit.
         """
-        tries = self.observed.tries
-        rows = vary(self.rows, tries)
+        rows = vary(self.rows, self.tries)
         if self.limit is None:
             return rows
         siblings = [rows[:2]] * len(rows)
-        outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
+        outcomes = self.tries.outcomes(
+            rows, siblings, until=lambda outcome: outcome.is_gone
+        )
         return [
             row
             for row, outcome in zip(rows, outcomes, strict=True)
-            if outcome is not None and not outcome.is_gone
+            if outcome.is_tried and not outcome.is_gone
         ]
+
+    def example(self, row: Row, reward: float, outcome: str = "") -> Example:
+        """Make an example of a row."""
+        return self.observed.row_example(row, reward, "contract", outcome)
 
     def report(
         self,
@@ -147,7 +157,7 @@ class Batches:
         for place in places:
             reward, row = rewards[place], self.rows[place % len(self.rows)]
             change = f"{_amount(reward)}, before {_amount(before[place])}"
-            example = self.observed.row_example(row, reward, "contract", change)
+            example = self.example(row, reward, change)
             examples.append(example)
         steps = np.abs(np.subtract(rewards, before))[places]
         lost = int(np.isnan(steps).sum())
@@ -183,7 +193,7 @@ class Batches:
                 count = f"{len(reasons)} of {len(rows)}"
                 phrase = phrase.format(words=words, count=count)
                 row = failed[0]
-                example = self.observed.row_example(row, reward, "contract", words)
+                example = self.example(row, reward, words)
                 return [self.report(code, phrase, [example], name)]
         return []
 

@@ -83,9 +83,8 @@ def hangs(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     finished = [trial for trial in observed.trials if trial.is_tried]
     for trial in finished:
-        outcome = trial.outcomes[0]
-        if outcome is not None and outcome.is_gone:
-            yield _report_hang(trial, outcome, len(finished), observed)
+        if trial.outcomes[0].is_gone:
+            yield _report_hang(trial, trial.outcomes[0], len(finished), observed)
             return
 
 
@@ -167,7 +166,7 @@ def _time_last(
         for row in rows:
             began = time.monotonic()
             (outcome,) = tries.outcomes([row], [subject.siblings])
-        is_back = outcome is not None and not outcome.is_gone
+        is_back = outcome.is_tried and not outcome.is_gone
         return time.monotonic() - began if is_back else math.inf
 
 

@@ -28,7 +28,7 @@ from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.findings.faults import merge_by_cause
 from rewardkit.probes.findings.limits import find_limit
 from rewardkit.probes.findings.logged import LOG_RULES, misread_rows
-from rewardkit.probes.runner import RowOutcome, are_equal, runs_users_code
+from rewardkit.probes.runner import RowOutcome, are_equal
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import Reason, ReasonCode
@@ -153,7 +153,7 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
     if are_equal(tries.rewards) and not is_open:
         count = len(tries.rewards)
         limit = None
-        if runs_users_code(tries.reward):
+        if tries.runs_users_code:
             limit = find_limit(tries.reward, [row for row, _ in calibration.pool])
         value = calibration.rewards[0]
         are_penalties = all(item.is_penalty for item in tries.reward.all_components)
@@ -219,7 +219,7 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
         return
     outcomes = [outcome for _, outcome in observed.calibration.pool]
     for trial in observed.trials:
-        outcomes += filter(None, trial.outcomes)
+        outcomes += trial.outcomes
     for name, component in observed.components.items():
         scores = [outcome.scores.get(name, math.nan) for outcome in outcomes]
         scores = [score for score in scores if not math.isnan(score)]
@@ -250,7 +250,7 @@ def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bo
     for subject in observed.subjects[:1]:
         text = f"{filler(HUGE_WORDS)}\n{subject.reference}"
         (outcome,) = observed.tries.on([(subject, text)])
-        return outcome is None or outcome.scores.get(component) != score
+        return outcome.scores.get(component) != score
     return True
 
 
@@ -300,7 +300,7 @@ def _rows_of(
 ) -> Iterator[tuple[str, Row, RowOutcome]]:
     outcomes = zip(trial.attempt.rows, trial.outcomes, strict=True)
     for (text, columns), outcome in outcomes:
-        if outcome is not None:
+        if outcome.is_tried:
             row = observed.tries.varied(trial.subject.columns, text, **columns)
             yield trial.probe.name, row, outcome
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
@@ -14,6 +15,7 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.falls import (
     LAYOUT_LOST,
+    PADDING_FAMILIES,
     RARE,
     RIGHT_LOST,
     Tally,
@@ -96,46 +98,37 @@ def _make_hole(tally: Tally, observed: Observed) -> Finding:
         truth=any(subject.answer is not None for subject in subjects),
         beyond=all(map(observed.is_beyond, subjects)),
         length=len(falls[0].text) - len(subjects[0].reference),
-        also=[*_paid_for_length(tally, observed), *_paid_for_mention(tally, observed)],
+        also=_paid_for_the_same(tally, observed),
         with_verdict=_count_verdicts(observed) if probe.name in VERDICT_PROBES else 0,
     )
 
 
-def _paid_for_length(longer: Tally, observed: Observed) -> list[str]:
-    """Name the other strategies that are paid by the components that pay for length.
+def _paid_for_the_same(cause: Tally, observed: Observed) -> list[str]:
+    """Name the strategies that are paid by the components that pay for a cause.
 
-    There are none where these components are the task.
+    Of length all that expect a wrong answer, unless these components are the task; of a
+    mention those whose texts are paid only where the right answer is in them: "B" is in
+    many words, and in "Final verdict: [[B]]".
     """
-    names: list[str] = []
-    if longer.probe.name != LONGER_TRIAL or longer.doubt:
-        return names
-    payers = {*observed.components_of(longer.falls)}
-    if any(not payers.isdisjoint(branch.task) for branch in observed.reward.branches):
-        return names
-    for tally in observed.tallies:
-        if tally is longer or tally.probe.expects != "wrong" or not tally.falls:
-            continue
-        if {*observed.components_of(tally.falls)} == payers:
-            names.append(tally.probe.name)
-    return names
-
-
-def _paid_for_mention(mention: Tally, observed: Observed) -> list[str]:
-    """Name the strategies whose texts are paid only where the right answer is in them.
-
-    "B" is in many words, and in "Final verdict: [[B]]".
-    """
-    if mention.probe.name != MENTION_TRIAL or mention.doubt:
+    is_length = cause.probe.name == LONGER_TRIAL
+    if cause.doubt or not (is_length or cause.probe.name == MENTION_TRIAL):
         return []
-    payers = {*observed.components_of(mention.falls)}
+    payers = {*observed.components_of(cause.falls)}
+    tasks = chain.from_iterable(branch.task for branch in observed.reward.branches)
+    if is_length and not payers.isdisjoint(tasks):
+        return []
     names: list[str] = []
     for tally in observed.tallies:
-        is_text = tally.probe.family in ("padding", "judge")
-        if not is_text or tally.probe.name == LONGER_TRIAL or not tally.falls:
-            continue
-        holds = [(fall.subject.answer or "\0") in fall.text for fall in tally.falls]
-        if all(holds) and {*observed.components_of(tally.falls)} == payers:
-            names.append(tally.probe.name)
+        is_like = tally is not cause and tally.probe.expects == "wrong"
+        if not is_length:
+            is_like = tally.probe.family in PADDING_FAMILIES
+            is_like &= tally.probe.name != LONGER_TRIAL
+            is_like &= all(
+                (fall.subject.answer or "\0") in fall.text for fall in tally.falls
+            )
+        if is_like and tally.falls:
+            if {*observed.components_of(tally.falls)} == payers:
+                names.append(tally.probe.name)
     return names
 
 

@@ -378,15 +378,14 @@ class Observed:
     def _changes(self, trial: ProbeTrial) -> list[tuple[str, float]]:
         """List what each component adds to a fall."""
         measured = self.measured[trial.subject.rollout_id]
-        outcomes = [outcome for outcome in trial.outcomes if outcome is not None]
-        outcome = min(outcomes, key=lambda outcome: outcome.reward)
+        outcome = min(trial.outcomes, key=lambda outcome: outcome.reward)
         before: Mapping[str, float] = measured.baseline.scores
         sign = 1
         match trial.probe.expects:
             case "right" | "place":
                 before, sign = measured.reference.scores, -1
             case "more":
-                outcome, before = outcomes[-1], measured.reference.scores
+                outcome, before = trial.outcomes[-1], measured.reference.scores
             case "form":
                 before = {}  # all that is paid without the task
         changes = self.changes(trial.subject, outcome.scores, before)

@@ -138,7 +138,7 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     unrelated: dict[object, list[tuple[str, RowOutcome]]] = defaultdict(list)
     for trial in observed.trials:
         key, outcome = trial.subject.rollout_id, trial.outcomes[0]
-        if outcome is None or outcome.is_lost:
+        if outcome.is_lost or not outcome.is_tried:
             continue
         if trial.probe.name == "empty":
             empty_outcomes[key] = outcome

@@ -46,17 +46,17 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
         size = find_image_size(answer.row)
         for name in sorted(names & answer.row.keys()):
             truth = str(answer.row[name])
+            factors = find_box_factors(answer.answer, truth, size)
+            kind, is_unpaid = "boxes", not answer.is_paid
             factor = find_factor(answer.answer, truth)
             if factor is not None:
-                counts["numbers", name] += 1
-            if factor not in (None, "1") and not answer.gain > UNPAID_TO:
-                unpaid["numbers", name, str(factor)].append(answer)
-            factors = find_box_factors(answer.answer, truth, size)
+                kind, is_unpaid = "numbers", not answer.gain > UNPAID_TO
+                factors = [factor]
             if factors is not None:
-                counts["boxes", name] += 1
+                counts[kind, name] += 1
             for factor in factors or ():
-                if factor != "1" and not answer.is_paid:
-                    unpaid["boxes", name, factor].append(answer)
+                if factor != "1" and is_unpaid:
+                    unpaid[kind, name, factor].append(answer)
     for (kind, name, factor), answers in unpaid.items():
         prompts = {answer.prompt for answer in answers}
         n = counts[kind, name]

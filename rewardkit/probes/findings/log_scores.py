@@ -141,9 +141,7 @@ def _explain(
     rows = [row for row, _ in different]
     for name, changed in _with_logged(observed, rows):
         outcomes = observed.tries.outcomes(changed, share=0.3)
-        if None in outcomes:
-            break
-        scores = [_score_of(out, component) for out in outcomes if out is not None]
+        scores = [_score_of(outcome, component) for outcome in outcomes]
         agreeing = int(np.isclose(scores, theirs, rtol=RTOL, atol=ATOL).sum())
         if agreeing >= ENOUGH_AGREE * len(rows):
             figures = {"retried": len(rows), "agreeing": agreeing}

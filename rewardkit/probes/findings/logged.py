@@ -258,19 +258,15 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         scores = [score for score in scores if not math.isnan(score)]
         if not scores or not are_equal(scores):
             continue
-        rises: list[float] = []
-        raised: list[tuple[Row, RowOutcome, str]] = []
+        raised: list[tuple[float, Row, RowOutcome, str]] = []
         for item, again in zip(sample, outcomes, strict=True):
-            if again is None:
-                continue
             score = again.scores.get(name, math.nan)
             rise = component.weight * (score - scores[0])
             if rise > 1e-9:
-                rises.append(rise)
-                raised.append(item)
+                raised.append((rise, *item))
         if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(sample)):
-            row, before, tag = raised[0]
-            rise = fmean(rises)
+            _, row, before, tag = raised[0]
+            rise = fmean(rise for rise, *_ in raised)
             yield observed.finding(
                 "prompt_left_out",
                 len(sample),

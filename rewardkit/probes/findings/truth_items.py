@@ -121,31 +121,26 @@ def _move_items(
 
     An item is left out where that is not known.
     """
-    plans: list[tuple[Row, Item | None, Row]] = []
+    changed: list[Row] = []
     for row in rows:
-        plans.append((row, None, row))
+        changed.append(row)
         for leaf in _list_leaves(row):
             for value in leaf.others:
                 truth = _change(row["ground_truth"], leaf, value)
-                changed = observed.tries.varied(row, ground_truth=truth)
-                plans.append((row, leaf.item, changed))
-    outcomes = observed.tries.outcomes(
-        [changed for _, _, changed in plans], share=SHARE_OF_ITEMS
-    )
-    earned: dict[int, list[tuple[Item | None, float]]] = defaultdict(list)
-    for (row, item, _), other in zip(plans, rewards_in(outcomes), strict=True):
-        earned[id(row)].append((item, other))
+                changed.append(observed.tries.varied(row, ground_truth=truth))
+    outcomes = observed.tries.outcomes(changed, share=SHARE_OF_ITEMS)
+    rewards = iter(rewards_in(outcomes))
     for row in rows:
-        (_, reward), *others = earned[id(row)]
+        reward = next(rewards)
         changes: dict[Item, list[float]] = defaultdict(list)
-        for item, other in others:
-            if item is not None:
-                changes[item].append(abs(other - reward))
+        for leaf in _list_leaves(row):
+            for _ in leaf.others:
+                changes[leaf.item].append(abs(next(rewards) - reward))
         moved: dict[Item, bool] = {}
-        for place, sizes in changes.items():
+        for item, sizes in changes.items():
             is_moved = any(size > 1e-9 for size in sizes)  # not by NaN
             if is_moved or not any(map(math.isnan, sizes)):
-                moved[place] = is_moved
+                moved[item] = is_moved
         yield row, reward, moved
 
 

@@ -182,7 +182,7 @@ def _climb(
         outcomes = gains.outcomes([(home, text) for text, _ in new])
         for (_, template), outcome in zip(new, outcomes, strict=True):
             worth = gains.gain(home, outcome)
-            if outcome is not None and not math.isnan(worth):
+            if not math.isnan(worth):
                 scored.append(ScoredTemplate(worth, template, outcome))
                 if worth > best_worth and gains.pays(home, outcome):
                     best, best_worth = template, worth

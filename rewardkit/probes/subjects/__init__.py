@@ -349,7 +349,7 @@ def _truth_matters(part: ScoredPart) -> bool:
             rewards.append(part.earned(place))
     outcomes = part.tries.outcomes(rows, siblings, share=0.3)
     return any(
-        outcome is not None and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
+        outcome.is_tried and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
         for outcome, reward in zip(outcomes, rewards, strict=True)
     )
 

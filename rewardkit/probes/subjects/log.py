@@ -19,7 +19,7 @@ from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
 from rewardkit.primitives.messages import prompt_text
-from rewardkit.probes.runner import RowOutcome, Tries, are_equal, rewards_in
+from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries, are_equal, rewards_in
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
@@ -129,7 +129,7 @@ class ScoredPart:
         siblings = [self.siblings(place) for place in places]
         outcomes = self.tries.outcomes(rows, siblings, share=share)
         for place, outcome in zip(places, outcomes, strict=True):
-            if outcome is not None:
+            if outcome.is_tried:
                 self.outcomes[place] = outcome
 
     def _try_exchanged(self, places: Sequence[int]) -> Floats:
@@ -149,10 +149,8 @@ class ScoredPart:
 
     def earned(self, place: int) -> float:
         """Return what a row earned; -inf where it was not scored, or not judged."""
-        outcome = self.outcomes.get(place)
-        if outcome is None or not outcome.is_judged:
-            return -math.inf
-        return outcome.reward
+        outcome = self.outcomes.get(place, UNTRIED)
+        return outcome.reward if outcome.is_judged else -math.inf
 
     def ranked(self, places: Sequence[int]) -> list[int]:
         """Return those of `places` that were judged, the highest reward first."""
