@@ -20,6 +20,7 @@ from rewardkit.probes.falls import (
 from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import ProbeTrial, run_trials
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.strategy import Attempt, Subject
@@ -30,12 +31,17 @@ BY_NAME = {probe.name: probe for probe in STRATEGIES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)
 
 
-def trial(name, *rewards, place=0, answer="42", **errors):
+def trial(name, *rewards, place=0, answer="42", fails=()):
     subject = Subject(
         place, {}, "", answer, "number", ("7",), Format("bare"), answer, "7"
     )
     outcomes = (
-        RowOutcome(value, {"c": value}, dict.fromkeys(errors, "error"), errors)
+        RowOutcome(
+            value,
+            {"c": value},
+            dict.fromkeys(fails, "error"),
+            dict.fromkeys(fails, Reason(ReasonCode.RAISED)),
+        )
         for value in rewards
     )
     return ProbeTrial(
@@ -61,8 +67,8 @@ FALLS = {
     "a right answer without a reward": (trial("full_stop", math.nan), {}, 1.0),
     "a look-alike that earns the form": (trial("tags_named", 0.2), {}, 0.2 / 1.2),
     "a look-alike that earns half the form": (trial("tags_named", 0.1), {}, None),
-    "an error is told elsewhere": (trial("empty", math.nan, c="ValueError"), {}, None),
-    "an error beside a reward": (trial("empty", 1.2, c="ValueError"), {}, 1.0),
+    "an error is told elsewhere": (trial("empty", math.nan, fails="c"), {}, None),
+    "an error beside a reward": (trial("empty", 1.2, fails="c"), {}, 1.0),
     "over it by less than the noise": (trial("empty", 0.85), {"noise": 0.1}, None),
     "half is lost, or noise": (trial("full_stop", 0.65), {"noise": 0.1}, None),
     "full marks but for the noise": (trial("one_off", 1.15), {"noise": 0.1}, 0.95),

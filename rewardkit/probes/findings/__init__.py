@@ -23,10 +23,9 @@ from rewardkit.findings import (
     run_rules,
 )
 from rewardkit.probes.falls import WILD
-from rewardkit.probes.findings import causes, floor, judge_words, length
+from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.findings.faults import merge_by_cause
-from rewardkit.probes.findings.limits import find_limit
 from rewardkit.probes.findings.logged import LOG_RULES, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal
 from rewardkit.probes.subjects.scales import Calibration
@@ -154,7 +153,9 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
         count = len(tries.rewards)
         limit = None
         if tries.runs_users_code:
-            limit = find_limit(tries.reward, [row for row, _ in calibration.pool])
+            limit = watched.find_limit(
+                tries.reward, [row for row, _ in calibration.pool]
+            )
         value = calibration.rewards[0]
         are_penalties = all(item.is_penalty for item in tries.reward.all_components)
         never_fires = are_penalties and not value
@@ -347,7 +348,7 @@ PART_RULES: tuple[Rule, ...] = (
 )
 """Of each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
-    judge_words.verdict_in_words,
+    watched.verdict_in_words,
     parts_without_truth,
     idle_components,
     failures,
@@ -371,7 +372,7 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
         limits = {"leakage": leakage}
         findings += run_rules(PART_RULES, observed.of(part), thresholds=limits)
     findings = merge_by_cause(findings)
-    findings += judge_words.verdict_in_words.find(observed, findings)
+    findings += watched.verdict_in_words.find(observed, findings)
     if any(finding.family == "judge" for finding in alarms_among(findings)):
         for place, finding in enumerate(findings):
             if finding.code in causes.HOLE_CODES:

@@ -30,8 +30,7 @@ from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
-from rewardkit.probes.findings.phrases import unread_phrases
-from rewardkit.probes.findings.truth_items import unread_items
+from rewardkit.probes.findings.unread import unread_items, unread_phrases
 from rewardkit.probes.runner import RowOutcome, are_equal, rewards_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY

@@ -8,10 +8,9 @@ way to write it may be paid alike where others are not.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.findings.evidence import Observed
@@ -122,22 +121,16 @@ def _find_misread(
 
     All forms are tried on one row, and what is misread there on the others as well.
     """
-    all_ratings = {form: form.texts for form in forms}
-    curves = _try_ratings(observed, place, rows[0], 0, all_ratings)
+    curves = _try_ratings(observed, place, rows[0], 0, forms)
     by_words: dict[tuple[str, ...], Misread] = {}
     for suspect in sorted(_find_suspects(curves), key=_rank):
         by_words.setdefault((suspect.trait, *suspect.form.frame.words), suspect)
     suspects = [*by_words.values()][:MOST_SUSPECTS]
-    wanted: dict[RatedForm, set[float]] = defaultdict(set)
-    for suspect in suspects:
-        wanted[suspect.form] |= {suspect.rating, *suspect.form.ends}
-        if suspect.trait != "flat":
-            wanted[suspect.form] |= suspect.form.texts.keys()
-        other = suspect.other_form
-        wanted[other] |= {suspect.other_rating, *other.ends}
+    pairs = chain.from_iterable((item.form, item.other_form) for item in suspects)
+    suspected = dict.fromkeys(pairs)
     verdicts: dict[Misread, list[bool]] = {suspect: [True] for suspect in suspects}
     for number, row in enumerate(rows[1:] if suspects else (), start=1):
-        curves = _try_ratings(observed, place, row, number, wanted)
+        curves = _try_ratings(observed, place, row, number, suspected)
         for suspect in suspects:
             is_shown = suspect.is_shown(curves)
             if is_shown is not None:
@@ -154,7 +147,7 @@ def _try_ratings(
     place: ReplyPlace,
     reply: Reply,
     number: int,
-    wanted: Mapping[RatedForm, Iterable[float]],
+    forms: Iterable[RatedForm],
 ) -> RatingCurves:
     """Score a row beside replies with other ratings.
 
@@ -163,15 +156,15 @@ def _try_ratings(
         place: Where the replies stand.
         reply: The row.
         number: Its number, which is that of each form's reply as well.
-        wanted: The forms, and their ratings that are tried.
+        forms: The forms whose ratings are tried.
 
     Returns:
         What it earned. Ratings that may be beyond their scale are left out where they
         earn what one beyond it does. Nothing where the row no longer earns what it did.
     """
     plans: list[tuple[RatedForm, float]] = []
-    for form, ratings in wanted.items():
-        plans += [(form, rating) for rating in ratings]
+    for form in forms:
+        plans += [(form, rating) for rating in form.texts]
         if form.doubtful:
             plans.append((form, BEYOND))
     tries = observed.tries
@@ -182,7 +175,7 @@ def _try_ratings(
     as_logged, *rewards = rewards_in(tries.outcomes(rows, share=SHARE_OF_RATINGS))
     if not math.isclose(as_logged, reply.earned, abs_tol=1e-9):
         return {}
-    curves: dict[RatedForm, dict[float, float]] = {form: {} for form in wanted}
+    curves: dict[RatedForm, dict[float, float]] = {form: {} for form in forms}
     for (form, rating), reward in zip(plans, rewards, strict=True):
         if not math.isnan(reward):
             curves[form][rating] = reward
@@ -299,10 +292,8 @@ def _widest(
     choices: list[Misread] = []
     for rating, other_rating in pairs:
         if other_rating in curves[other]:
-            earned, other_earned = curves[form][rating], curves[other][other_rating]
-            choices.append(
-                Misread(trait, form, rating, other, other_rating, earned, other_earned)
-            )
+            earned = curves[form][rating], curves[other][other_rating]
+            choices.append(Misread(trait, form, rating, other, other_rating, *earned))
     return max(
         choices, key=lambda item: abs(item.other_earned - item.earned), default=None
     )
@@ -332,19 +323,14 @@ def _report(
     if first.is_grave:
         severity = "high"
     n = rows_by_misread[first]
+    varied = observed.tries.varied(row, **columns)
+    reply = f"the judge said {phrase!r}"
     return observed.finding(
         MISREAD_CODE,
         n,
         n,
         severity=severity,
-        examples=[
-            observed.row_example(
-                observed.tries.varied(row, **columns),
-                first.earned,
-                MISREAD_CODE,
-                f"the judge said {phrase!r}",
-            )
-        ],
+        examples=[observed.row_example(varied, first.earned, MISREAD_CODE, reply)],
         trait=trait,
         column=place.name,
         phrase=phrase,

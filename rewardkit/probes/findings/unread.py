@@ -1,23 +1,26 @@
-"""The rule of lists in truths: an item that decides nothing where its twin does.
+"""Rules of what a reward does not read: items of a truth, and phrases that it folds.
 
 Results that a reward keeps under the name of each constraint lose the first of two with
 one name. Values of a list's items are changed one at a time, on completions that were
-paid: a limit to a hundred times as much and to 0, a word to a strange one.
+paid: a limit to a hundred times as much and to 0, a word to a strange one. A phrase
+with capitals is never found in a text in lower case.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import is_number
 from rewardkit.primitives.messages import read_strict_json
+from rewardkit.probes.code.constants import constants, names_used
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
@@ -187,3 +190,70 @@ def _change(truth: Any, leaf: Leaf, value: Any) -> Any:
         inner = inner[key]
     inner[leaf.inner[-1]] = value
     return json.dumps(copy) if isinstance(truth, str) else copy
+
+
+FOLDING = frozenset({"lower", "casefold"})
+"""Methods of a text after which it holds no capital letters."""
+
+FEWEST_WORDS = 3
+"""Words of a phrase: two may be a name. Our choice."""
+
+LEAST_HOLDERS = 3
+"""Completions of the log that hold one of the phrases. Our choice."""
+
+MOST_HOLDERS = 12
+"""Completions from which the phrases are taken out. Our choice."""
+
+SHARE_OF_PHRASES = 0.1
+"""Share of the remaining budget of calls."""
+
+
+@rule("phrase_unread")
+def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report phrases with capitals that logged texts hold and no reward depends on.
+
+    Only in code that puts texts into lower case: there such a phrase is never found.
+    """
+    functions = list(observed.reward.functions)
+    if FOLDING.isdisjoint(names_used(functions)):
+        return
+    phrases = [re.escape(text) for text in constants(functions) if _is_phrase(text)]
+    if not phrases:
+        return
+    pattern = re.compile("|".join(phrases).replace("'", "['’]"), re.IGNORECASE)
+    holders: list[tuple[Row, float, str]] = []
+    for row, outcome in observed.calibration.pool:
+        match = pattern.search(str(row["completion"]))
+        if match is not None and outcome.is_judged:
+            holders.append((row, outcome.reward, match[0]))
+    if len(holders) < LEAST_HOLDERS:
+        return
+    highest_first = sorted(holders, key=lambda holder: -holder[1])  # 0 cannot be lost
+    changed = highest_first[:MOST_HOLDERS]
+    rows = []
+    for row, _, _ in changed:
+        text = pattern.sub("", str(row["completion"]))
+        rows.append(observed.tries.varied(row, text))
+    rewards = rewards_in(observed.tries.outcomes(rows, share=SHARE_OF_PHRASES))
+    if list(rewards) != [reward for _, reward, _ in changed]:
+        return
+    shortest = min(changed, key=lambda holder: len(str(holder[0]["completion"])))
+    row, reward, phrase = shortest
+    yield observed.finding(
+        "phrase_unread",
+        len(rows),
+        len(rows),
+        examples=[observed.row_example(row, reward, "phrase_unread")],
+        phrase=phrase,
+        holders=len(holders),
+        judged=len(observed.calibration.pool),
+    )
+
+
+def _is_phrase(text: str | int) -> TypeGuard[str]:
+    """Return whether a constant is words of a sentence, with a capital letter."""
+    if not isinstance(text, str) or "\n" in text or text == text.lower():
+        return False
+    words = text.split()
+    lower = [word for word in words if word.isalpha() and word.islower()]
+    return len(words) >= FEWEST_WORDS and 2 * len(lower) >= len(words)
