@@ -18,6 +18,7 @@ from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, Page, Point
 from rewardkit.mutation.mutations import Mutant
+from rewardkit.plain import PlainRecord, to_json
 from rewardkit.reasons import Reason
 from rewardkit.scoring.cases import append_cases
 
@@ -43,7 +44,7 @@ class Difference:
     """
 
     rollout_id: Any
-    case: str
+    case: str | None
     reward: float
     mutant_reward: float
     completion: str
@@ -53,15 +54,6 @@ class Difference:
         """Name the row, and the reward before and after."""
         row = f"case {self.case!r}" if self.case else f"rollout {self.rollout_id!r}"
         return f"{row}: {_figure(self.reward)} → {_figure(self.mutant_reward)}"
-
-    def record(self) -> dict[str, Any]:
-        """Return the difference as plain data; a missing reward is None."""
-        return {
-            **vars(self),
-            "case": self.case or None,
-            "reward": _finite(self.reward),
-            "mutant_reward": _finite(self.mutant_reward),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +75,15 @@ class Judged:
     case: Mapping[str, Any] | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
+        """Return it as plain data; a missing reward is None."""
+        plain = {
             **{name: getattr(self.mutant, name) for name in MUTANT_FIELDS},
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "differs": self.differs,
-            "noticed_by": list(self.noticed_by),
-            "differences": [item.record() for item in self.differences],
+            **vars(self),
             "case": self.case["name"] if self.case else None,
         }
+        del plain["mutant"]
+        record: dict[str, Any] = to_json(plain)
+        return record
 
     def where(self, rollouts: int) -> str:
         """Say on how many of so many rollouts it differs, and where most."""
@@ -122,7 +113,7 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MutantResult(HasPage):
+class MutantResult(PlainRecord, HasPage):
     """What became of the mutants of a reward, in the order of their making.
 
     `proposed_cases` has a case for each survivor that a rollout or case tells apart, in
@@ -142,6 +133,12 @@ class MutantResult(HasPage):
     missed: int = 0
     stopped: str = ""
     cause: Reason | None = None
+
+    IN_RECORD = (
+        *("reward", "verdict", "cases", "rollouts", "missed", "score"),
+        *("noticed", "survived", "not_told_apart", "not_tried"),
+        *("proposed_cases", "left_out"),
+    )
 
     @property
     def score(self) -> float:
@@ -220,20 +217,9 @@ class MutantResult(HasPage):
     def record(self) -> dict[str, Any]:
         """Return it as plain data: the score (or None), mutants by outcome, cases."""
         return {
-            "reward": self.reward,
-            "verdict": self.verdict,
-            "cases": self.cases,
-            "rollouts": self.rollouts,
-            "missed": self.missed,
-            "score": _finite(self.score),
+            **to_json(super().record()),
             "stopped": self.stopped or None,
             "cause": str(self.cause) if self.cause else None,
-            "noticed": [item.record() for item in self.noticed],
-            "survived": [item.record() for item in self.survived],
-            "not_told_apart": [item.record() for item in self.not_told_apart],
-            "not_tried": [item.record() for item in self.not_tried],
-            "proposed_cases": [dict(case) for case in self.proposed_cases],
-            "left_out": list(self.left_out),
         }
 
     def write_cases(self, path: str | Path) -> int:
@@ -311,7 +297,3 @@ def _capital(sentence: str) -> str:
 
 def _figure(reward: float) -> str:
     return "unscored" if math.isnan(reward) else f"{reward:.4g}"
-
-
-def _finite(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)

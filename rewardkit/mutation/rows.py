@@ -215,11 +215,11 @@ reward gives."""
 class TrialRows:
     """Rollouts, then cases, with what the reward gives for them.
 
-    `labels` are the id of a rollout with "", or None with the name of a case. `allowed`
+    `labels` are the id of a rollout, or the name of a case, beside None. `allowed`
     marks the rows that may become proposed cases.
     """
 
-    labels: Sequence[tuple[Any, str]]
+    labels: Sequence[tuple[Any, str | None]]
     rollouts: int
     columns: Mapping[str, Sequence[Any]]
     original: Outcomes
@@ -290,7 +290,7 @@ def make_rows(
         allowed[:] = False
     if not all(map(_can_be_in_case, columns)):
         allowed[:] = False
-    labels = [(rollout_id, "") for rollout_id in ids]
+    labels: list[tuple[Any, str | None]] = [(rollout_id, None) for rollout_id in ids]
     labels += [(None, name) for name in names]
     return TrialRows(labels, len(ids), columns, original, allowed)
 

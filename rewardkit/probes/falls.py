@@ -301,7 +301,7 @@ def tally_trials(
     groups: dict[tuple[str, str], list[ProbeTrial]] = defaultdict(list)
     prompts: dict[str, set[Any]] = defaultdict(set)
     for trial in trials:
-        groups[trial.probe.name, trial.subject.part].append(trial)
+        groups[trial.key].append(trial)
         prompts[trial.subject.part].add(trial.subject.rollout_id)
     tallies: list[Tally] = []
     for (_, part), group in groups.items():

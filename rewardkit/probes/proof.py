@@ -48,7 +48,7 @@ def find_doubts(
     groups: dict[tuple[str, str, int], list[ProbeTrial]] = defaultdict(list)
     for trial in trials:
         key = trial.probe.name, trial.subject.rollout_id
-        groups[trial.probe.name, trial.subject.part, counts[key]].append(trial)
+        groups[*trial.key, counts[key]].append(trial)
         counts[key] += 1
     for alike in groups.values():
         for trial in alike:
@@ -188,13 +188,10 @@ def _has_answer(subject: Subject) -> bool:
         value = subject.columns[name]
         items = value.values() if isinstance(value, dict) else value
         for item in items if isinstance(value, dict | list) else [value]:
-            if any(answers_truth(answer, str(item)) for answer in _paid(subject)):
+            answers = (subject.right, *subject.paid_answers)
+            if any(answers_truth(answer, str(item)) for answer in answers):
                 return True
     return False
-
-
-def _paid(subject: Subject) -> tuple[str, ...]:
-    return (subject.right, *subject.paid_answers)
 
 
 def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:

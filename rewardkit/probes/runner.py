@@ -335,24 +335,18 @@ class Tries:
         scored = score_rows(self.reward, all_rows, self.limit, groups)
         self.seconds += time.monotonic() - began
         outcomes = [_outcome_of(scored, row) for row in firsts]
-        self._count(rows, outcomes, len(all_rows) // max(1, len(rows)))
-        return outcomes
-
-    def _count(
-        self, rows: Sequence[Row], outcomes: Sequence[RowOutcome], calls: int
-    ) -> None:
-        """Keep account of outcomes, with this many calls a row."""
-        is_first = not self.calls
-        self.calls += calls * sum(outcome.is_tried for outcome in outcomes)
-        if is_first:
-            self._first_calls, self._first_seconds = self.calls, self.seconds
-            self._began = time.monotonic()
-        self.late += calls * sum(outcome.is_late for outcome in outcomes)
+        calls_a_row, is_first = len(all_rows) // max(1, len(rows)), not self.calls
         for row, outcome in zip(rows, outcomes, strict=True):
+            self.calls += calls_a_row * outcome.is_tried
+            self.late += calls_a_row * outcome.is_late
             if outcome.is_judged:
                 self.rewards.append(outcome.reward)
             if outcome.failures:
                 self.failed.append((row, outcome))
+        if is_first:
+            self._first_calls, self._first_seconds = self.calls, self.seconds
+            self._began = time.monotonic()
+        return outcomes
 
 
 def _outcome_of(scored: Outcomes, row: int) -> RowOutcome:

@@ -28,6 +28,11 @@ class ProbeTrial:
     outcomes: tuple[RowOutcome, ...]
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Return the name of the probe, and the part of the log."""
+        return self.probe.name, self.subject.part
+
+    @property
     def text(self) -> str:
         """Return the first of its completions."""
         return self.attempt.completions[0]
@@ -83,47 +88,36 @@ def run_trials(
         The trials; those that the budget did not reach have no outcomes.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    pilots: list[Plan] = []
-    others: list[Plan] = []
+    pilots: list[ProbeTrial] = []
+    others: list[ProbeTrial] = []
     for subject in subjects:
         for probe in probes:
-            attempts = probe.attempts(subject)
-            if not attempts:
-                continue
-            key = probe.name, subject.part
-            counts[key] += 1
-            plans = pilots if counts[key] <= PILOT_SUBJECTS else others
-            plans.append((probe, subject, attempts))
-    trials = _run_plans(tries, pilots)
+            planned = [
+                ProbeTrial(probe, subject, attempt, (UNTRIED,) * len(attempt.rows))
+                for attempt in probe.attempts(subject)
+            ]
+            if planned:
+                key = planned[0].key
+                counts[key] += 1
+                (pilots if counts[key] <= PILOT_SUBJECTS else others).extend(planned)
+    trials = _run(tries, pilots)
     late = {trial.probe.name for trial in trials if trial.is_late}
-    fallen = {
-        (trial.probe.name, trial.subject.part)
-        for trial in trials
-        if trial.is_tried and falls(trial)
-    }
-    promising: list[Plan] = []
-    for plan in others:
-        probe, subject, _ = plan
-        is_worth_it = probe.expects == "right" or (probe.name, subject.part) in fallen
-        if is_worth_it and probe.name not in late:
-            promising.append(plan)
-    return trials + _run_plans(tries, promising)
+    fallen = {trial.key for trial in trials if trial.is_tried and falls(trial)}
+    promising = [
+        trial
+        for trial in others
+        if trial.probe.expects == "right" or trial.key in fallen
+    ]
+    on_time = [trial for trial in promising if trial.probe.name not in late]
+    return trials + _run(tries, on_time)
 
 
-Plan = tuple[Strategy, Subject, list[Attempt]]
-
-
-def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[ProbeTrial]:
+def _run(tries: Tries, planned: Sequence[ProbeTrial]) -> list[ProbeTrial]:
     """Try the attempts of probes on subjects, the first of each before the second.
 
     So a budget is spread. After a late call the others of its probe are left out.
     """
-    waiting: list[ProbeTrial] = []
-    for probe, subject, attempts in plans:
-        for attempt in attempts:
-            untried = (UNTRIED,) * len(attempt.completions)
-            waiting.append(ProbeTrial(probe, subject, attempt, untried))
-    waiting = in_turn(waiting, lambda trial: (trial.probe.name, id(trial.subject)))
+    waiting = in_turn(planned, lambda trial: (trial.probe.name, id(trial.subject)))
     trials: list[ProbeTrial] = []
     late: set[str] = set()
     while waiting and not tries.is_over:

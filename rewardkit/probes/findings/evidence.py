@@ -217,10 +217,10 @@ class Observed:
         """
         changes: list[tuple[str, float]] = []
         for name, weight in self.weights(subject).items():
-            pair = [scores.get(name, 0.0), before.get(name, 0.0)]
-            after, earlier = np.nan_to_num(pair)
-            changes.append((name, weight * float(after - earlier)))
-        changes = [change for change in changes if abs(change[1]) > 1e-9]
+            pair = [before.get(name, 0.0), scores.get(name, 0.0)]
+            change = weight * float(np.diff(np.nan_to_num(pair))[0])
+            if abs(change) > 1e-9:
+                changes.append((name, change))
         return sorted(changes, key=lambda change: -abs(change[1]))
 
     @property

@@ -226,17 +226,18 @@ def _write_like_log(
     completion, the truth in its place is not paid.
     """
     forms = {int(part.groups[place]): subject.format for place, subject in of_log}
-    objects = [
-        (draft, forms[int(part.groups[place])].write(draft.right))
-        for place, draft in drafted
-        if draft.kind == "json" and int(part.groups[place]) in forms
-    ]
+    objects: list[tuple[Subject, str]] = []
+    others: list[tuple[int, Subject]] = []
+    for place, draft in drafted:
+        form = forms.get(int(part.groups[place]))
+        if form is None:
+            others.append((place, draft))
+        elif draft.kind == "json":
+            objects.append((draft, form.write(draft.right)))
     rewards = part.score_all(objects)
     if rewards and not any(reward >= ENOUGH * part.high for reward in rewards):
         return
-    for place, draft in drafted:
-        if int(part.groups[place]) in forms:
-            continue
+    for place, draft in others:
         formats = list(islice(skeletons(part, place, draft), 2))
         if of_log and of_log[0][1].kind == draft.kind:
             formats.insert(0, of_log[0][1].format)
