@@ -151,7 +151,7 @@ def user_parts(use: Any) -> list[Any]:
     called = use.on if isinstance(use, Gate) else use
     if not callable(called) or is_async(called):
         return []
-    parts: list[Any] = []
+    parts = []
     for part in user_code(called):
         if isinstance(part, FunctionType):
             parts += helpers(part)
@@ -195,7 +195,7 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
     parents: dict[ast.AST, ast.AST] = {}
     for node in ast.walk(tree):
         parents |= dict.fromkeys(ast.iter_child_nodes(node), node)
-    changes: list[CodeChange] = []
+    changes = []
     for node, field, new in _edits(tree):
         # a number is expression with what is around it
         expression = parents[node] if isinstance(node, ast.Constant) else node

@@ -138,13 +138,13 @@ def mutants(
             "there are no cases that are decided; give one or more, or the path of a "
             "case file"
         )
-    order: list[int] = []
+    order = []
     if rollouts is not None:
         if not isinstance(rollouts, Rollouts):
             rollouts = load_rollouts(rollouts)
         reward.check_columns(rollouts.names, rollouts.mapping)
         order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
-    functions: list[Any] = []
+    functions = []
     for function in reward.functions:
         functions.append(function.on if isinstance(function, Gate) else function)
     with workers_on(engine, reward) as workers:
@@ -207,8 +207,8 @@ def _try_mutants(
         return replace(result, stopped=stopped, cause=cause)
     trial = _Trial(columns, expected, rows, memory)
     mutants_made, left_out = mutants_of(reward)
-    judged: list[Judged] = []
-    away: dict[int, Floats] = {}
+    judged = []
+    away = {}
     for place, mutant in enumerate(mutants_made):
         verdict, far = _judge(mutant, trial)
         judged.append(verdict)

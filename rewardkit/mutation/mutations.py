@@ -92,8 +92,8 @@ def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
 
 
 def _change_route(route: RoutedReward) -> tuple[list[Mutant], list[str]]:
-    mutants: list[Mutant] = []
-    left_out: list[str] = []
+    mutants = []
+    left_out = []
     for branch in dict.fromkeys(route.branches):
         sources = [
             str(key) for key, reward in route.rewards.items() if reward is branch
@@ -260,7 +260,7 @@ def _change_options(reward: Reward) -> Iterator[Mutant]:
 
 def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
     """Yield the reward with a change of users' code wherever that code is used."""
-    owners: dict[str, str | None] = {}
+    owners = {}
 
     def changed(use: Any, owner: str, name: str | None) -> Any:
         functions = (item for item in user_parts(use) if isinstance(item, FunctionType))
@@ -275,7 +275,7 @@ def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
         name: changed(function, f"field {name!r}", name)
         for name, function in reward.fields.items()
     }
-    components: list[Component] = []
+    components = []
     for component in reward.components:
         if not component.group:
             owner = f"component {component.name!r}"

@@ -235,7 +235,7 @@ class TrialRows:
 
     def ordered(self, away: Floats) -> list[int]:
         """List the rows that tell a mutant apart: largest difference, then shortest."""
-        rows: list[int] = np.flatnonzero(away).tolist()
+        rows = np.flatnonzero(away).tolist()
         return sorted(rows, key=lambda row: (-away[row], len(self.completion(row))))
 
     def difference(self, row: int, mutant: Outcomes) -> Difference:
@@ -270,7 +270,7 @@ def make_rows(
     """
     ids, logged = _rollouts_in_time(reward, rollouts, order, memory)
     from_cases = columns_of(cases)
-    names: list[str] = []
+    names = []
     for case in cases:
         names += [case.name] * len(case.rows)
     blank = [None] * len(names)
@@ -388,7 +388,7 @@ def _columns_of(rows: TrialRows, row: int) -> dict[str, Any]:
 
 def _expectation(reward: float, nearest: float) -> dict[str, Any]:
     """Expect a reward, with a tolerance of its own where a mutant comes near it."""
-    expected: Any = "unscored" if np.isnan(reward) else round(reward, 9)
+    expected = "unscored" if np.isnan(reward) else round(reward, 9)
     if nearest > CLEAR_DIFFERENCE:
         return {"reward": expected}
     return {"reward": expected, "tolerance": float(f"{nearest / 2:.3g}")}

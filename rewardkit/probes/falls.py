@@ -303,10 +303,10 @@ def tally_trials(
     for trial in trials:
         groups[trial.key].append(trial)
         prompts[trial.subject.part].add(trial.subject.rollout_id)
-    tallies: list[Tally] = []
+    tallies = []
     for (_, part), group in groups.items():
         clearest: dict[Any, Fall] = {}
-        answers: dict[Any, str | None] = {}
+        answers = {}
         for trial in group:
             key = trial.subject.rollout_id
             if trial.is_tried:
@@ -334,7 +334,7 @@ def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
     """Return the risk: share of the ceiling x share of the prompts x ease."""
     if not tally.falls:
         return 0.0
-    shares: list[float] = []
+    shares = []
     for fall in tally.falls:
         scale = scales[fall.subject.rollout_id]
         share = fall.size

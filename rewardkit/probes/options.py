@@ -83,7 +83,7 @@ def choose_probes(
     """
     if not only:
         return STRATEGIES, frozenset(FAMILIES)
-    names: list[Any] = [only]
+    names = [only]
     if isinstance(only, Iterable) and not isinstance(only, str):
         names = list(only)
     all_names = [*FAMILIES, *(probe.name for probe in STRATEGIES)]

@@ -206,7 +206,7 @@ def probe(
     rollouts.check_columns([label] if label is not None else [])
     unsendable = cannot_limit(reward.functions)
     notes: list[Inconclusive] = []
-    hanging: list[ProbeTrial] = []
+    hanging = []
 
     seconds = None if unsendable else timeout
     with (
@@ -312,7 +312,7 @@ def try_strategies(
         of_code += fake_verdicts(*verdicts)
         left_out = SOUGHT_TEXT.name
     own_probes = {probe.name: probe for probe in of_code}
-    strategies: list[Strategy] = []
+    strategies = []
     for probe in probes:
         if probe.expects == "back" or left_out in (probe.family, probe.name):
             continue
@@ -337,7 +337,7 @@ def try_strategies(
 
 def find_graded_parts(trials: Iterable[ProbeTrial], observed: Observed) -> set[str]:
     """Name the parts of the log in which a nearly right answer earns partial credit."""
-    parts: set[str] = set()
+    parts = set()
     for trial in trials:
         if trial.probe.knows in ("near", "guess"):
             gain = observed.scale(trial.subject).gain(trial.reward)

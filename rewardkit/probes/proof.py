@@ -41,7 +41,7 @@ def find_doubts(
     prompt, what is nearly right may pass as well; and any number where it is an
     estimate of how likely something is.
     """
-    doubts: dict[ProbeTrial, Doubt] = {}
+    doubts = {}
     proven: set[tuple[str, Any]] = set()
     # the first trial of a probe on each prompt of a part, the second on each ...
     counts: Counter[tuple[str, Any]] = Counter()

@@ -216,7 +216,7 @@ class ProbeResult(AcceptsFindings, HasPage):
     @property
     def gaps(self) -> tuple[str, ...]:
         """Say what was left out or not decided, where a hole could have been found."""
-        gaps: list[str] = []
+        gaps = []
         left_out = len(STRATEGIES) - len(self.probes)
         if left_out:
             gaps.append(f"only= leaves out {counted(left_out, 'probe')}")
@@ -380,7 +380,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
 def count_alarms(alarms: Findings) -> str:
     """Count alarms by what they are and how grave: "2 holes (1 high, 1 warn)"."""
-    phrases: list[str] = []
+    phrases = []
     for kind, plural in ALARM_PLURALS.items():
         counts = Counter(alarm.severity for alarm in alarms if alarm.fault == kind)
         severities = [name for name in SEVERITIES if counts[name]]

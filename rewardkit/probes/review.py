@@ -128,7 +128,7 @@ class Review(HasPage):
         if self.compared is None:
             return [f"Not compared: {self.why_not_compared}"]
         pair = self.compared.pairs[-1]
-        lines: list[Block] = [f"Against {pair.names[0]}: {pair.verdict}, {pair.reason}"]
+        lines = [f"Against {pair.names[0]}: {pair.verdict}, {pair.reason}"]
         changes = "; ".join(pair.definition_lines[:MOST_SHOWN])
         lines.append(f"What changed: {changes}")
         table, *_ = version_blocks(self.compared.names, self.compared.figures)

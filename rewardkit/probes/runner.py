@@ -214,7 +214,7 @@ class Tries:
         judged.sort(key=lambda pair: pair[1].reward)
         rows = [row for row, _ in judged]
         sample = [*rows[-ROWS_WITH_OTHER_VALUES:], *rows[:1]]
-        unwritable: list[str] = []
+        unwritable = []
         for name in self.text_columns.doubtful:
             pairs = other_values(sample, name)
             same = [row for row, _ in pairs] * 2  # is a difference more than noise?
@@ -269,7 +269,7 @@ class Tries:
         self, completions: Iterable[tuple[Subject, str]], *, share: float = 1.0
     ) -> list[RowOutcome]:
         """Try completions of subjects; see `outcomes`, also for `share`."""
-        rows: list[Row] = []
+        rows = []
         siblings: list[Sequence[Row]] = []
         for subject, text in completions:
             rows.append(self.varied(subject.columns, text))
@@ -323,8 +323,8 @@ class Tries:
     ) -> list[RowOutcome]:
         """Score rows, each first in a group with its siblings where there are any."""
         all_rows: list[Row] = []
-        firsts: list[int] = []
-        codes: list[int] = []
+        firsts = []
+        codes = []
         for code, (row, beside) in enumerate(zip(rows, siblings, strict=True)):
             firsts.append(len(all_rows))
             all_rows += [row, *beside]

@@ -100,15 +100,15 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
         groups: Codes of their prompts.
     """
     step = max(1, len(rows) // MOST_ROWS_READ)
-    sample: list[Cell] = []
+    sample = []
     for row, group in zip(rows[::step], list(groups)[::step], strict=True):
         text = row.get("completion")
         if isinstance(text, str) and text:
             sample.append(Cell(text, row, int(group)))
     if len(sample) < FEWEST_TEXTS:
         return TextColumns()
-    writers: dict[str, Write] = {}
-    doubtful: list[str] = []
+    writers = {}
+    doubtful = []
     for name, column in _columns_of(sample):
         if name in NO_TEXT_COLUMNS:
             continue
@@ -141,7 +141,7 @@ def _learn_writer(sample: Sample, name: str) -> Write | None:
     """Learn how a column is written, None where it does not follow the text."""
     objects = [cell for cell in sample if isinstance(cell.value, dict)]
     if objects:
-        writers: dict[str, Write] = {}
+        writers = {}
         for key, column in _columns_of(objects):
             write = _learn_writer(column, key)
             if write is not None:

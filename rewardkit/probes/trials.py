@@ -118,10 +118,10 @@ def _run(tries: Tries, planned: Sequence[ProbeTrial]) -> list[ProbeTrial]:
     So a budget is spread. After a late call the others of its probe are left out.
     """
     waiting = in_turn(planned, lambda trial: (trial.probe.name, id(trial.subject)))
-    trials: list[ProbeTrial] = []
-    late: set[str] = set()
+    trials = []
+    late = set()
     while waiting and not tries.is_over:
-        pending: list[ProbeTrial] = []
+        pending = []
         for trial in _score_trials(tries, waiting):
             if trial.is_late:
                 late.add(trial.probe.name)

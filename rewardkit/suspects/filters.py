@@ -370,7 +370,7 @@ def _read_signs(text: str) -> list[str]:
 def _read_places(signs: Sequence[str]) -> Iterator[str]:
     """Yield what stands between two tags, fences, line breaks or ends."""
     start = signs[0]
-    between: list[str] = []
+    between = []
     for sign in signs[1:]:
         is_tag = len(sign) > 2 and sign.startswith("<")
         if not is_tag and sign not in (_NEWLINE_SIGN, "$", "```"):

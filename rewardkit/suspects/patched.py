@@ -262,7 +262,7 @@ def to_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table as plain data, with long texts cut."""
     rows = []
     for cells in table.to_dict("records"):
-        row: dict[str, Any] = {}
+        row = {}
         for name, value in cells.items():
             is_text = isinstance(value, str)
             row[str(name)] = value[:LONGEST_KEPT_COMPLETION] if is_text else value
@@ -296,7 +296,7 @@ def read_label(rows: int, views: Sequence[View]) -> tuple[Floats | None, list[st
         The values, None without a label, or where the column is none (not of two
         values, or no numbers); and what is wrong with it.
     """
-    columns: list[Floats | None] = []
+    columns = []
     reasons: dict[str, None] = {}
     for view in views:
         context = view.context

@@ -297,13 +297,13 @@ def _measure_payments(
     Above the mean of their group: 0 in the rows of a reward without the component, NaN
     where a product or minimum has too many components.
     """
-    weights: dict[str, float] = {}
+    weights = {}
     for view in views:
         for item in view.reward.components:
             weights[item.name] = float(item.weight)
     payments = []
     for name, weight in weights.items():
-        columns: list[Floats | None] = []
+        columns = []
         for view in views:
             nothing = 0 * view.rewards
             columns.append(view.pieces.get(name, nothing) if view.pieces else None)

@@ -202,7 +202,7 @@ def names_used(functions: Iterable[Any]) -> set[str]:
     visited: dict[int, Any] = {}
     for _ in _search(functions, visited):
         pass
-    names: set[str] = set()
+    names = set()
     for value in visited.values():
         if isinstance(value, types.FunctionType) and _Home.of(value).is_users:
             names.update(names_in(value))
@@ -260,7 +260,7 @@ def _parts_of_function(
         if _Home(module.__name__, str(Path(file).parent)).is_near(home):
             content = vars(module)
             values += [content[name] for name in names if name in content]
-    parts: list[Any] = []
+    parts = []
     for code in codes_in(function.__code__):
         steps = dis.get_instructions(code)
         parts += [step.argval for step in steps if "CONST" in step.opname]

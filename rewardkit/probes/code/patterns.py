@@ -146,7 +146,7 @@ def _parse_pattern(pattern: str, flags: int = 0) -> Nodes:
 
 def _read_parts(parts: Any) -> tuple[Node, ...]:
     """Read the parts of a parsed pattern; anchors and references take no text."""
-    nodes: list[Node] = []
+    nodes = []
     for place, (operator, value) in enumerate(parts):
         match str(operator):
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":

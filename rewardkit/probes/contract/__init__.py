@@ -156,7 +156,7 @@ def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
     needed = {*batches.reward.needs} - NO_TRUTH_COLUMNS
     names = sorted(name for name in needed if any(name in row for row in rows))
     cells = [{name: row.get(name) for name in names} for row in rows]
-    exchanged: list[Row] = []
+    exchanged = []
     for row, row_cells in zip(rows, cells, strict=True):
         others = (other for other in cells if other != row_cells)
         exchanged.append({**row, **next(others, {})})
@@ -334,7 +334,7 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
     declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
     for adapter in adapters:
         declared |= {*adapter.needs, *parameters(adapter.function)}
-    undeclared: list[str] = []
+    undeclared = []
     for name in dict.fromkeys(chain.from_iterable(batches.rows)):
         if name not in declared and not any(item.gives(name) for item in adapters):
             undeclared.append(name)
@@ -343,7 +343,7 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
     with_all = batches.rewards_alone(batches.rows)
 
     def is_read(columns: Sequence[str]) -> bool:
-        rows: list[Row] = []
+        rows = []
         for row in batches.rows:
             rows.append({name: row[name] for name in row if name not in columns})
         return not are_same(with_all, batches.rewards_alone(rows))

@@ -67,7 +67,7 @@ class Batches:
     @cached_property
     def shared_columns(self) -> list[str]:
         """Columns that have one value for all rows of a call."""
-        names: list[str] = list(OF_PROMPT) if self.tries.by_group else []
+        names = list(OF_PROMPT) if self.tries.by_group else []
         for function in self.reward.functions:
             if isinstance(function, Adapter):
                 names += function.shared_columns
@@ -153,7 +153,7 @@ class Batches:
         places = np.flatnonzero(~_are_close(before, rewards)).tolist()
         if not places:
             return []
-        examples: list[Example] = []
+        examples = []
         for place in places:
             reward, row = rewards[place], self.rows[place % len(self.rows)]
             change = f"{_amount(reward)}, before {_amount(before[place])}"

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from rewardkit.answers.marks import find_likely_mark
 from rewardkit.findings import Finding, Findings, rule
@@ -98,7 +97,7 @@ def _report_hang(
     failure = Failure(trial.probe.name, row, outcome, reason)
     code, severity = failure.code, "high"
     length, description = len(text), trial.probe.says
-    evidence: dict[str, Any] = {}
+    evidence = {}
     pool = observed.calibration.pool
     longest = max(len(str(logged.get("completion"))) for logged, _ in pool)
     is_usual = length <= max(LEAST_WRITTEN, TIMES_LONGEST * longest)

@@ -117,7 +117,7 @@ def _paid_for_the_same(cause: Tally, observed: Observed) -> list[str]:
     tasks = chain.from_iterable(branch.task for branch in observed.reward.branches)
     if is_length and not payers.isdisjoint(tasks):
         return []
-    names: list[str] = []
+    names = []
     for tally in observed.tallies:
         is_like = tally is not cause and tally.probe.expects == "wrong"
         if not is_length:
@@ -139,7 +139,7 @@ def _count_verdicts(observed: Observed) -> int:
     """
     judged = observed.logged
     rows = [(answer.row, answer.reward) for answer in judged]
-    holders: set[int] = set()
+    holders = set()
     for verdict in own_verdicts(observed.reward.functions, rows):
         holds = [answer for answer in judged if verdict in answer.completion]
         if len(verdict) >= SHORTEST_VERDICT and len(holds) < RARE * len(judged):

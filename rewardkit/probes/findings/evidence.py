@@ -379,7 +379,7 @@ class Observed:
         """List what each component adds to a fall."""
         measured = self.measured[trial.subject.rollout_id]
         outcome = min(trial.outcomes, key=lambda outcome: outcome.reward)
-        before: Mapping[str, float] = measured.baseline.scores
+        before = measured.baseline.scores
         sign = 1
         match trial.probe.expects:
             case "right" | "place":

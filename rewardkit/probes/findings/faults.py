@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import fmean
-from typing import Any
 
 from rewardkit.findings import SEVERITIES, Finding, Findings, read_codes
 from rewardkit.probes.findings.causes import HOLE_CODES
@@ -40,7 +39,7 @@ def merge_by_cause(findings: Findings) -> list[Finding]:
     for finding in findings:
         root = _find_root(finding, causes)
         members[id(root)].append(finding)
-    merged: list[Finding] = []
+    merged = []
     for finding in findings:
         group = members.get(id(finding), [])
         if len(group) > 1:
@@ -100,7 +99,7 @@ def _fold(root: Finding, members: Findings) -> Finding:
     alike = HOLE_CODES if root.code in HOLE_CODES else (root.code,)
     candidates = [root, *(item for item in members if item.code in alike)]
     gravest = min(candidates, key=lambda item: SEVERITIES.index(item.severity))
-    evidence: dict[str, Any] = dict(gravest.evidence)
+    evidence = dict(gravest.evidence)
     code = gravest.code
     if code == root.code:  # what was tried is as grave, but the log shows it
         evidence |= root.evidence
@@ -111,7 +110,7 @@ def _fold(root: Finding, members: Findings) -> Finding:
         is_root &= root.evidence.get("answers") != "code"  # half of it only fails
         if is_root and first in certain and not certain.isdisjoint(others):
             code = CONTAINMENT
-    codes: list[str] = []
+    codes = []
     for item in (root, *members):
         codes += [item.code, *item.evidence.get("also", ())]
         if item.evidence.get("kind") == "silent":
@@ -137,7 +136,7 @@ def sort_findings(
     groups: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
     for finding in merge_by_cause(chosen):
         groups[finding.code, finding.component].append(finding)
-    merged: list[Finding] = []
+    merged = []
     for group in groups.values():
         merged.append(_pool_parts(group, parts) if len(group) > 1 else group[0])
     return sorted(merged, key=_rank)

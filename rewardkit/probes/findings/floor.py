@@ -134,7 +134,7 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     Credit that differs from text to text may be for closeness, unless the empty text
     gets it.
     """
-    empty_outcomes: dict[object, RowOutcome] = {}
+    empty_outcomes = {}
     unrelated: dict[object, list[tuple[str, RowOutcome]]] = defaultdict(list)
     for trial in observed.trials:
         key, outcome = trial.subject.rollout_id, trial.outcomes[0]

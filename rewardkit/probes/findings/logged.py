@@ -326,7 +326,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
     rows = [tries.varied(row, completion) for row in prompts.values()]
     rewards = rewards_in(tries.outcomes(rows, share=SHARE_OF_QUERIES))
     code = "empty_truth_result"
-    examples: list[Example] = []
+    examples = []
     for row, reward in zip(rows, rewards, strict=True):
         if scale.gain(reward) >= FULL_MARKS:
             examples.append(observed.row_example(row, reward, code))

@@ -106,8 +106,8 @@ def _choose_rows(observed: Observed) -> tuple[list[Row], list[Row]]:
     for answer in observed.logged:
         if answer.is_paid:
             rows.setdefault(answer.prompt, answer.row)
-    with_twins: list[Row] = []
-    with_others: list[Row] = []
+    with_twins = []
+    with_others = []
     for row in rows.values():
         leaves = _list_leaves(row)
         if _find_twins(leaves):
@@ -124,7 +124,7 @@ def _move_items(
 
     An item is left out where that is not known.
     """
-    changed: list[Row] = []
+    changed = []
     for row in rows:
         changed.append(row)
         for leaf in _list_leaves(row):
@@ -139,7 +139,7 @@ def _move_items(
         for leaf in _list_leaves(row):
             for _ in leaf.others:
                 changes[leaf.item].append(abs(next(rewards) - reward))
-        moved: dict[Item, bool] = {}
+        moved = {}
         for item, sizes in changes.items():
             is_moved = any(size > 1e-9 for size in sizes)  # not by NaN
             if is_moved or not any(map(math.isnan, sizes)):

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from rewardkit.findings import SEVERITIES, Example, Finding, Findings, rule, severity_of
+from rewardkit.findings import SEVERITIES, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.verdicts import OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -149,7 +149,7 @@ def _finds_inside(function: FunctionType, verdict: str) -> bool:
 
 def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
     """Score a row in this process, and list what the reader is given."""
-    answers: list[Any] = []
+    answers = []
 
     def listen(*texts: Any, **options: Any) -> Any:
         answers.extend([*texts, *options.values()][:1])
@@ -168,7 +168,7 @@ def _find_caused(
     observed: Observed, reader: VerdictReader, findings: Findings
 ) -> list[Finding]:
     """Find what is paid because a verdict was read out of a word."""
-    caused: list[Finding] = []
+    caused = []
     row, _ = observed.calibration.pool[0]
     for finding in alarms_among(findings):
         if finding.examples and finding.family != PROGRAMS:
@@ -190,7 +190,7 @@ def verdict_in_words(observed: Observed, findings: Findings) -> Iterator[Finding
     by_prompt = in_turn(judged, lambda pair: prompt_text(pair[0].get("prompt")))
     fitting = SHARE_OF_HEARING * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
     n = 0
-    misread: list[Example] = []
+    misread = []
     for row, reward in by_prompt[: min(MOST_HEARD, max(0, int(fitting)))]:
         answers = _hear(observed, reader, row)
         n += len(answers)

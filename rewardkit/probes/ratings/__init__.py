@@ -135,7 +135,7 @@ def _find_misread(
             is_shown = suspect.is_shown(curves)
             if is_shown is not None:
                 verdicts[suspect].append(is_shown)
-    misread: dict[Misread, int] = {}
+    misread = {}
     for suspect, row_verdicts in verdicts.items():
         if all(row_verdicts) and len(row_verdicts) > 1:
             misread[suspect] = len(row_verdicts)
@@ -221,7 +221,7 @@ def _find_suspects(curves: RatingCurves) -> list[Misread]:
     if not order:
         return []
     moved = [form for form, curve in curves.items() if _span_of([curve])]
-    suspects: list[Misread | None] = []
+    suspects = []
     for form, curve in curves.items():
         others = [other for other in moved if other is not form]
         others.sort(key=lambda other: other.top != form.top)
@@ -289,7 +289,7 @@ def _widest(
     curves: RatingCurves,
 ) -> Misread | None:
     """Choose the ratings of two forms that are paid most differently."""
-    choices: list[Misread] = []
+    choices = []
     for rating, other_rating in pairs:
         if other_rating in curves[other]:
             earned = curves[form][rating], curves[other][other_rating]

@@ -297,14 +297,14 @@ def common_forms(replies: Sequence[Reply]) -> list[RatedForm]:
     if top_of_log and top_of_log > 1 and len(stated_tops) == 1:
         top_of_log = max(top_of_log, *stated_tops)
     common = sorted(by_frame.items(), key=lambda item: -len(item[1]))
-    forms: list[RatedForm] = []
+    forms = []
     for frame, group in common[:MOST_FORMS]:
         top = frame.top or top_of_log
         if top is None or len(group) < FEWEST_OF_FORM:
             continue
         texts = ratings_up_to(top, [reply.rating.number for reply in group])
         by_value = {float(text): text for text in texts}
-        doubtful: set[float] = set()
+        doubtful = set()
         if not frame.top and top > 1:
             few = int((1 - MOST_ON_SCALE) * len(unscaled))
             low, high = unscaled[few], unscaled[-1 - few]
@@ -319,9 +319,9 @@ def best_rows(replies: Sequence[Reply]) -> list[Reply]:
     What is paid for one rating of its own, such as a truth, differs between them.
     """
     best = sorted(replies, key=lambda reply: -reply.earned)
-    different: list[Reply] = []
-    prompts: set[str] = set()
-    numbers: set[str] = set()
+    different = []
+    prompts = set()
+    numbers = set()
     for reply in best:
         prompt, number = prompt_text(reply.row.get("prompt")), reply.rating.number
         if prompt not in prompts and number not in numbers:

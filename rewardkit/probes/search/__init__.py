@@ -85,7 +85,7 @@ def search_exploits(
     seed: int = 0,
 ) -> list[Exploit]:
     """Return the exploits of all parts, see `exploits`."""
-    of_parts: list[Exploit] = []
+    of_parts = []
     parts = _group_by_part(observed)
     for part, subjects in parts.items():
         skip = [finding for finding in findings if finding.part == part]
@@ -165,13 +165,13 @@ def _climb(
     until: int,
 ) -> Template | None:
     """Edit the best templates so far; return the one that gains most, if any does."""
-    scored: list[ScoredTemplate] = []
-    best: Template | None = None
+    scored = []
+    best = None
     best_worth = 0.0
     start = plain(home)
     wave = [start, *first_templates(start, vocabulary)]
     while best_worth < FULL_MARKS and not gains.is_over:
-        templates: dict[str, Template] = {}
+        templates = {}
         for template in wave:
             text = write_wrong(template, home)
             if text is not None and gains.is_new(home, text):
@@ -245,7 +245,7 @@ def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
         holds: Whether a template still does what it should; where it has no calls left,
             that it does not.
     """
-    before: Template | None = None
+    before = None
     while template != before:
         before = template
         template = tuple(_drop_units(template, lambda units: holds(tuple(units))))

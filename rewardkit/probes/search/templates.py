@@ -193,7 +193,7 @@ def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabu
     values = constants(functions)
     texts = [item for item in values if isinstance(item, str) and item not in patterns]
     numbers = {item for item in values if isinstance(item, int)}
-    candidates: list[str] = []
+    candidates = []
     for pattern in patterns:
         for text in samples(pattern)[: MOST_PHRASES + 2]:
             candidates.append(text)
@@ -221,7 +221,7 @@ def assemble_vocabulary(
         (f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *STOCK_TAGS))
     ]
     lengths = sorted([*FILLER_LENGTHS, *(number + 1 for number in numbers)])
-    around: list[int] = []
+    around = []
     for number in numbers:
         around += [number, number + 1]
     texts = {

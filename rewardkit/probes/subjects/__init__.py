@@ -338,9 +338,9 @@ def _truth_matters(part: ScoredPart) -> bool:
     """Whether rollouts earn something else with another prompt's truth."""
     ranked = part.ranked(part.places)
     truths = list(map(part.truth, part.places))
-    rows: list[Row] = []
+    rows = []
     siblings: list[Sequence[Row]] = []
-    rewards: list[float] = []
+    rewards = []
     for place in [*ranked[:8], *ranked[-4:]]:
         truth = part.truth(place)
         other = next((other for other in truths if other != truth), None)

@@ -129,7 +129,7 @@ def _state_answers(part: ScoredPart, places: Iterable[int]) -> dict[int, str]:
             texts = [str(item) for item in items]
             state_all |= all(normal_text(text) in normal_text(answer) for text in texts)
             state_one |= any(answers_truth(answer, text) for text in texts)
-    answers: dict[int, str] = {}
+    answers = {}
     for place, truth in truths.items():
         if writes_lists and isinstance(truth, list):
             truth = json.dumps(truth, ensure_ascii=False)
@@ -190,7 +190,7 @@ def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
     is_paid = np.array(highest) >= ENOUGH * part.high
     if not is_paid.any():
         is_paid[:] = True
-    best: Format | None = None
+    best = None
     is_full = is_inverted = is_tried = False
     rank, idle = (1e-9, 0.0), 0
     while idle < IDLE_WAVES and part.tries.seconds_left > part.tries.budget / 2:
@@ -310,7 +310,7 @@ def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
     after = re.sub(r"(?:[\w,]|(?<=\d)\.)*\Z", "", end)[::-1]
     if min(map(len, answers)) <= len(before + after):
         return stated
-    tight: dict[int, MarkedAnswer] = {}
+    tight = {}
     for place, mark in stated.items():
         form = replace(
             mark.format,
@@ -359,9 +359,9 @@ def _find_mark(
             trials[name] = _plan_mark_trials(part, name, in_rows)
             completions += [(part.plain(at), text) for at, text, _ in trials[name]]
     rewards = iter(part.score_all(completions))
-    ranks: dict[str, int] = {}
+    ranks = {}
     for name, plan in trials.items():
-        passes: list[bool] = []
+        passes = []
         for place, _, must_lose in plan:
             loss = part.earned(place) - next(rewards)
             limit = (TELLS if must_lose else MAY_LOSE) * part.span
@@ -385,7 +385,7 @@ def _plan_mark_trials(
     partners = [*marks[1:], marks[0]]
     if len({partner.answer for partner in partners}) < 2:
         partners = worse
-    trials: list[MarkTrial] = []
+    trials = []
     for place, mark, partner, unpaid in zip(
         in_rows, marks, partners, worse, strict=True
     ):
@@ -399,7 +399,7 @@ def _plan_mark_trials(
 def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
     """Find this mark in a less paid completion of the prompt, or take all of one."""
     enough = part.earned(place) - MAY_LOSE * part.span
-    unpaid: list[str] = []
+    unpaid = []
     for other in part.ranked(part.beside(place)):
         if part.earned(other) < enough:
             unpaid.append(part.text(other))
@@ -415,8 +415,8 @@ def tells_answers_apart(part: ScoredPart) -> bool:
     Of the others only marked answers of the truth's kind count: to pay no "none" among
     numbers is a matter of form.
     """
-    right: list[bool] = []
-    others: list[bool] = []
+    right = []
+    others = []
     for place in part.ranked(part.places):
         truth = part.rows[place].get("ground_truth")
         right_answer = read_only_truth(truth)

@@ -103,7 +103,7 @@ class ScoredPart:
             share: Share of the remaining budget that may be used.
         """
         prompts = self.by_prompt(self.places)
-        places: list[int] = []
+        places = []
         for group in draw.permutation(sorted(prompts)).tolist():
             places += prompts[group][:MOST_SIBLINGS]
         places = places[:MOST_SCORED]
@@ -137,7 +137,7 @@ class ScoredPart:
 
         What is not judged counts as the highest.
         """
-        subjects: list[Subject] = []
+        subjects = []
         for place, other in zip(places, [*places[1:], *places[:1]], strict=True):
             text = self.text(other)
             subjects.append(replace(self.plain(place), reference=text, baseline=""))
@@ -166,7 +166,7 @@ class ScoredPart:
 
     def beside(self, place: int) -> list[int]:
         """List the rows of a row's group, the row itself among them."""
-        places: list[int] = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        places = np.flatnonzero(self.groups == self.groups[place]).tolist()
         return places
 
     def siblings(self, place: int) -> tuple[Row, ...]:
@@ -278,7 +278,7 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
     {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
     """
     ids = set(rollouts.table.get("rollout_id", ()))
-    rows: list[Row] = []
+    rows = []
     for case in cases:
         case_id = f"case {case.name}"
         if case_id in ids or _is_of_probe(case):

@@ -170,7 +170,7 @@ def compare_answers(
         elif not math.isnan(difference):
             alike.append((place, subject, scale))
     subjects: list[tuple[Subject, Scale]] = []
-    unpaid: list[float] = []
+    unpaid = []
     openings = {usual.opening} if usual else set()
     for place, options in apart.items():
         if not usual:
