@@ -34,6 +34,9 @@ UNPAID_BESIDE = 0.25
 """Share of the span of all rewards under which the best completion is unpaid beside
 other values of a column. Our choice."""
 
+SHARE_OF_RULE = 0.1
+"""Share of the remaining budget for the rows that one rule tries. Our choice."""
+
 MEASURED_TIMES = 4
 """How often the same completions are scored to see whether they earn the same. Our
 choice."""
@@ -43,14 +46,14 @@ choice."""
 class RowOutcome:
     """What a row got: its reward before any transform, NaN where not judged.
 
-    `scores` and `statuses` are by component, `reasons` are those of errors and
-    abstentions.
+    `scores` are by component, and so are `reasons` of errors and abstentions;
+    `failures` are those of errors alone.
     """
 
     reward: float
     scores: Mapping[str, float]
-    statuses: Mapping[str, str]
     reasons: Mapping[str, Reason]
+    failures: Mapping[str, Reason]
 
     @property
     def is_tried(self) -> bool:
@@ -80,17 +83,8 @@ class RowOutcome:
         """Whether there is no reward because a call failed."""
         return not self.is_judged and bool(self.failures)
 
-    @property
-    def failures(self) -> dict[str, Reason]:
-        """Component -> what went wrong, of those with status ``error``."""
-        return {
-            name: self.reasons[name]
-            for name, status in self.statuses.items()
-            if status == "error"
-        }
 
-
-UNTRIED = RowOutcome(math.nan, {}, {}, {"": Reason(ReasonCode.NOT_TRIED)})
+UNTRIED = RowOutcome(math.nan, {}, {"": Reason(ReasonCode.NOT_TRIED)}, {})
 """Stands for what a row got for which there was no time."""
 
 
@@ -276,6 +270,10 @@ class Tries:
             siblings.append(subject.siblings)
         return self.outcomes(rows, siblings, share=share)
 
+    def retry(self, rows: Sequence[Row]) -> list[float]:
+        """Return what the rows of a rule earn; NaN for what was not judged or tried."""
+        return rewards_in(self.outcomes(rows, share=SHARE_OF_RULE))
+
     def outcomes(
         self,
         rows: Sequence[Row],
@@ -351,14 +349,15 @@ class Tries:
 
 def _outcome_of(scored: Outcomes, row: int) -> RowOutcome:
     """Read what one row got."""
-    outcomes = scored.components
-    reasons = {name: scored.reason(name, row) for name in outcomes}
-    return RowOutcome(
-        float(scored.rewards[row]),
-        {name: float(outcome.scores[row]) for name, outcome in outcomes.items()},
-        {name: scored.status(name, row) for name in outcomes},
-        {name: reason for name, reason in reasons.items() if reason},
-    )
+    scores, reasons, failures = {}, {}, {}
+    for name, outcome in scored.components.items():
+        scores[name] = float(outcome.scores[row])
+        reason = scored.reason(name, row)
+        if reason:
+            reasons[name] = reason
+            if scored.status(name, row) == "error":
+                failures[name] = reason
+    return RowOutcome(float(scored.rewards[row]), scores, reasons, failures)
 
 
 @dataclass(frozen=True)

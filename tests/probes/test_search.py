@@ -301,12 +301,8 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
         def outcomes(self, rows, siblings=(), **options):
             asked.extend(rows)
             got = super().outcomes(rows, siblings, **options)
-            late = RowOutcome(
-                math.nan,
-                {"right": math.nan},
-                {"right": "error"},
-                {"right": Reason(ReasonCode.LATE, seconds=1.0)},
-            )
+            reasons = {"right": Reason(ReasonCode.LATE, seconds=1.0)}
+            late = RowOutcome(math.nan, {"right": math.nan}, reasons, reasons)
             return [
                 late if "```" in row["completion"] else out
                 for row, out in zip(rows, got, strict=True)

@@ -39,8 +39,7 @@ def trial(name, *rewards, place=0, answer="42", fails=()):
         RowOutcome(
             value,
             {"c": value},
-            dict.fromkeys(fails, "error"),
-            dict.fromkeys(fails, Reason(ReasonCode.RAISED)),
+            *[dict.fromkeys(fails, Reason(ReasonCode.RAISED))] * 2,
         )
         for value in rewards
     )

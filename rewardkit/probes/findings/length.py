@@ -18,14 +18,13 @@ from rewardkit.answers.formats import REASONING
 from rewardkit.findings import Example, Finding, Findings, rule
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed, alarms_among
-from rewardkit.probes.runner import rewards_in
+from rewardkit.probes.runner import SHARE_OF_RULE, rewards_in
 from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Subject
 
 LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
 """Characters around which a completion is written. Our choice: what policies write."""
 MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
-SHARE_OF_BUDGET = 0.1  # of what is left, for all of it: our choice
 NEARLY_ALL = 0.95
 """Share of the log's completions within whose lengths a penalty counts. Our choice."""
 LENGTH_HIGH = 0.5
@@ -145,7 +144,7 @@ def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
     right_texts = [neutral.write(subject.right, reasoning=text) for text in words]
     wrong_texts = [neutral.write(subject.wrong[0], reasoning=text) for text in words]
     pairs = [(subject, text) for text in right_texts + wrong_texts]
-    rewards = rewards_in(observed.tries.on(pairs, share=SHARE_OF_BUDGET))
+    rewards = rewards_in(observed.tries.on(pairs, share=SHARE_OF_RULE))
     values = np.array(rewards).reshape(2, -1)
     if len(lengths) < 3 or np.isnan(values).any():
         return None

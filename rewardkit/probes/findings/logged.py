@@ -31,7 +31,7 @@ from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.unread import unread_items, unread_phrases
-from rewardkit.probes.runner import RowOutcome, are_equal, rewards_in
+from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
@@ -43,9 +43,7 @@ not. Our choice."""
 LEAST_RAISED = 2  # right rows that have to earn more
 LEAST_RISE = 0.5
 """Share of the span of all rewards that a row has to earn more. Our choice."""
-SHARE_OF_MISREAD = 0.1  # share of the remaining budget for trying rows once more
 
-SHARE_OF_QUERIES = 0.1  # the same for an empty query on all prompts
 MOST_EMPTY = 0.9
 """Share of the prompts from which it is not their data that pays. Our choice."""
 
@@ -219,7 +217,7 @@ def _count_raised(
         tries.varied(answer.row, reread.completion, **reread.columns)
         for answer, reread in plans
     ]
-    rewards = rewards_in(tries.outcomes(rows, share=SHARE_OF_MISREAD))
+    rewards = tries.retry(rows)
     raised: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
     before = math.nan
     for (answer, reread), reward in zip(plans, rewards, strict=True):
@@ -250,7 +248,7 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         observed.tries.varied(row, f"{tag}{row.get('completion')}")
         for row, _, tag in sample
     ]
-    outcomes = observed.tries.outcomes(rows, share=SHARE_OF_MISREAD)
+    outcomes = observed.tries.outcomes(rows, share=SHARE_OF_RULE)
     rewards = observed.calibration.rewards
     for name, component in observed.components.items():
         scores = [outcome.scores.get(name, math.nan) for _, outcome, _ in continued]
@@ -324,7 +322,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
     for row, _ in observed.calibration.pool:
         prompts.setdefault(prompt_text(row.get("prompt")), row)
     rows = [tries.varied(row, completion) for row in prompts.values()]
-    rewards = rewards_in(tries.outcomes(rows, share=SHARE_OF_QUERIES))
+    rewards = tries.retry(rows)
     code = "empty_truth_result"
     examples = []
     for row, reward in zip(rows, rewards, strict=True):

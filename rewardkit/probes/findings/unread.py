@@ -23,7 +23,6 @@ from rewardkit.primitives.messages import read_strict_json
 from rewardkit.probes.code.constants import constants, names_used
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import rewards_in
 from rewardkit.strategies.strategy import Row
 
 MOST_PROMPTS, LEAST_PROMPTS = 12, 4
@@ -33,7 +32,6 @@ SHARE_OF_PROMPTS = 0.5
 """Share of the prompts with twins that have to show it. Our choice."""
 MOST_LIST_ITEMS = 10
 """Items up to which those of a list are tried one by one. Our choice."""
-SHARE_OF_ITEMS = 0.1  # share of the remaining budget for changing items: our choice
 STRANGE_WORD = "qzxv"
 
 Path = tuple[Any, ...]
@@ -131,8 +129,7 @@ def _move_items(
             for value in leaf.others:
                 truth = _change(row["ground_truth"], leaf, value)
                 changed.append(observed.tries.varied(row, ground_truth=truth))
-    outcomes = observed.tries.outcomes(changed, share=SHARE_OF_ITEMS)
-    rewards = iter(rewards_in(outcomes))
+    rewards = iter(observed.tries.retry(changed))
     for row in rows:
         reward = next(rewards)
         changes: dict[Item, list[float]] = defaultdict(list)
@@ -204,9 +201,6 @@ LEAST_HOLDERS = 3
 MOST_HOLDERS = 12
 """Completions from which the phrases are taken out. Our choice."""
 
-SHARE_OF_PHRASES = 0.1
-"""Share of the remaining budget of calls."""
-
 
 @rule("phrase_unread")
 def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
@@ -234,8 +228,8 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
     for row, _, _ in changed:
         text = pattern.sub("", str(row["completion"]))
         rows.append(observed.tries.varied(row, text))
-    rewards = rewards_in(observed.tries.outcomes(rows, share=SHARE_OF_PHRASES))
-    if list(rewards) != [reward for _, reward, _ in changed]:
+    rewards = observed.tries.retry(rows)
+    if rewards != [reward for _, reward, _ in changed]:
         return
     shortest = min(changed, key=lambda holder: len(str(holder[0]["completion"])))
     row, reward, phrase = shortest

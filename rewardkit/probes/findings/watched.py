@@ -28,7 +28,7 @@ from rewardkit.findings import SEVERITIES, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.verdicts import OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed, alarms_among
-from rewardkit.probes.runner import score_rows
+from rewardkit.probes.runner import SHARE_OF_RULE, score_rows
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
@@ -45,7 +45,6 @@ from rewardkit.strategies.strategy import Row
 FINDING_CODE = "verdict_in_words"
 PROGRAMS = "programs"  # which may end the process that they run in
 MOST_HEARD = 200  # rows of the log that are scored once more
-SHARE_OF_HEARING = 0.1  # share of the remaining budget for it
 
 WORDS_WITH_VERDICT = {
     "A": "NOT_ATTEMPTED",
@@ -188,7 +187,7 @@ def verdict_in_words(observed: Observed, findings: Findings) -> Iterator[Finding
         return
     judged = observed.calibration.judged
     by_prompt = in_turn(judged, lambda pair: prompt_text(pair[0].get("prompt")))
-    fitting = SHARE_OF_HEARING * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
+    fitting = SHARE_OF_RULE * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
     n = 0
     misread = []
     for row, reward in by_prompt[: min(MOST_HEARD, max(0, int(fitting)))]:
