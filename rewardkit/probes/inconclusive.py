@@ -68,7 +68,7 @@ def explain_penalty(observed: Observed) -> Iterator[Inconclusive]:
     for component in tries.reward.all_components:
         if component.primary or max(component.range or (0, 0)) > 0:
             return
-    row, _ = observed.calibration.pool[0]
+    row, _ = observed.pool[0]
     (outcome,) = tries.outcomes([tries.varied(row, "")])
     if outcome.reward == 0:
         yield Inconclusive(

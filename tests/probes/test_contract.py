@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from planted_probes import DATA, inside, made, probed, strict
+from planted_probes import DATA, beside, inside, made, probed, strict
 
 import rewardkit as rk
 
@@ -137,16 +137,6 @@ def test_each_break_of_the_contract_is_one_finding(reward, code):
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
 
 
-def beside(of_siblings):
-    return rk.Reward(
-        "r",
-        components=[
-            rk.Component("c", strict),
-            rk.Component("d", of_siblings, weight=0.5),
-        ],
-    )
-
-
 async def awaited(completion, ground_truth):
     return strict(completion, ground_truth)
 
@@ -164,7 +154,7 @@ SOUND = {
     "in lists": (made(of_batch(lambda scores, texts: scores), batch=True), ROLLOUTS),
     "looks at siblings": (made(shared, group=True), ROLLOUTS),
     "novelty": (beside(rk.siblings.novelty()), ROLLOUTS),
-    "rank": (beside(rk.siblings.rank(of="c")), ROLLOUTS),
+    "rank": (beside(rk.siblings.rank(of="task")), ROLLOUTS),
     "abstains": (made(unless_none(None)), ROLLOUTS),
     "awaited": (made(awaited), ROLLOUTS),
     "the same for all": (made(lambda completion, ground_truth: 0.5), ROLLOUTS),

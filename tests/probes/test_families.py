@@ -12,6 +12,7 @@ from planted_probes import (
     DATA,
     PLANTED,
     asked,
+    beside,
     brier,
     inside,
     made,
@@ -372,6 +373,10 @@ def after_hashes(text, truth):
     return text.rpartition("#### ")[2].split("\n")[0].strip() == truth
 
 
+def on_last_line(text, truth):
+    return after_hashes(text.splitlines()[-1] if text else "", truth)
+
+
 PLACES = {
     "the last characters": (
         lambda text, truth: strict(text[-200:], truth),
@@ -399,7 +404,7 @@ PLACES = {
         ["text_before"],
     ),
     "the last line": (
-        lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
+        on_last_line,
         HASHED,
         ["words_behind"],
     ),
@@ -435,12 +440,12 @@ PLACES = {
         [],
     ),
     "the last line, as the prompt asks": (
-        lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
+        on_last_line,
         asked("Put the answer on the last line, behind ####.", HASHED),
         [],
     ),
     "the line that the prompt shows": (
-        lambda text, truth: after_hashes(text.splitlines()[-1] if text else "", truth),
+        on_last_line,
         asked("Schließe mit '#### <Zahl>'.", HASHED),
         [],
     ),
@@ -552,18 +557,18 @@ def sound(completion):
     return inside(completion) is not None and "There are" not in completion
 
 
-def formed(check):
-    parts = rk.Component("task", strict), rk.Component("form", check, weight=0.4)
-    return rk.Reward("r", components=parts)
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_that_a_look_alike_earns_is_found_with_its_size(name):
-    loose = formed(lambda completion: sound(completion) or FORMS[name](completion))
+    loose = beside(lambda completion: sound(completion) or FORMS[name](completion))
     (item,) = probed(loose, only=name).findings
     assert (item.code, item.component, item.severity) == (name, "form", "warn")
     assert item.evidence["gain"] == pytest.approx(0.4 / 1.4)
-    assert not probed(formed(sound), only=name).findings
+    assert not probed(beside(sound), only=name).findings
+
+
+def loud_in(result):
+    loud = [item for item in result.findings if item.severity != "info"]
+    return [(item.code, item.severity) for item in loud]
 
 
 WORTH = {
@@ -585,10 +590,7 @@ def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_
         )
 
     result = probed(made(score, range=None), only="padding")
-    loud = [item for item in result.findings if item.severity != "info"]
-    assert [(item.code, item.severity) for item in loud] == [
-        ("ever_longer", "high")
-    ] * found
+    assert loud_in(result) == [("ever_longer", "high")] * found
 
 
 PLACES = {"up": 1j, "down": -1j, "left": -1, "right": 1}
@@ -609,10 +611,7 @@ def test_steps_that_are_paid_without_end_are_found(most, found):
         return is_right * (1 + min(most, len(moves.split(", "))) / 4)
 
     result = probed(made(score, range=None), "moves", only="padding")
-    loud = [item for item in result.findings if item.severity != "info"]
-    assert [(item.code, item.severity) for item in loud] == [
-        ("ever_more_steps", "high")
-    ] * found
+    assert loud_in(result) == [("ever_more_steps", "high")] * found
 
 
 def valued(completion, ground_truth):

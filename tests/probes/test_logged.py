@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pytest
-from planted_probes import inside, probed, strict, tags
+from planted_probes import beside, inside, probed, strict, tags
 from probed import finding
 
 import rewardkit as rk
@@ -282,11 +282,6 @@ def opened(truths):
 
 def opens_itself(completion, ground_truth):
     return completion.startswith("<think>") and strict(completion, ground_truth)
-
-
-def formed(check):
-    parts = [rk.Component("correct", strict), rk.Component("form", check, weight=0.5)]
-    return rk.Reward("formed", components=parts)
 
 
 def behind_the_prompt(completion, ground_truth):
@@ -775,7 +770,7 @@ CASES = {
         "which their prompts have opened, before them, 8 of 8 earned more.",
     ),
     "a tag that the prompt opens, in a component": Case(
-        formed(lambda completion: completion.startswith("<think>")),
+        beside(lambda completion: completion.startswith("<think>")),
         opened(NUMBERS),
         code="prompt_left_out",
         trait="form",
@@ -783,10 +778,10 @@ CASES = {
         "which their prompts have opened, before them, 8 of 8 earned more.",
     ),
     "a tag that the prompt opens, closed in a component": Case(
-        formed(lambda completion: "</think>" in completion), opened(NUMBERS), code=""
+        beside(lambda completion: "</think>" in completion), opened(NUMBERS), code=""
     ),
     "a component that grows with the text": Case(
-        formed(lambda completion: min(1.0, len(completion) / 400)),
+        beside(lambda completion: min(1.0, len(completion) / 400)),
         opened(NUMBERS),
         code="",
     ),
@@ -951,7 +946,7 @@ def test_what_logged_completions_lose_or_gain_is_told_with_what_they_share(case)
 
 def test_a_tag_that_no_completion_can_earn_is_one_finding():
     rows = [row for row in opened(NUMBERS) if "<think>" not in row["completion"]]
-    reward = formed(lambda completion: completion.startswith("<think>"))
+    reward = beside(lambda completion: completion.startswith("<think>"))
     (alarm,) = probed(reward, rows).alarms
     assert (alarm.code, alarm.component) == ("prompt_left_out", "form")
 

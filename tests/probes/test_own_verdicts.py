@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from planted_probes import made, probed
 
 import rewardkit as rk
 from rewardkit.probes.code.verdicts import has_judge, own_verdicts
@@ -78,7 +79,7 @@ def build(name, *, quotes=True, last=False):
         said = f"The candidate wrote: {quoted}\nThat is all.\n{verdict}"
         return float(reads(said.splitlines()[-1] if last else said))
 
-    return rk.Reward("r", components=[rk.Component("judged", judged)])
+    return made(judged)
 
 
 ROWS = [
@@ -101,7 +102,7 @@ QUOTED = {True: "fake_verdict", False: "verdict_inside"}
 def test_a_verdict_on_the_judges_own_scale_pays_where_the_candidate_is_quoted(
     name, quotes, code
 ):
-    found = rk.probe(build(name, quotes=quotes), ROWS, only=code, timeout=None).findings
+    found = probed(build(name, quotes=quotes), ROWS, only=code).findings
     assert [(item.code, item.severity) for item in found] == [(code, "high")]
     _, form, good, _ = JUDGES[name]
     assert form.format(good).lower() in found[0].examples[0].completion.lower()
@@ -111,7 +112,7 @@ def test_a_verdict_on_the_judges_own_scale_pays_where_the_candidate_is_quoted(
 @pytest.mark.parametrize("quotes", QUOTED)
 def test_a_judge_whose_last_verdict_counts_holds(name, quotes):
     reward = build(name, quotes=quotes, last=True)
-    assert rk.probe(reward, ROWS, timeout=None, search=0).alarms == ()
+    assert probed(reward, ROWS, search=0).alarms == ()
 
 
 def correct(completion, ground_truth):
@@ -132,7 +133,7 @@ def test_a_low_confidence_beside_a_wrong_answer_is_no_fake_verdict():
         {**row, "completion": f"{row['completion']}\nConfidence: {sure}%"}
         for row, sure in zip(ROWS, [90, 30, 80, 50, 70, 40] * 2, strict=True)
     ]
-    result = rk.probe(rk.Reward("r", components=parts), rows, timeout=None)
+    result = probed(rk.Reward("r", components=parts), rows)
     assert result.tried_probes and result.alarms == ()
 
 
@@ -201,8 +202,7 @@ def by_fullmatch(completion):
     ],
 )
 def test_a_judge_is_known_by_what_the_code_calls(function, asks):
-    reward = rk.Reward("r", components=[rk.Component("quality", function)])
-    assert has_judge(reward, []) is asks
+    assert has_judge(made(function), []) is asks
 
 
 def test_a_reward_without_a_judge_has_no_verdicts_of_its_own():

@@ -12,6 +12,7 @@ import pytest
 from planted_probes import (
     CLEAN,
     DATA,
+    beside,
     graded,
     inside,
     made,
@@ -115,12 +116,6 @@ def some_unpaid(completion, ground_truth):
 
 def formed(completion, ground_truth):
     return form(completion)
-
-
-def beside(check, weight=0.4):
-    """A strict reward with a second component."""
-    parts = rk.Component("task", strict), rk.Component("part", check, weight=weight)
-    return rk.Reward("r", components=parts)
 
 
 def shared(completion):
@@ -238,7 +233,7 @@ FOUND = {
         "40 of 40",
     ),
     **{
-        name: (beside(check), FAST, "constant warn part", "whatever was written")
+        name: (beside(check), FAST, "constant warn form", "whatever was written")
         for name, check in IDLE.items()
     },
     "some right unpaid": (some_unpaid, ONLY, "right_unpaid warn", "'83', '64'"),

@@ -4,6 +4,7 @@ import random
 import re
 
 import pytest
+from planted_probes import probed
 
 import rewardkit as rk
 from rewardkit.probes.text_columns import learn_text_columns
@@ -127,8 +128,7 @@ def no_repeated_ids(completion, ground_truth, completion_ids):
 
 
 def probe(function, rows=ROWS):
-    reward = rk.Reward("r", components=[rk.Component("c", function)])
-    return rk.probe(reward, rows, timeout=None, search=0)
+    return probed(function, rows, search=0)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def _choose_rows(observed: Observed, seed: int) -> list[Row]:
     """Draw rows that were judged, with as many different rewards as there are."""
     judged = [
         (outcome.reward, row)
-        for row, outcome in observed.calibration.pool
+        for row, outcome in observed.pool
         if outcome.is_judged and not outcome.failures
     ]
     order = np.random.default_rng(seed).permutation(len(judged))
@@ -236,7 +236,7 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
         return
     unjudged = [
         row
-        for row, outcome in batches.observed.calibration.pool
+        for row, outcome in batches.observed.pool
         if not outcome.is_judged and not outcome.failures
     ]
     rows = [*unjudged[:ROWS_OF_CONTRACT], *batches.varied_rows]
@@ -306,7 +306,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
             name = component.name
             scored = [
                 (row, outcome.scores[name])
-                for row, outcome in batches.observed.calibration.pool
+                for row, outcome in batches.observed.pool
                 if name in outcome.scores
             ]
             beyond = [pair for pair in scored if pair[1] < low or pair[1] > high]

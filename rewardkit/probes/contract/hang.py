@@ -98,8 +98,7 @@ def _report_hang(
     code, severity = failure.code, "high"
     length, description = len(text), trial.probe.says
     evidence = {}
-    pool = observed.calibration.pool
-    longest = max(len(str(logged.get("completion"))) for logged, _ in pool)
+    longest = max(map(len, observed.completions))
     is_usual = length <= max(LEAST_WRITTEN, TIMES_LONGEST * longest)
     if reason.code is ReasonCode.LATE:
         seconds = max(LEAST_PATIENCE * reason.seconds, observed.tries.seconds_left)

@@ -153,9 +153,7 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
         count = len(tries.rewards)
         limit = None
         if tries.runs_users_code:
-            limit = watched.find_limit(
-                tries.reward, [row for row, _ in calibration.pool]
-            )
+            limit = watched.find_limit(tries.reward, observed.rows)
         value = calibration.rewards[0]
         are_penalties = all(item.is_penalty for item in tries.reward.all_components)
         never_fires = are_penalties and not value
@@ -187,7 +185,7 @@ def _has_failures(calibration: Calibration) -> bool:
 
 def _first_example(code: str, observed: Observed) -> Example:
     """Make an example of the first rollout, as all of them show the finding."""
-    row, outcome = observed.calibration.pool[0]
+    row, outcome = observed.pool[0]
     for reason in outcome.reasons.values():
         return Failure(code, row, outcome, reason).example(observed)
     return observed.row_example(row, outcome.reward, code)
@@ -218,7 +216,7 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
     unearned = {item.component for item in findings if item.code == "prompt_left_out"}
     if {*observed.calibration.modes.values()} <= {"unknown", "slow"}:
         return
-    outcomes = [outcome for _, outcome in observed.calibration.pool]
+    outcomes = [outcome for _, outcome in observed.pool]
     for trial in observed.trials:
         outcomes += trial.outcomes
     for name, component in observed.components.items():
@@ -261,7 +259,7 @@ def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bo
 @rule("raises", *dict.fromkeys(FAILURE_CODES.values()))
 def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what raised or gave no score: a finding for each component and code."""
-    rows = [(OF_LOG, *pair) for pair in observed.calibration.pool]
+    rows = [(OF_LOG, *pair) for pair in observed.pool]
     rows += [(BEYOND_PROBES, *pair) for pair in observed.failed]
     for trial in observed.trials:
         if observed.has_truth(trial.attempt):

@@ -219,7 +219,7 @@ def _is_written(tally: Tally, observed: Observed) -> bool:
     Those are lines that end as on Windows, and a tag named before the answer in it. The
     latter is no fault of a reward that means to refuse several marks.
     """
-    texts = [str(row.get("completion")) for row, _ in observed.calibration.pool]
+    texts = observed.completions
     if tally.probe.name == WINDOWS_LINES:
         return any("\r\n" in text for text in texts)
     if tally.probe.name != MENTIONS_TAG:

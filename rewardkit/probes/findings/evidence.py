@@ -116,6 +116,21 @@ class Observed:
         """The prompts that are probed."""
         return self.calibration.subjects
 
+    @property
+    def pool(self) -> tuple[tuple[Row, RowOutcome], ...]:
+        """The rollouts that were scored, with what they got."""
+        return self.calibration.pool
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rollouts that were scored."""
+        return [row for row, _ in self.pool]
+
+    @property
+    def completions(self) -> list[str]:
+        """Their completions as text."""
+        return [str(row.get("completion")) for row in self.rows]
+
     def of(self, part: str) -> Observed:
         """Return what was observed on the prompts of a part."""
         tallies = [tally for tally in self.tallies if tally.part == part]
@@ -143,20 +158,18 @@ class Observed:
     @cached_property
     def logged(self) -> list[LoggedAnswer]:
         """The judged completions of the log, and which of them are right."""
-        rows = [row for row, _ in self.calibration.pool]
         labels = self.calibration.labels
         return judge_log(
-            rows,
-            [self._earned_by_task(*pair) for pair in self.calibration.pool],
+            self.rows,
+            [self._earned_by_task(*pair) for pair in self.pool],
             routed_by=self.reward.routed_by,
-            labels=[labels.get(row.get("rollout_id")) for row in rows if labels],
+            labels=[labels.get(row.get("rollout_id")) for row in self.rows if labels],
         )
 
     @property
     def unread_truth(self) -> str:
         """The column of the truth, where the log has one and no function reads it."""
-        rows = [row for row, _ in self.calibration.pool]
-        if self.reward.is_blind and any("ground_truth" in row for row in rows):
+        if self.reward.is_blind and any("ground_truth" in row for row in self.rows):
             return self.tries.logged_names.get("ground_truth", "ground_truth")
         return ""
 

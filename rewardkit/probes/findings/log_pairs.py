@@ -85,7 +85,7 @@ def wrong_above_right(observed: Observed, findings: Findings) -> Iterator[Findin
     Where wrong ones earn full marks, which has been reported, only if a component
     beside the task is the cause.
     """
-    outcomes = {id(row): outcome for row, outcome in observed.calibration.pool}
+    outcomes = {id(row): outcome for row, outcome in observed.pool}
     pairs = _pair_siblings(observed.logged, outcomes)
     above = []
     for wrong, right in pairs:

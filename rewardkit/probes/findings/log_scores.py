@@ -57,7 +57,7 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         return
     if not CHANGING.isdisjoint(finding.code for finding in findings):
         return
-    pool = [pair for pair in observed.calibration.pool if pair[1].is_judged]
+    pool = [pair for pair in observed.pool if pair[1].is_judged]
     for component, column in _columns_compared(observed):
         ours = np.array([_score_of(outcome, component) for _, outcome in pool])
         logged = [row.get(column) for row, _ in pool]

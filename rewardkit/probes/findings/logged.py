@@ -235,7 +235,7 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
     No completion earns them as it is, and most do with the tag before them.
     """
     continued: list[tuple[Row, RowOutcome, str]] = []
-    for row, outcome in observed.calibration.pool:
+    for row, outcome in observed.pool:
         opened = OPENED.search(prompt_text(row.get("prompt")))
         if opened and opened[0].strip() not in str(row.get("completion")):
             continued.append((row, outcome, opened[0]))
@@ -273,7 +273,7 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 gain=rise / (max(rewards) - min(rewards) + rise),
                 trait="form",
                 lost=len(continued),
-                right=len(observed.calibration.pool),
+                right=len(observed.pool),
                 what=_says_opened(tag),
             )
 
@@ -319,7 +319,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
     subject, tries = queries[0], observed.tries
     scale, completion = observed.scale(subject), subject.write(EMPTY_QUERY)
     prompts: dict[str, Row] = {}
-    for row, _ in observed.calibration.pool:
+    for row in observed.rows:
         prompts.setdefault(prompt_text(row.get("prompt")), row)
     rows = [tries.varied(row, completion) for row in prompts.values()]
     rewards = tries.retry(rows)

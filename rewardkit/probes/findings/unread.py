@@ -216,7 +216,7 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
         return
     pattern = re.compile("|".join(phrases).replace("'", "['’]"), re.IGNORECASE)
     holders: list[tuple[Row, float, str]] = []
-    for row, outcome in observed.calibration.pool:
+    for row, outcome in observed.pool:
         match = pattern.search(str(row["completion"]))
         if match is not None and outcome.is_judged:
             holders.append((row, outcome.reward, match[0]))
@@ -240,7 +240,7 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
         examples=[observed.row_example(row, reward, "phrase_unread")],
         phrase=phrase,
         holders=len(holders),
-        judged=len(observed.calibration.pool),
+        judged=len(observed.pool),
     )
 
 

@@ -168,7 +168,7 @@ def _find_caused(
 ) -> list[Finding]:
     """Find what is paid because a verdict was read out of a word."""
     caused = []
-    row, _ = observed.calibration.pool[0]
+    row, _ = observed.pool[0]
     for finding in alarms_among(findings):
         if finding.examples and finding.family != PROGRAMS:
             columns = {**row, **finding.examples[0].columns}

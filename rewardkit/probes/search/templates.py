@@ -204,9 +204,8 @@ def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabu
         for text in dict.fromkeys([*candidates, *texts])
         if text.strip() and len(text) <= LONGEST_PHRASE
     ][:MOST_PHRASES]
-    completions = [str(row.get("completion")) for row, _ in observed.calibration.pool]
     tags = TAG_NAME.findall(" ".join([subjects[0].reference, *phrases]))
-    tags += find_tags(completions)
+    tags += find_tags(observed.completions)
     tags += filter(IDENTIFIER.fullmatch, texts)
     names = list(dict.fromkeys(tags))[:MOST_TAG_NAMES]
     thresholds = sorted(numbers.intersection(CODE_THRESHOLDS))[:MOST_TAG_NAMES]
