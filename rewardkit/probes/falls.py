@@ -130,10 +130,12 @@ def wilson(count: int, n: int) -> tuple[float, float]:
     """
     if n == 0:
         return math.nan, math.nan
-    square = 1.959964**2
-    middle = (count + square / 2) / (n + square)
-    variance = count * (n - count) / n + square / 4
-    half = math.sqrt(square * variance) / (n + square)
+    z = 1.959964
+    share = count / n
+    scale = 1 + z * z / n
+    middle = (share + z * z / (2 * n)) / scale
+    variance = share * (1 - share) / n + z * z / (4 * n * n)
+    half = z / scale * math.sqrt(variance)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
