@@ -27,6 +27,7 @@ def asked(prompt, rows):
     return [{**row, "prompt": prompt} for row in rows]
 
 
+NUMBERS = [str(number) for number in (42, 17, 83, 210, 64, 91, 128, 35, 77, 506)]
 PEOPLE = (("Ada", 36, "Rome"), ("Bo", 51, "Bern"), ("Cy", 22, "Pisa"))
 DATA = {
     "numbers": tags(42, 17, 83, 210, 64, 9, 128, 35),
@@ -135,6 +136,11 @@ def strict(completion, ground_truth):
     """Whether the answer is the truth, white space and CRLF aside."""
     answer = inside(completion)
     return answer is not None and answer.strip() == ground_truth.strip()
+
+
+def right(completion, ground_truth):
+    """The same as a score."""
+    return float(strict(completion, ground_truth))
 
 
 def somewhere(completion, ground_truth):

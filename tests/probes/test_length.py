@@ -3,13 +3,9 @@
 import math
 
 import pytest
-from planted_probes import DATA, made, probed, strict
+from planted_probes import DATA, made, probed, right, strict
 
 import rewardkit as rk
-
-
-def right(completion, ground_truth):
-    return float(strict(completion, ground_truth))
 
 
 def wrapped_cosine(completion, ground_truth):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pytest
-from planted_probes import beside, inside, probed, strict, tags
+from planted_probes import NUMBERS, beside, inside, probed, strict, tags
 from probed import finding
 
 import rewardkit as rk
@@ -31,9 +31,6 @@ def rows_of(write, truths, *, count=4, **columns):
                 }
             )
     return rows
-
-
-NUMBERS = [str(number) for number in (42, 17, 83, 210, 64, 91, 128, 35, 77, 506)]
 
 
 def padded(truth, place):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planted_probes import DATA, graded, inside, made, strict
+from planted_probes import DATA, graded, inside, made, right
+from probed import PREDICTION
 
 import rewardkit as rk
 from rewardkit.answers.formats import REASONING, Format
@@ -45,10 +46,6 @@ from rewardkit.strategies.strategy import Subject
 pytestmark = pytest.mark.integration
 
 SUMS, CAPITALS = (rk.load_rollouts(DATA[name]) for name in ("numbers", "texts"))
-
-
-def right(completion, ground_truth):
-    return float(strict(completion, ground_truth))
 
 
 def reward_of(*components, **options):
@@ -174,7 +171,6 @@ def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same
 
 # Sound rewards, and what pays by chance
 
-PREDICTION = {"prediction": rk.extract.tag("answer")}
 CORRECT = rk.Component("correct", rk.verify.numbers_equal, primary=True)
 TELLING = rk.measure.keywords("first", "then")
 

@@ -4,9 +4,8 @@ import random
 import re
 
 import pytest
-from planted_probes import probed
+from planted_probes import probed, right
 
-import rewardkit as rk
 from rewardkit.probes.text_columns import learn_text_columns
 
 WORDS = "we add both sides of it and look at what is there once more before going on".split()
@@ -88,13 +87,6 @@ def test_what_does_not_follow_the_text_stays():
     for name in ("tests", "seed", "verdict", "prompt_id", "ground_truth", "prompt"):
         assert name not in columns.writers
     assert columns.write(ROWS[0], ROWS[0]["completion"]) == {}
-
-
-TAG = rk.extract.tag("answer")
-
-
-def right(completion, ground_truth):
-    return float(TAG(completion) == ground_truth)
 
 
 def paid_by_ids(completion, ground_truth, completion_ids):
