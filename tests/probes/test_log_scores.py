@@ -4,11 +4,12 @@ import random
 import re
 
 import pytest
-from planted_probes import NUMBERS
 
 import rewardkit as rk
 
 pytestmark = pytest.mark.usefixtures("no_workers")
+
+TRUTHS = [str(number) for number in (42, 17, 83, 210, 64, 91, 128, 35, 77, 506)]
 
 
 def stated(text):
@@ -45,7 +46,7 @@ def at_random(solution_str, ground_truth):
 def dump(score=strict, *, prompt="User: Exercise {}: how many?\nHelper:", **columns):
     """A dump of verl: every second completion is right; `score` made its scores."""
     rows = []
-    for place, truth in enumerate(NUMBERS):
+    for place, truth in enumerate(TRUTHS):
         for step in range(4):
             answer = truth if step % 2 else "5"
             output = f"We count {answer}. <answer>{answer}</answer>"
