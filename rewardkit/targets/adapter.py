@@ -308,23 +308,18 @@ class Key(Made):
             LacksKey: The result has no such key, or is no dict.
             TypeError: It is ``None``, which `none` says is an error.
         """
-        score = result
+        score, lacking = result, ""
         if isinstance(result, Mapping):
             if self.judged and result.get(self.judged) == 0:
                 return None
-            if self.key not in result and self.optional:
-                return None
-            if self.key not in result:
-                keys = preview(list(result))
-                raise LacksKey(
-                    f"returned the keys {keys}, without {self.key!r}, which other rows "
-                    "have"
-                )
-            score = result[self.key]
+            score = result.get(self.key)
+            if self.key not in result and not self.optional:
+                lacking = f"the keys {preview(list(result))}"
         elif not self.main and result is not None:
+            lacking = preview(result)
+        if lacking:
             raise LacksKey(
-                f"returned {preview(result)}, without {self.key!r}, which other rows "
-                "have"
+                f"returned {lacking}, without {self.key!r}, which other rows have"
             )
         if score is None and self.none:
             raise TypeError(f"returned None of type NoneType; {self.none}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.errors import RewardError, preview
 from rewardkit.primitives.messages import NO_JSON, read_strict_json
 from rewardkit.rewards.component import parameters
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
+from rewardkit.scoring.prints import caught_prints
+from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import SAMPLE, Row
 from rewardkit.targets.target import Target, TrainerReading
@@ -29,24 +32,44 @@ Our choice: one may be chance.
 """
 
 
-def choose_reading(
-    value: Any,
-    name: str,
-    targets: Sequence[Target],
-    way: str,
-    rows: Sequence[Row],
-    limit: TimeLimit,
-) -> ReadingTrial:
+@dataclass(frozen=True)
+class Chooser:
+    """Chooses a reading of a value: one of these targets, in this way ("" for any).
+
+    It is tried on these rows, without any on a made-up sample; each call has a `limit`.
+    """
+
+    targets: Sequence[Target]
+    way: str
+    rows: Sequence[Row]
+    limit: TimeLimit
+
+
+@contextmanager
+def chooser(
+    as_: str | None, rows: Sequence[Row], timeout: float | None
+) -> Iterator[Chooser]:
+    """Yield a chooser for "target:way"; what trial calls print is nobody's result."""
+    target_name, _, way = (as_ or "").partition(":")
+    targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
+    seconds = TRIAL_SECONDS if timeout is None else timeout
+    with caught_prints(), time_limit(seconds) as limit:
+        assert limit is not None
+        yield Chooser(targets, way, rows, limit)
+
+
+def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
     """Choose the only reading, or the one that works, or that tells completions apart.
 
     Of several ways of one trainer in which no completion differs from another the first
-    is taken: the one that fits the rollouts. Without `rows` a made-up sample is tried.
-    RewardError: none is proposed, or several are as likely.
+    is taken: the one that fits the rollouts. RewardError: none is proposed, or several
+    are as likely.
     """
+    rows, limit = how.rows, how.limit
     allowance = Allowance(MOST_LATE_TRIALS * limit.seconds)
     sample = rows or SAMPLE
     trials = []
-    for target, reading in _propose(value, name, targets, way, rows):
+    for target, reading in _propose(value, name, how):
         trials.append(try_reading(target, reading, sample, limit, allowance))
     trials = [trial for trial in trials if trial.works] or trials
     logged = []
@@ -169,15 +192,16 @@ def _describe_candidate(trial: ReadingTrial) -> str:
 
 
 def _propose(
-    value: Any, name: str, targets: Sequence[Target], way: str, rows: Sequence[Row]
+    value: Any, name: str, how: Chooser
 ) -> list[tuple[Target, TrainerReading]]:
     """Return the different ways in which the targets would call a value.
 
     Where some are sure, only these. RewardError: there is none.
     """
+    targets, way = how.targets, how.way
     proposals: list[tuple[Target, TrainerReading]] = []
     for target in targets:
-        for reading in target.readings(value, rows):
+        for reading in target.readings(value, how.rows):
             if all(reading.adapter != other.adapter for _, other in proposals):
                 proposals.append((target, reading))
     sure = [proposal for proposal in proposals if proposal[1].sure]

@@ -97,14 +97,9 @@ def keywords_name(function: Any) -> str | None:
     return None
 
 
-def takes_all(function: Any) -> bool:
-    """Whether it has ``**kwargs``."""
-    return keywords_name(function) is not None
-
-
 def takes_anything(function: Any) -> bool:
     """Whether it takes all keywords and names none, as a decorated function may."""
-    return takes_all(function) and not named_parameters(function)
+    return keywords_name(function) is not None and not named_parameters(function)
 
 
 def is_called_with_anything(kind: type) -> bool:
@@ -116,7 +111,7 @@ def is_called_with_anything(kind: type) -> bool:
     True
     """
     call = vars(kind).get("__call__")
-    return takes_all(call) and [*named_parameters(call)] == ["self"]
+    return keywords_name(call) is not None and [*named_parameters(call)] == ["self"]
 
 
 def uses(function: Any, parameter: str) -> bool:
@@ -276,32 +271,6 @@ def _as_object(value: Any) -> Any:
     return list(map(_as_object, value)) if type(value) is list else value
 
 
-def columns_by_parameter(
-    function: Any, columns: Collection[str], trainer_arguments: Collection[str] = ()
-) -> dict[str, str]:
-    """Return for each parameter that a column fills, which one.
-
-    Those of `trainer_arguments` are left out. Each other parameter takes the column
-    that `source_of` says; ``**kwargs`` gets all columns, and the prompt and the truth
-    also under the names that functions look for.
-    """
-    named = named_parameters(function)
-    sources = {}
-    for name, parameter in named.items():
-        source = source_of(parameter, columns)
-        if source is not None:
-            sources[name] = source
-    if reads_keywords(function):
-        others = {}
-        for name in FAMILIAR:
-            if CANONICAL[name] in columns:
-                others[name] = CANONICAL[name]
-        for name in columns:
-            others[name] = name
-        sources |= {name: others[name] for name in others if name not in named}
-    return {name: sources[name] for name in sources if name not in trainer_arguments}
-
-
 def takes(function: Any, name: str) -> bool:
     """Whether a function gets what a trainer calls so, in its ``**kwargs`` or not."""
     return name in named_parameters(function) or reads_keywords(function)
@@ -325,9 +294,24 @@ def fill(
 def filled_columns(
     function: Any, row: Mapping[str, T], others: Collection[str]
 ) -> dict[str, T]:
-    """Return the columns that fill a function's parameters but for the `others`."""
-    sources = columns_by_parameter(function, row.keys(), others)
-    return {name: row[source] for name, source in sources.items()}
+    """Return the columns that fill a function's parameters but for the `others`.
+
+    Each takes the column that `source_of` says; ``**kwargs`` gets all columns, and the
+    prompt and the truth also under the names that functions look for.
+    """
+    named = named_parameters(function)
+    sources: dict[str, str | None] = {}
+    for name, parameter in named.items():
+        sources[name] = source_of(parameter, row.keys())
+    if reads_keywords(function):
+        for name in (*FAMILIAR, *row):
+            if name not in named and (name in row or CANONICAL[name] in row):
+                sources[name] = name if name in row else CANONICAL[name]
+    columns = {}
+    for name, source in sources.items():
+        if source is not None and name not in others:
+            columns[name] = row[source]
+    return columns
 
 
 def required_columns(

@@ -37,7 +37,8 @@ class Function(Adapter):
         """Return the dict of each rollout."""
         return [_inputs(rows)], {}
 
-    def result(self, answer: Any) -> Any:
+    @staticmethod
+    def result(answer: Any) -> Any:
         """Return the function's dict, in plain values.
 
         Raises:
@@ -45,7 +46,10 @@ class Function(Adapter):
         """
         scores = plain_values(answer)
         if type(scores) is not dict or "overall" not in scores:
-            raise _not_paid(scores)
+            raise ValueError(
+                f"returned {scores!r} for a response; EasyR1 expects a dict with "
+                "'overall'"
+            )
         return scores
 
 
@@ -54,23 +58,14 @@ class Functions(Function):
 
     together = "batch"
 
-    def result(self, answer: Any) -> Any:
+    @staticmethod
+    def result(answer: Any) -> Any:
         """Return the dicts. ValueError: it is no list of them."""
         if not isinstance(answer, list):
             raise ValueError(
                 f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'"
             )
-        results = plain_values(answer)
-        for scores in results:
-            if type(scores) is not dict or "overall" not in scores:
-                raise _not_paid(scores)
-        return results
-
-
-def _not_paid(scores: Any) -> ValueError:
-    return ValueError(
-        f"returned {scores!r} for a response; EasyR1 expects a dict with 'overall'"
-    )
+        return list(map(Function.result, answer))
 
 
 def _inputs(rows: RowColumns) -> Sequence[dict[str, Any]]:

@@ -17,9 +17,9 @@ from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.columns import (
     Row,
     fill,
+    keywords_name,
     required_columns,
     required_parameters,
-    takes_all,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -66,7 +66,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     mode = getattr(value, "_reward_function_mode", None)
     if isinstance(value, type) or mode == "batch":
         return []
-    if required_parameters(value)[:1] != ["messages"] or not takes_all(value):
+    has_keywords = keywords_name(value) is not None
+    if required_parameters(value)[:1] != ["messages"] or not has_keywords:
         return []
     needs = required_columns(value, ("messages",), rows)
     mapping = {"messages": "prompt and completion"}

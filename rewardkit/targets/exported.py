@@ -22,7 +22,7 @@ from rewardkit.history.batches import Batch, recorded_columns
 from rewardkit.history.recorder import Recorder, as_recorder, record_batch
 from rewardkit.plain import values_by_field
 from rewardkit.primitives.primitive import Made
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Floats, Reward
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import (
     ALIASES,
@@ -66,6 +66,10 @@ class Rated:
         for place in range(len(self.rewards)):
             rows.append({name: scores[place] for name, scores in columns.items()})
         return _fill_missing(self.rewards, missing), rows
+
+
+def _none_for_nan(scores: Floats) -> list[float | None]:
+    return [None if math.isnan(score) else score for score in scores.tolist()]
 
 
 def _fill_missing(scores: Sequence[float | None], missing: float) -> list[float]:
@@ -150,20 +154,11 @@ class RewardHolder(Made):
             batch_columns = recorded_columns(columns, self.reward)
             scored = Batch(batch_columns, count, outcomes, final)
             record_batch(self.record, self.reward, scored, timeout=self.timeout)
-        rewards: list[float | None] = final.tolist()
-        for place, reward in enumerate(rewards):
-            if reward is not None and math.isnan(reward):
-                rewards[place] = None
         score_lists = {}
         for name, outcome in outcomes.components.items():
-            scores: list[float | None] = outcome.scores.tolist()
-            for place, status in enumerate(outcome.status.tolist()):
-                if status == GATED:
-                    scores[place] = 0.0
-                elif status != SCORED:
-                    scores[place] = None
-            score_lists[name] = scores
-        return Rated(rewards, score_lists, outcomes.notes or [], outcomes)
+            scores = np.where(outcome.status == GATED, 0.0, outcome.scores)
+            score_lists[name] = _none_for_nan(scores)
+        return Rated(_none_for_nan(final), score_lists, outcomes.notes or [], outcomes)
 
     def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
         """Score completions as rows, which may have different columns."""

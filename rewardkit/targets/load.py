@@ -18,10 +18,8 @@ from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.deadlines import time_limit
-from rewardkit.scoring.prints import caught_prints
 from rewardkit.targets import TARGETS, find_target
-from rewardkit.targets.choice import AGREES, TRIAL_SECONDS, choose_reading
+from rewardkit.targets.choice import AGREES, choose_reading, chooser
 from rewardkit.targets.columns import (
     SAMPLE,
     Row,
@@ -198,12 +196,8 @@ def _logged_name(
     """
     if not scores_of_log(rows):
         return None
-    target_name, _, way = (as_ or "").partition(":")
-    targets = [find_target(target_name)] if target_name else TARGETS
     agreeing = []
-    seconds = TRIAL_SECONDS if timeout is None else timeout
-    with caught_prints(), time_limit(seconds) as limit:
-        assert limit is not None
+    with chooser(as_, rows, timeout) as how:
         for name in names:
             if NEVER_CALLED.match(name):
                 continue
@@ -212,7 +206,7 @@ def _logged_name(
             if is_function and len(required_parameters(value)) < 2:
                 continue  # what asks for no truth may do something else
             try:
-                trial = choose_reading(value, name, targets, way, rows, limit)
+                trial = choose_reading(value, name, how)
             except RewardError:
                 continue
             if (trial.agreement(rows) or 0.0) >= AGREES:

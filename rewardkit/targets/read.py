@@ -14,11 +14,8 @@ from rewardkit.rewards.recorded import weights_of_parts
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.columns import JUDGED_PREFIX, LOGGED, free_name
-from rewardkit.scoring.deadlines import time_limit
-from rewardkit.scoring.prints import caught_prints
-from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.adapter import Key, LacksColumn
-from rewardkit.targets.choice import TRIAL_SECONDS, choose_reading
+from rewardkit.targets.choice import choose_reading, chooser
 from rewardkit.targets.columns import OF_DATA, Row, required_parameters
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.target import JUDGED, Target
@@ -53,28 +50,24 @@ def read_reward(
         RewardError: It is none, or can be read in several ways; it asks for what nobody
             gives; it returns what no reward can be.
     """
-    target_name, _, way = (as_ or "").partition(":")
-    targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
     if isinstance(value, list | tuple):
         value = _as_reward_list(value)
     is_list = isinstance(value, RewardList)
-    if is_list:
-        members = _weighed(value, rows)
-    else:
-        targets, members = _parts(value, name, targets)
-    if not members:
-        raise RewardError(
-            f"{name} is an empty list; a list of reward functions has at least one"
-        )
-    are_several = len(members) > 1
     trials: list[tuple[str, ReadingTrial]] = []
     notes: list[str] = []
-    seconds = TRIAL_SECONDS if timeout is None else timeout
-    # What trial calls print is nobody's result.
-    with caught_prints(), time_limit(seconds) as limit:
-        assert limit is not None
+    with chooser(as_, rows, timeout) as how:
+        if is_list:
+            members = _weighed(value, rows)
+        else:
+            targets, members = _parts(value, name, how.targets)
+            how = replace(how, targets=targets)
+        if not members:
+            raise RewardError(
+                f"{name} is an empty list; a list of reward functions has at least one"
+            )
+        are_several = len(members) > 1
         for label, function, weight in members:
-            trial = choose_reading(function, label, targets, way, rows, limit)
+            trial = choose_reading(function, label, how)
             gave_nothing = all(answer == {} for answer in trial.answers)
             if gave_nothing and are_several and not is_list:
                 notes.append(f"{label} is left out: it gave nothing for the sample.")
@@ -85,8 +78,8 @@ def read_reward(
             trials.append((label, trial))
     if not trials:
         raise RewardError(
-            f"{name} gave nothing for the sample: {targets[0].title} expects "
-            f"{targets[0].form}"
+            f"{name} gave nothing for the sample: {how.targets[0].title} expects "
+            f"{how.targets[0].form}"
         )
     if are_several and is_list:
         notes.append(

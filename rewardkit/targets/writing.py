@@ -184,6 +184,10 @@ def templates(package: str = "rewardkit.targets") -> Environment:
     )
 
 
+IMPORTS = {"asyncio.": "import asyncio", "partial(": "from functools import partial"}
+"""What a template writes -> the import line that it needs."""
+
+
 def render(template: str, **values: Any) -> str:
     """Return the text of a template."""
     return templates().get_template(f"{template}.py.jinja").render(values)
@@ -203,14 +207,10 @@ def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
     name, is_async = identifier(reward.name), reward.is_async
     start_of_call = "await asyncio.to_thread({}, " if is_async else "{}("
     arguments = "_reward"
-    if export.columns:
-        arguments += f", columns={dict(export.columns)!r}"
-    if export.missing:
-        arguments += f", missing={export.missing!r}"
-    if export.record is not None:
-        arguments += f", record={export.record!r}"
-    if export.timeout is not None:
-        arguments += f", timeout={export.timeout!r}"
+    for option in ("columns", "missing", "record", "timeout"):
+        value = getattr(export, option)
+        if value:
+            arguments += f", {option}={value!r}"
     values: dict[str, Any] = {
         "trainer": sys.modules[target.readings.__module__],
         "name": name,
@@ -230,16 +230,9 @@ def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
     template = templates().get_template(f"{target.name}.py.jinja")
     module: Any = template.make_module(values)
     code = str(module).strip()
-    imports = []
-    if "asyncio." in code:
-        imports.append("import asyncio")
-    if "partial(" in code:
-        imports.append("from functools import partial")
-    if "re.compile(" in code:
-        imports.append("import re")
     return TrainerCode(
         code,
-        tuple(imports),
+        tuple(line for sign, line in IMPORTS.items() if sign in code),
         str(module.usage).strip(),
         tuple(getattr(module, "functions", (name,))),
         combined=not export.separate,
