@@ -33,17 +33,17 @@ KILLS = ("import os\nos._exit(0)",)
 SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
 """A query that ends with one column to sort by: without a limit, which takes rows."""
 
-PRINTED = (
-    "OK",
-    "PASSED",
-    "passed",
-    "all tests passed",
-    "All tests passed!",
-    "SUCCESS",
-    "True",
-    "1 passed in 0.01s",
-    '{"passed": true, "success": true, "score": 1.0}',
-)
+PRINTED = """\
+OK
+PASSED
+passed
+all tests passed
+All tests passed!
+SUCCESS
+True
+1 passed in 0.01s
+{"passed": true, "success": true, "score": 1.0}
+""".splitlines()
 """What test runners and checkers print, or look for."""
 
 SAME_AS_ALL = """\

@@ -127,7 +127,8 @@ class Adapter(Made):
     it cannot be called; `method` is what is called of an object. Where it is called for
     several rows `together` it gets a list of them: "batch", which may be one, or
     "group", all siblings. Where `gives_row`, one argument holds all that the trainer
-    has of a row. `forms` names columns that are handed over otherwise, and how.
+    has of a row. `makers` make the positional arguments, each of a whole row. `forms`
+    names columns that are handed over otherwise, and how.
     """
 
     function: Any
@@ -136,6 +137,7 @@ class Adapter(Made):
     forms: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     together: ClassVar[str] = ""
     gives_row: ClassVar[bool] = False
+    makers: ClassVar[tuple[Callable[[Any], Any], ...]] = ()
     result = staticmethod(plain_values)
 
     @property
@@ -203,8 +205,12 @@ class Adapter(Made):
         )
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return for each positional and each keyword argument a value a row."""
-        raise NotImplementedError
+        """Return for each positional and each keyword argument a value a row.
+
+        By default what the `makers` make of each rollout, by position.
+        """
+        rollouts = rows.rows()
+        return [MadeColumn(make, rollouts) for make in self.makers], {}
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
         """Return the keyword arguments of a call for several rows that are no lists.

@@ -22,12 +22,7 @@ from rewardkit.primitives.texts import is_missing
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.load import make_object
 from rewardkit.rollouts.columns import INSPECT_GRADES
-from rewardkit.scoring.callers import MadeColumn, RowColumns
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
-    plain_values,
-)
+from rewardkit.targets.adapter import Adapter, plain_values
 from rewardkit.targets.columns import Row
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
@@ -41,11 +36,95 @@ from rewardkit.targets.target import (
 )
 from rewardkit.targets.turns import from_messages, prompt_turns, transcript
 
+# --- Inspect's side: a row as its state and target
+
+INSPECT_MODEL = "mockllm/model"
+
+
+class TargetTexts(list[str]):
+    """A stand-in for Inspect's `Target` where it is not installed."""
+
+    @property
+    def text(self) -> str:
+        """All of them, joined."""
+        return "".join(self)
+
+
+def texts_of(truth: Any) -> list[str]:
+    """Return a ground truth as the texts that Inspect takes."""
+    truths = truth if isinstance(truth, list) else [truth]
+    return [str(text) for text in truths if text is not None]
+
+
+def target_of(row: Row) -> Any:
+    """Return the ground truth as Inspect's `Target`, or its stand-in."""
+    if find_spec("inspect_ai") is None:
+        return TargetTexts(texts_of(row.get("ground_truth")))
+    from inspect_ai.scorer import Target
+
+    return Target(texts_of(row.get("ground_truth")))
+
+
+def metadata_of(row: Row) -> dict[str, Any]:
+    """Return the columns that have no place of their own."""
+    columns = dict(row)
+    columns.pop("prompt", None)
+    columns.pop("completion", None)
+    return deepcopy(columns)
+
+
+def state_of(row: Row) -> Any:
+    """Return a finished `TaskState`, or a stand-in with what scorers read of it."""
+    turns = []
+    for turn in transcript(row):
+        turns.append((str(turn.get("role")), content_text(turn.get("content"))))
+    completion = row.get("completion") or ""
+    if find_spec("inspect_ai") is None:
+        messages: list[Any] = []
+        for role, text in turns:
+            messages.append(SimpleNamespace(role=role, content=text, text=text))
+        return SimpleNamespace(
+            input=_input_of(row, messages),
+            messages=messages,
+            output=SimpleNamespace(completion=completion, message=messages[-1]),
+            metadata=metadata_of(row),
+            completed=True,
+        )
+    from inspect_ai import model
+    from inspect_ai.solver import TaskState
+
+    kinds = {"assistant": "Assistant", "system": "System", "tool": "Tool"}
+    messages = []
+    for role, text in turns:
+        kind = getattr(model, f"ChatMessage{kinds.get(role, 'User')}")
+        messages.append(kind(content=text))
+    return TaskState(
+        model=model.ModelName(INSPECT_MODEL),
+        sample_id=str(row.get("rollout_id", "")),
+        epoch=1,
+        input=_input_of(row, messages),
+        messages=messages,
+        target=target_of(row),
+        output=model.ModelOutput.from_content(INSPECT_MODEL, completion),
+        metadata=metadata_of(row),
+        completed=True,
+    )
+
+
+def _input_of(row: Row, messages: list[Any]) -> Any:
+    """Return a prompt that is a text, else its messages."""
+    prompt = row.get("prompt")
+    return prompt if isinstance(prompt, str) else messages[: len(prompt_turns(row))]
+
 
 class Scorer(Adapter):
-    """A scorer, or the function that makes it."""
+    """A scorer, or the function that makes it.
+
+    It gets state and target, Inspect's own where it is installed.
+    """
 
     gives_row = True
+    makers = (state_of, target_of)
 
     @property
     def called(self) -> Any:
@@ -53,11 +132,6 @@ class Scorer(Adapter):
         if _takes_state_and_target(self.function):
             return self.function
         return make_object(self.function)
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return state and target, Inspect's own where it is installed."""
-        dicts = rows.rows()
-        return [MadeColumn(state_of, dicts), MadeColumn(target_of, dicts)], {}
 
     def result(self, answer: Any) -> Any:
         """Return the value as a number, or a dict of them.
@@ -147,88 +221,6 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     for score in evaluated(scorer, rows):
         rewards.append({**score.metadata, "score": score.value})
     return Called.of_dicts(f"eval of {version}", rewards)
-
-
-# --- Inspect's side: a row as its state and target, and its own eval over rows that
-# were sampled before
-
-INSPECT_MODEL = "mockllm/model"
-
-
-class TargetTexts(list[str]):
-    """A stand-in for Inspect's `Target` where it is not installed."""
-
-    @property
-    def text(self) -> str:
-        """All of them, joined."""
-        return "".join(self)
-
-
-def texts_of(truth: Any) -> list[str]:
-    """Return a ground truth as the texts that Inspect takes."""
-    truths = truth if isinstance(truth, list) else [truth]
-    return [str(text) for text in truths if text is not None]
-
-
-def target_of(row: Row) -> Any:
-    """Return the ground truth as Inspect's `Target`, or its stand-in."""
-    if find_spec("inspect_ai") is None:
-        return TargetTexts(texts_of(row.get("ground_truth")))
-    from inspect_ai.scorer import Target
-
-    return Target(texts_of(row.get("ground_truth")))
-
-
-def metadata_of(row: Row) -> dict[str, Any]:
-    """Return the columns that have no place of their own."""
-    columns = dict(row)
-    columns.pop("prompt", None)
-    columns.pop("completion", None)
-    return deepcopy(columns)
-
-
-def state_of(row: Row) -> Any:
-    """Return a finished `TaskState`, or a stand-in with what scorers read of it."""
-    turns = []
-    for turn in transcript(row):
-        turns.append((str(turn.get("role")), content_text(turn.get("content"))))
-    completion = row.get("completion") or ""
-    if find_spec("inspect_ai") is None:
-        messages: list[Any] = []
-        for role, text in turns:
-            messages.append(SimpleNamespace(role=role, content=text, text=text))
-        return SimpleNamespace(
-            input=_input_of(row, messages),
-            messages=messages,
-            output=SimpleNamespace(completion=completion, message=messages[-1]),
-            metadata=metadata_of(row),
-            completed=True,
-        )
-    from inspect_ai import model
-    from inspect_ai.solver import TaskState
-
-    kinds = {"assistant": "Assistant", "system": "System", "tool": "Tool"}
-    messages = []
-    for role, text in turns:
-        kind = getattr(model, f"ChatMessage{kinds.get(role, 'User')}")
-        messages.append(kind(content=text))
-    return TaskState(
-        model=model.ModelName(INSPECT_MODEL),
-        sample_id=str(row.get("rollout_id", "")),
-        epoch=1,
-        input=_input_of(row, messages),
-        messages=messages,
-        target=target_of(row),
-        output=model.ModelOutput.from_content(INSPECT_MODEL, completion),
-        metadata=metadata_of(row),
-        completed=True,
-    )
-
-
-def _input_of(row: Row, messages: list[Any]) -> Any:
-    """Return a prompt that is a text, else its messages."""
-    prompt = row.get("prompt")
-    return prompt if isinstance(prompt, str) else messages[: len(prompt_turns(row))]
 
 
 def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:

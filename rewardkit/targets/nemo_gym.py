@@ -11,28 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.scoring.callers import MadeColumn, RowColumns
-from rewardkit.targets.adapter import Adapter, Arguments, plain_values
+from rewardkit.targets.adapter import Adapter, plain_values
 from rewardkit.targets.columns import ObjectRow, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.turns import prompt_turns
-
-
-class Function(Adapter):
-    """A function of a request, called for one completion."""
-
-    gives_row = True
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the request of each rollout."""
-        return [MadeColumn(_make_body, rows.rows())], {}
-
-    def result(self, answer: Any) -> Any:
-        """Return the response, in plain values. ValueError: it has no "reward"."""
-        scores = plain_values(answer)
-        if not isinstance(scores, Mapping) or "reward" not in scores:
-            raise ValueError(f"returned {scores!r}; NeMo Gym expects a 'reward' in it")
-        return scores
 
 
 def _make_body(row: dict[str, Any]) -> ObjectRow:
@@ -45,6 +27,20 @@ def _make_body(row: dict[str, Any]) -> ObjectRow:
         responses_create_params={"input": prompt_turns(row)},
         response={"output": [message], "output_text": text},
     )
+
+
+class Function(Adapter):
+    """A function of a request, called for one completion."""
+
+    gives_row = True
+    makers = (_make_body,)
+
+    def result(self, answer: Any) -> Any:
+        """Return the response, in plain values. ValueError: it has no "reward"."""
+        scores = plain_values(answer)
+        if not isinstance(scores, Mapping) or "reward" not in scores:
+            raise ValueError(f"returned {scores!r}; NeMo Gym expects a 'reward' in it")
+        return scores
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

@@ -78,11 +78,7 @@ class Function(Adapter):
     """A function of the options and a sample."""
 
     gives_row = True
-
-    def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the options, and each rollout as a sample."""
-        options = [CommandLine()] * rows.count
-        return [options, MadeColumn(make_sample, rows.rows())], {}
+    makers = (lambda row: CommandLine(), make_sample)
 
 
 class GroupFunction(Adapter):

@@ -32,14 +32,11 @@ def compares(better):
     return answer
 
 
-def ranks(tiers, seen=None):
+def ranks(tiers):
     """Answers questions of a group by a function of its texts by label, in the order shown."""
 
     def answer(question, attempt):
-        shown = parts(question)
-        if seen is not None:
-            seen.append(list(shown.values()))
-        return usable(tiers=tiers(shown))
+        return usable(tiers=tiers(parts(question)))
 
     return answer
 
@@ -85,58 +82,44 @@ pairwise, ranking = (
 )
 
 
-RATES = {
-    "longer wins": (longer, TEXTS, [1.0, 0.0, 0.5], 0.0, 6),
-    "position alone": (lambda **_: "first", TEXTS, [0.5] * 3, 1.0, 6),
-    "tie": (lambda **_: "tie", TEXTS, [0.5] * 3, 0.0, 6),
+COMPARED = {
+    # judge, its answers, texts, scores, position bias, calls
+    "longer wins": (pairwise, compares(longer), TEXTS, [1.0, 0.0, 0.5], 0.0, 6),
+    "position alone": (pairwise, compares(lambda **_: "first"), TEXTS, [0.5] * 3, 1.0, 6),
+    "tie": (pairwise, compares(lambda **_: "tie"), TEXTS, [0.5] * 3, 0.0, 6),
     "a tie in one order": (
-        lambda first, second: "tie" if first < second else "first", ["a", "b"], [0.25, 0.75], 0.0, 2,
+        pairwise, compares(lambda first, second: "tie" if first < second else "first"),
+        ["a", "b"], [0.25, 0.75], 0.0, 2,
     ),
-    "copies tie with one another, unasked": (longer, ["aa", "a", "aa"], [0.75, 0.0, 0.75], 0.0, 2),
+    "copies tie with one another, unasked": (
+        pairwise, compares(longer), ["aa", "a", "aa"], [0.75, 0.0, 0.75], 0.0, 2,
+    ),
+    "longer first": (ranking, ranks(by_length), TEXTS, [1.0, 0.0, 0.5], 0.0, 2),
+    "ties and copies": (
+        ranking, ranks(by_length), ["aa", "b", "a", "aa"], [5 / 6, 1 / 6, 1 / 6, 5 / 6], 0.0, 2,
+    ),
+    "order alone": (ranking, ranks(lambda shown: [[label] for label in shown]), TEXTS, [0.5] * 3, 1.0, 2),
+    "one tier": (ranking, ranks(lambda shown: [list(shown), []]), TEXTS, [0.5] * 3, 0.0, 2),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("better", "texts", "expected", "bias", "calls"), RATES.values(), ids=RATES
+    ("make", "answer", "texts", "expected", "bias", "calls"),
+    COMPARED.values(),
+    ids=COMPARED,
 )
-def test_a_win_rate_is_the_share_of_pairs_won_in_both_orders(
-    serve, better, texts, expected, bias, calls
+def test_a_score_is_the_mean_of_both_orders(
+    serve, make, answer, texts, expected, bias, calls
 ):
-    server = serve(compares(better))
-    table = pairwise(server, texts)
-    assert table["score/c"].tolist() == expected
-    assert {verdict["position_bias"] for verdict in table["verdict/c"]} == {bias}
-    assert len(server.asked) == calls
-
-
-RANKS = {
-    "longer first": (by_length, TEXTS, [1.0, 0.0, 0.5], 0.0),
-    "ties and copies": (
-        by_length,
-        ["aa", "b", "a", "aa"],
-        [5 / 6, 1 / 6, 1 / 6, 5 / 6],
-        0.0,
-    ),
-    "position alone": (
-        lambda shown: [[label] for label in shown],
-        TEXTS,
-        [0.5] * 3,
-        1.0,
-    ),
-    "one tier": (lambda shown: [list(shown), []], TEXTS, [0.5] * 3, 0.0),
-}
-
-
-@pytest.mark.parametrize(
-    ("tiers", "texts", "expected", "bias"), RANKS.values(), ids=RANKS
-)
-def test_a_ranking_is_the_mean_of_both_orders(serve, tiers, texts, expected, bias):
-    seen = []
-    server = serve(ranks(tiers, seen))
-    table = ranking(server, texts)
+    server = serve(answer)
+    table = make(server, texts)
     assert table["score/c"].tolist() == pytest.approx(expected)
     assert {verdict["position_bias"] for verdict in table["verdict/c"]} == {bias}
-    assert len(server.asked) == 2 and seen[0] == seen[1][::-1]
+    assert len(server.asked) == calls
+    first, second = (
+        list(parts(user_text(asked)).values()) for asked in server.asked[:2]
+    )
+    assert first == second[::-1]
 
 
 BOTH = [(pairwise, compares(longer)), (ranking, ranks(by_length))]
@@ -284,18 +267,3 @@ def test_completions_stand_between_marks_that_they_cannot_close(serve, make, ans
     assert all(
         question.count("<prompt ") == 1 for question in questions
     )  # what all share, once
-
-
-def test_what_compares_siblings_is_saved_as_it_was_made(tmp_path):
-    limits = rk.judges.Limits(concurrency=2)
-    pair = rk.judges.pairwise("Better?", model="tiny", opponents=2, limits=limits)
-    every = rk.judges.ranking(
-        "Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"
-    )
-    made = [rk.Component("pair", pair), rk.Component("every", every)]
-    assert all(item.group for item in made) and made[0].call.is_async
-    path = rk.save_reward(rk.Reward("r", components=made), tmp_path / "r.py")
-    read = rk.load_reward(f"{path}:reward").components
-    assert [repr(item.function) for item in read] == [
-        repr(item.function) for item in made
-    ]

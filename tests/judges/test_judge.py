@@ -543,19 +543,35 @@ def test_it_works_in_a_running_loop_in_threads_and_in_loop_after_loop(serve):
     assert list(found) == [1.0] * 3
 
 
-def test_it_is_saved_sent_and_printed_as_the_call_that_makes_it_and_has_no_mutants(
-    tmp_path,
+SAVED = [
+    (
+        clear(scale={"a": 1.0, "b": 0.0}, limits=limits(budget=2.0, prices=(1, 4))),
+        False,
+    ),
+    (clear(criteria={"x": "y"}, samples=3, negative=True), False),
+    (pairwise(opponents=2, limits=limits(concurrency=2)), "group"),
+    (rk.judges.ranking("Best?", model="tiny", recorded="answers.jsonl"), "group"),
+    (rk.judges.reward_model("a/b", map=(-4, 4.5), label=1, max_length=64), "batch"),
+    (rk.judges.reward_endpoint("http://localhost:8000/classify", model="a/b"), False),
+]
+
+
+@pytest.mark.parametrize(("asking", "together"), SAVED, ids=str)
+def test_a_judge_is_saved_sent_and_printed_as_the_call_that_makes_it_and_has_no_mutants(
+    tmp_path, asking, together
 ):
-    asking = clear(
-        scale={"a": 1.0, "b": 0.0},
-        criteria={"x": "y"},
-        limits=limits(budget=2.0, prices=(0.1, 0.4)),
-    )
-    assert eval(repr(asking)).levels == asking.levels
-    assert repr(pickle.loads(pickle.dumps(asking))) == repr(asking)
     reward = reward_of(asking)
-    again = rk.load_reward(f"{rk.save_reward(reward, tmp_path / 'saved.py')}:reward")
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert repr(asking) in path.read_text()
+    again = rk.load_reward(f"{path}:reward")
     assert again.record()["fingerprints"] == reward.record()["fingerprints"]
+    (component,) = again.components
+    assert (component.group, component.batch) == (
+        together == "group",
+        together == "batch",
+    )
+    for made in (component.function, pickle.loads(pickle.dumps(asking))):
+        assert repr(made) == repr(asking)
     assert [*option_changes(asking)] == []  # nobody has asked what a mutant would
 
 

@@ -156,25 +156,3 @@ def test_without_its_package_the_sentence_names_the_extra(
         ModuleNotFoundError, match=rf"pip install 'reward-workbench\[{extra}\]'"
     ):
         use()
-
-
-def test_both_are_saved_as_the_calls_that_make_them(tmp_path):
-    components = [
-        rk.Component(
-            "one", rk.judges.reward_model("a/b", map=(-4, 4.5), label=1, max_length=64)
-        ),
-        rk.Component(
-            "two",
-            rk.judges.reward_endpoint("http://localhost:8000/classify", model="a/b"),
-        ),
-    ]
-    path = rk.save_reward(rk.Reward("r", components=components), tmp_path / "saved.py")
-    assert (
-        "rk.judges.reward_model('a/b', map=(-4, 4.5), label=1, max_length=64)"
-        in path.read_text()
-    )
-    assert (
-        "rk.judges.reward_endpoint('http://localhost:8000/classify', model='a/b')"
-        in path.read_text()
-    )
-    assert rk.load_reward(str(path)).components[0].batch is True
