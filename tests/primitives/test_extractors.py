@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tabled import table
+from tabled import lines, table
 
 import rewardkit as rk
 from rewardkit.primitives.verify import read_number
@@ -127,13 +127,7 @@ number() :: 5 or 3/0 :: 5 :: a division by zero is no number
 """
 
 
-def read_lines(text):
-    """The rows of such a table."""
-    for line in text.strip().splitlines():
-        call, completion, expected, why = line.replace(r"\n", "\n").split(" :: ")
-        yield call, completion, {"None": None, "''": ""}.get(expected, expected), why
-
-
+EMPTY = {"None": None, "''": ""}
 FOUND = (
     ("tool_call()", called(CODER), CODER, "a call as Qwen3-Coder writes it"),
     ("tool_call('f', 'arguments.a')", called(CODER), "so\n it is", "an argument of it"),
@@ -162,7 +156,10 @@ FOUND = (
         ["2", "3"],
         "all in the last pair",
     ),
-    *read_lines(LINES),
+    *(
+        (call, text, EMPTY.get(found, found), why)
+        for call, text, found, why in lines(LINES)
+    ),
     *(*PHRASES, *NUMBERS),
 )
 

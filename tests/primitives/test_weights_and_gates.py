@@ -7,22 +7,13 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from tabled import table
+from tabled import lines, table
 
 import rewardkit as rk
 from rewardkit.primitives.weights import aggregate, min_max, rank, standardise
 
-G, M, NAN = "gated", "missing", math.nan
+NAN = math.nan
 ON_MISSING = ("nan", "zero", "skip")
-
-
-def rewards_of(*rows, weights, **options):
-    """Rewards of rows whose cells are scores, G or M."""
-    scores = np.array(
-        [[NAN if cell in (G, M) else cell for cell in row] for row in rows], dtype=float
-    )
-    gated = np.array([[cell == G for cell in row] for row in rows])
-    return aggregate(scores, gated, np.array(weights, dtype=float), **options).tolist()
 
 
 def same(found, expected):
@@ -31,32 +22,36 @@ def same(found, expected):
     )
 
 
-# Weights 3 and 1, a penalty of 0.5, and a component that is only recorded; weights 2 and 1, and one recorded.
-SUM, MEAN, PRODUCT, MINIMUM = ("weighted_sum", "weighted_mean", "product", "minimum")
-AGGREGATED = (
-    # row, then for on_missing nan, zero, skip
-    (SUM, (0.5, G, 0.5, M), (1.25, 1.25, 1.25), "a gated one gives 0"),
-    (MEAN, (0.5, G, 0.5, M), (0.3125, 0.3125, 0.3125), "and its weight is kept"),
-    (SUM, (M, 1.0, 0.5, M), (NAN, 0.75, 0.75), "missing in a sum"),
-    (MEAN, (M, 1.0, 0.5, M), (NAN, 0.1875, 0.75), "missing in a mean"),
-    (SUM, (M, M, 0.5, M), (NAN, -0.25, -0.25), "only the penalty is left"),
-    (MEAN, (M, M, 0.5, M), (NAN, -0.0625, NAN), "a mean of nothing"),
-    (PRODUCT, (0.5, G, 0.0), (0.25, 0.25, 0.25), "gated: no factor"),
-    (MINIMUM, (0.5, G, 0.0), (0.5, 0.5, 0.5), "gated: left out"),
-    (PRODUCT, (0.5, M, 0.0), (NAN, 0.0, 0.25), "missing in a product"),
-    (MINIMUM, (0.5, M, 0.0), (NAN, 0.0, 0.5), "missing in a minimum"),
-    (PRODUCT, (G, G, 0.0), (NAN, NAN, NAN), "all gated: nothing is left"),
-)
+# An aggregation, the scores of a row, its rewards for on_missing nan, zero and skip.
+# Weights of the sum and the mean are 3 and 1, a penalty of 0.5, and 0 (only recorded);
+# of the others 2 and 1, and 0.
+AGGREGATED = """
+weighted_sum :: 0.5 gated 0.5 missing :: 1.25 1.25 1.25 :: a gated one gives 0
+weighted_mean :: 0.5 gated 0.5 missing :: 0.3125 0.3125 0.3125 :: and its weight is kept
+weighted_sum :: missing 1.0 0.5 missing :: nan 0.75 0.75 :: missing in a sum
+weighted_mean :: missing 1.0 0.5 missing :: nan 0.1875 0.75 :: missing in a mean
+weighted_sum :: missing missing 0.5 missing :: nan -0.25 -0.25 :: only the penalty is left
+weighted_mean :: missing missing 0.5 missing :: nan -0.0625 nan :: a mean of nothing
+product :: 0.5 gated 0.0 :: 0.25 0.25 0.25 :: gated: no factor
+minimum :: 0.5 gated 0.0 :: 0.5 0.5 0.5 :: gated: left out
+product :: 0.5 missing 0.0 :: nan 0.0 0.25 :: missing in a product
+minimum :: 0.5 missing 0.0 :: nan 0.0 0.5 :: missing in a minimum
+product :: gated gated 0.0 :: nan nan nan :: all gated: nothing is left
+"""
 
 
-@pytest.mark.parametrize(("aggregation", "row", "expected"), table(*AGGREGATED))
+@pytest.mark.parametrize(("aggregation", "row", "expected"), table(*lines(AGGREGATED)))
 def test_aggregations_agree_with_hand_arithmetic(aggregation, row, expected):
-    weights = (3, 1, -0.5, 0) if aggregation in (SUM, MEAN) else (2, 1, 0)
-    how = {"weights": weights, "aggregation": aggregation}
-    assert same(
-        [rewards_of(row, on_missing=one, **how) for one in ON_MISSING],
-        np.transpose([expected]),
-    )
+    cells = row.split()
+    without_score = {"gated": NAN, "missing": NAN}
+    scores = np.array([[without_score.get(cell, cell) for cell in cells]], dtype=float)
+    gated = np.array([[cell == "gated" for cell in cells]])
+    weights = np.array([3, 1, -0.5, 0] if len(cells) == 4 else [2, 1, 0])
+    rewards = [
+        aggregate(scores, gated, weights, aggregation=aggregation, on_missing=one)
+        for one in ON_MISSING
+    ]
+    assert same(np.concatenate(rewards), expected.split())
 
 
 EIGHTHS = st.integers(-40, 40).map(lambda eighths: eighths / 8)
