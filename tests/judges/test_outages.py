@@ -10,7 +10,7 @@ from judged import judge, score, verdict
 from server import Reply, error, said
 
 import rewardkit as rk
-from rewardkit.judges import retries
+from rewardkit.judges import connection
 from rewardkit.judges.cache import server_name
 
 ROWS = [str(at) for at in range(40)]
@@ -92,7 +92,7 @@ def test_of_a_server_that_fails_one_question_is_repeated_and_the_rest_is_not_ask
 def test_a_server_that_goes_away_is_not_asked_for_each_of_the_rows_that_are_left(
     serve, monkeypatch
 ):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT", 0.01)
     server = serve(lambda *_: Reply(verdict().body, headers={"connection": "close"}))
     asking = judge(server, limits={"retries": 2}, cache=False)
     assert score(asking, ["before"]).counts["c"]["scored"] == 1
@@ -118,7 +118,7 @@ SOUND = [(is_broken_at_first, 40), (is_broken_by_some, 32)]
 def test_a_server_that_fails_for_a_while_or_for_some_rows_costs_no_other_row(
     serve, monkeypatch, is_broken, scored
 ):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT", 0.01)
 
     def answer(text, attempt):
         row = int(text.split("\n")[-2])
@@ -159,7 +159,9 @@ def test_a_request_is_repeated_when_the_server_says_else_after_longer_and_longer
     headers, repeats, expected
 ):
     low, high = expected
-    assert low <= retries.seconds_before_repeat(status(503, headers), repeats) <= high
+    assert (
+        low <= connection.seconds_before_repeat(status(503, headers), repeats) <= high
+    )
 
 
 def status(code, headers=None):
@@ -186,15 +188,15 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "may_repeat", "is_outage"), FAULTS)
 def test_what_is_repeated_and_what_counts_as_an_outage(fault, may_repeat, is_outage):
-    assert retries.may_repeat(fault) is may_repeat
-    assert retries.is_outage(fault) is is_outage
+    assert connection.may_repeat(fault) is may_repeat
+    assert connection.is_outage(fault) is is_outage
 
 
 @pytest.mark.parametrize("is_new_process", [True, False])
 def test_cached_answers_serve_while_their_server_is_down(
     serve, monkeypatch, is_new_process
 ):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT", 0.01)
     server = serve(lambda *_: Reply(verdict().body, headers={"connection": "close"}))
     asking = judge(server)
     assert score(asking, ROWS[:20]).counts["c"]["scored"] == 20
