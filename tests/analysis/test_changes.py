@@ -145,27 +145,21 @@ def test_scoring_the_changed_reward_gives_what_was_measured_and_so_does_the_line
 def test_in_a_route_only_the_part_is_changed_that_the_suggestion_is_for():
     parts = [rk.Component("detail", half), rk.Component("b", half)]
     two = rk.Reward("two", {"found": rk.extract.number()}, parts)
-    route = rk.Route(
-        "data_source",
-        {"a": rk.Reward("one", FIELDS, [CORRECT, DETAIL, NEVER]), "b": two},
-    )
-    rows = [
-        row
-        for seed, source in enumerate("ab?")
-        for row in rows_of(seed, data_source=source)
-    ]
+    one = rk.Reward("one", FIELDS, [CORRECT, DETAIL, NEVER])
+    route = rk.Route("data_source", {"a": one, "b": two})
+    rows = []
+    for seed, source in enumerate("ab?"):
+        rows += rows_of(seed, data_source=source)
     diagnosis = rk.diagnose(rk.score(route, rows))
     changes = [change for change in rk.suggest(diagnosis).changes if change.part == "a"]
-    assert {"graduate", "gate_component", "remove_component"} <= {
-        change.code for change in changes
-    }
-    others = diagnosis.scores.table["data_source"] != "a"
+    codes = {change.code for change in changes}
+    assert {"graduate", "gate_component", "remove_component"} <= codes
+    scores = diagnosis.scores
+    others = scores.table["data_source"] != "a"
     for change in changes:
-        anew = rk.score(change.apply(route), diagnosis.scores.rollouts)
-        same(change.apply(diagnosis.scores), anew)
-        np.testing.assert_array_equal(
-            anew.rewards[others], diagnosis.scores.rewards[others]
-        )
+        anew = rk.score(change.apply(route), scores.rollouts)
+        same(change.apply(scores), anew)
+        np.testing.assert_array_equal(anew.rewards[others], scores.rewards[others])
         np.testing.assert_allclose(change.scores.rewards, anew.rewards[~others])
         assert "scores." not in change.line
 
@@ -253,28 +247,22 @@ def test_a_difference_is_certain_that_noise_does_not_have_by_luck(
 
 def test_a_change_that_puts_wrong_ones_first_or_harms_a_little_for_certain_is_no_improvement():
     label, groups = np.tile([1.0, 1, 1, 1, 0, 0, 0, 0], 20), np.repeat(np.arange(20), 8)
-    one_right, one_wrong = (
-        [1.0, 0, 0, 0, 0, 0, 0, 0],
-        [0.5, 0.5, 0.5, 0.5, 1.0, 0, 0, 0],
-    )
-    before, after = views(
-        np.tile(one_right, 20), np.tile(one_wrong, 20), groups, label=label
-    )
+    one_right = [1.0, 0, 0, 0, 0, 0, 0, 0]
+    one_wrong = [0.5, 0.5, 0.5, 0.5, 1.0, 0, 0, 0]
+    sides = (np.tile(rewards, 20) for rewards in (one_right, one_wrong))
+    before, after = views(*sides, groups, label=label)
     found = {item.figure: item for item in effects(before, after)}
-    assert (found["label_auc"].before, found["label_auc"].after) == (10 / 16, 12 / 16)
-    assert (found["label_best"].before, found["label_best"].after) == (1.0, 0.0)
-    verdict, told = judge_by_label(before, after, Change(), found, 1)
+    auc, best = found["label_auc"], found["label_best"]
+    assert (auc.before, auc.after) == (10 / 16, 12 / 16)
+    assert (best.before, best.after) == (1.0, 0.0)
+
+    def judged(**changed):
+        return judge_by_label(before, after, Change(), found | changed, 1)
+
+    verdict, told = judged()
     assert verdict == "unclear" and "has it less often, by -100.0 points" in told
-    kept = {**found, "label_best": found["zero_std"]}  # which does not move
-    assert judge_by_label(before, after, Change(), kept, 1)[0] == "improves"
-    less = replace(
-        found["label_auc"],
-        before=0.9,
-        after=0.87,
-        difference=-0.03,
-        interval=(-0.035, -0.025),
-    )
-    verdict, told = judge_by_label(
-        before, after, Change(), {**kept, "label_auc": less}, 1
-    )
+    still = found["zero_std"]  # which does not move
+    assert judged(label_best=still)[0] == "improves"
+    less = replace(auc, difference=-0.03, interval=(-0.035, -0.025))
+    verdict, told = judged(label_best=still, label_auc=less)
     assert verdict == "harms" and "it makes the reward worse" in told

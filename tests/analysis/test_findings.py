@@ -208,25 +208,19 @@ def told(code, values, groups=GROUPS, **options):
 
 
 def test_outliers_are_counted_with_what_they_make_of_the_differences_of_siblings():
-    words = normal()
-    words[[3, 90, 91]] = [400, 500, -300]
+    words, far = normal(), [3, 90, 91]
+    words[far] = [400, 500, -300]
     (found,) = told("outliers", words)
-    rest = np.where(np.isin(AT, [3, 90, 91]), np.nan, words).reshape(100, 8)
+    rest = np.where(np.isin(AT, far), np.nan, words).reshape(100, 8)
     without = (np.sum(~np.isnan(rest), axis=1) * np.nanvar(rest, axis=1)).sum()
-    assert found.evidence["value"] == pytest.approx(
-        1 - without / (8 * words.reshape(100, 8).var(1)).sum()
-    )
+    whole = 8 * words.reshape(100, 8).var(1).sum()
+    assert found.evidence["value"] == pytest.approx(1 - without / whole)
     assert (found.evidence["rows"], found.evidence["extreme"]) == (3, 500)
-    assert set(found.rollout_ids) == {4, 91, 92}
-    assert (
-        found.severity == "warn"
-        and "3 scores (0.4 %) far from the rest" in found.sentence
-    )
+    assert set(found.rollout_ids) == {4, 91, 92} and found.severity == "warn"
+    assert "3 scores (0.4 %) far from the rest" in found.sentence
     assert found.suggestions == ("standardise_components",)
-    few = told("outliers", np.where(AT == 5, 5000, normal())[:40], GROUPS[:40])
-    assert [item.severity for item in few] == [
-        "info"
-    ] and "5 groups are too few" in few[0].sentence
+    (few,) = told("outliers", np.where(AT == 5, 5000, normal())[:40], GROUPS[:40])
+    assert few.severity == "info" and "5 groups are too few" in few.sentence
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])
@@ -415,12 +409,10 @@ def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_on
 ):
     """The bonus is earned by 60 % in source a and by 2 % in b; all others are alike."""
     draw, groups = np.random.default_rng(0), np.repeat(np.arange(200), 8)
-    parts = {
-        "task": draw.random(1600) < 0.5,
-        "bonus": draw.random(1600) < np.where(groups % 2, 0.02, 0.6),
-    }
+    task = draw.random(1600) < 0.5
+    bonus = draw.random(1600) < np.where(groups % 2, 0.02, 0.6)
     scores = scores_of(
-        {name: values.astype(float) for name, values in parts.items()},
+        {"task": task.astype(float), "bonus": bonus.astype(float)},
         groups,
         weights={"bonus": 0.3},
         columns={"data_source": np.array(["a", "b"])[groups % 2]},
@@ -453,28 +445,18 @@ def test_a_component_that_its_gate_tells_apart_among_siblings_is_not_called_cons
     weight,
 ):
     flags = np.random.default_rng(0).integers(0, 2, 160).tolist()
+    good = rk.Component("good", lambda worth: worth, primary=True)
+    gate = rk.gate("open", at_least=1)
+    bonus = rk.Component("bonus", lambda completion: 1.0, weight=weight, gate=gate)
+    reward = rk.Reward("r", components=[good, bonus])
     for opened, expected in ((flags, set()), ([1] * 160, {"constant"})):
-        rows = [
-            {
-                "prompt_id": n // 8,
-                "completion": "x" * (n % 7),
-                "open": flag,
-                "worth": n % 3 / 2,
-            }
-            for n, flag in enumerate(opened)
-        ]
-        parts = [
-            rk.Component("good", lambda worth: worth, primary=True),
-            rk.Component(
-                "bonus",
-                lambda completion: 1.0,
-                weight=weight,
-                gate=rk.gate("open", at_least=1),
-            ),
-        ]
-        diagnosis = rk.diagnose(rk.score(rk.Reward("r", components=parts), rows))
-        found = {one.code for one in diagnosis.findings if one.component == "bonus"}
-        assert found & {"constant", "dead"} == expected
+        rows = []
+        for n, flag in enumerate(opened):
+            row = {"prompt_id": n // 8, "completion": "x" * (n % 7)}
+            rows.append({**row, "open": flag, "worth": n % 3 / 2})
+        findings = rk.diagnose(rk.score(reward, rows)).findings
+        codes = {item.code for item in findings if item.component == "bonus"}
+        assert codes & {"constant", "dead"} == expected
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ from rewardkit.rewards.training import Training
 NAN = np.nan
 BY_SIX = np.repeat(np.arange(50), 6)
 ORDER = np.random.default_rng(0).permutation(300)
+NAMES = {"mean": "mean", "std": "std", "low": "min", "high": "max"}
 
 
 @pytest.mark.parametrize(
@@ -56,25 +57,15 @@ def test_statistics_of_groups_are_those_of_pandas(groups):
     values = np.random.default_rng(0).normal(1e6, 1e-3, 300)
     values[groups == 2], values[groups == 4] = 0.1 + 0.2, NAN
     values[np.flatnonzero(groups == 6)[1:]] = NAN
-    found, by = group_stats(values, groups), pd.Series(values).groupby(groups)
-    wanted = by.agg(["count", "mean", "std", "min", "max"]).reindex(
-        range(groups.max() + 1)
-    )
+    found = group_stats(values, groups)
+    by_pandas = pd.Series(values).groupby(groups).agg([*NAMES.values(), "count"])
+    wanted = by_pandas.reindex(range(groups.max() + 1)).fillna(0)
     there = wanted["count"] > 0
-    for name, right in (
-        ("mean", "mean"),
-        ("std", "std"),
-        ("low", "min"),
-        ("high", "max"),
-    ):
-        expected = wanted[right].fillna(0)[there]
-        np.testing.assert_allclose(
-            getattr(found, name)[there], expected, rtol=1e-9, atol=1e-9
-        )
-    np.testing.assert_array_equal(found.count, wanted["count"].fillna(0))
-    assert found.std[2] == 0.0 and found.dead.tolist() == [
-        g == 2 for g in range(groups.max() + 1)
-    ]
+    for name, pandas_name in NAMES.items():
+        mine, theirs = getattr(found, name)[there], wanted[pandas_name][there]
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found.count, wanted["count"])
+    assert found.std[2] == 0.0 and np.flatnonzero(found.dead).tolist() == [2]
     np.testing.assert_array_equal(found.live, (wanted["count"] > 1) & ~found.dead)
 
 
@@ -91,12 +82,11 @@ def test_count_ties_equals_counting_the_pairs(rows):
     values, groups = (np.array(column) for column in zip(*rows, strict=True))
     equal, pairs = count_ties(values, groups)
     known = np.flatnonzero(~np.isnan(values))
-    for group in range(len(pairs)):
-        together = [
-            (a, b) for a, b in combinations(known, 2) if groups[a] == groups[b] == group
-        ]
-        assert pairs[group] == len(together)
-        assert equal[group] == sum(values[a] == values[b] for a, b in together)
+    wanted = np.zeros((2, len(pairs)))
+    for a, b in combinations(known, 2):
+        if groups[a] == groups[b]:
+            wanted[:, groups[a]] += values[a] == values[b], 1
+    np.testing.assert_array_equal([equal, pairs], wanted)
 
 
 BETWEEN = {
@@ -117,14 +107,11 @@ def test_between_share_equals_the_anova_by_hand(values, groups, expected):
 
 
 def test_levels_are_as_many_as_equally_likely_values_and_a_deviation_is_from_the_mean_of_its_group():
-    assert effective_levels(np.array([0.0, 1.0, 2.0, 3.0])) == pytest.approx(4)
-    assert effective_levels(np.array([1.0, 1.0, NAN])) == pytest.approx(1)
-    assert np.isnan(effective_levels(np.array([NAN])))
-    assert within(np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])).tolist() == [
-        -1,
-        1,
-        0,
-    ]
+    levels = ([0.0, 1, 2, 3], [1.0, 1, NAN], [NAN])
+    found = [effective_levels(np.array(values)) for values in levels]
+    assert found == pytest.approx([4, 1, NAN], nan_ok=True)
+    deviations = within(np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1]))
+    assert deviations.tolist() == [-1, 1, 0]
 
 
 def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says():
@@ -166,21 +153,13 @@ def test_of_many_prompts_groups_drawn_together_give_the_interval_that_prompts_do
 
 
 def counted(values, order, groups, alike):
+    table = np.column_stack([values, order, alike])
     agree, pairs = np.zeros(groups.max() + 1), np.zeros(groups.max() + 1)
-    for a, b in combinations(range(len(groups)), 2):
-        known = not np.isnan(
-            [column[i] for column in (values, order, alike) for i in (a, b)]
-        ).any()
-        if (
-            known
-            and groups[a] == groups[b]
-            and order[a] != order[b]
-            and alike[a] == alike[b]
-        ):
+    for a, b in combinations(np.flatnonzero(~np.isnan(table).any(axis=1)), 2):
+        value, rank, other = np.sign(table[a] - table[b])
+        if groups[a] == groups[b] and rank and not other:
             pairs[groups[a]] += 1
-            agree[groups[a]] += (
-                np.sign(values[a] - values[b]) * np.sign(order[a] - order[b]) + 1
-            ) / 2
+            agree[groups[a]] += (value * rank + 1) / 2
     return agree, pairs
 
 
@@ -188,14 +167,11 @@ def counted(values, order, groups, alike):
 def test_concordance_is_that_of_a_count_of_pairs_one_by_one(among_alike):
     generator = np.random.default_rng(0)
     groups = generator.permutation(np.repeat(np.arange(5), [7, 1, 4, 2, 16]))
-    values, order, same = (
-        generator.integers(0, levels, 30).astype(float) for levels in (4, 3, 2)
-    )
+    values, order, same = (generator.integers(0, n, 30) * 1.0 for n in (4, 3, 2))
     values[3], order[5], same[7] = NAN, NAN, NAN
+    same = same if among_alike else np.zeros(30)
     found = concordance(values, order, groups, same if among_alike else None)
-    np.testing.assert_array_equal(
-        found, counted(values, order, groups, same if among_alike else np.zeros(30))
-    )
+    np.testing.assert_array_equal(found, counted(values, order, groups, same))
 
 
 def test_of_very_large_groups_some_pairs_of_each_row_stand_for_all():
@@ -254,19 +230,12 @@ def of(**columns):
 def test_a_pair_has_the_correlation_of_the_rows_that_both_score():
     a, b = np.random.default_rng(0).random((2, 40))
     b[:10], a[35:] = NAN, NAN
-    (pair,), groups = of(a=a, b=b).values(), (np.arange(40) // 4)[10:35]
-    a, b = a[10:35], b[10:35]
-    means = [
-        [x[groups == group].mean() for group in groups] for x in (a, b)
-    ]  # of those that both score
-    expected = np.corrcoef(a - means[0], b - means[1])[0, 1]
-    assert pair.record() == {
-        "first": "a",
-        "second": "b",
-        "value": pytest.approx(expected),
-        "rows": 25,
-        "why_not": "",
-    }
+    (pair,) = of(a=a, b=b).values()
+    both = pd.DataFrame({"a": a, "b": b}).dropna()
+    centred = both - both.groupby(both.index // 4).transform("mean")
+    value = pytest.approx(centred["a"].corr(centred["b"]))
+    expected = {"first": "a", "second": "b", "value": value, "rows": 25, "why_not": ""}
+    assert pair.record() == expected
 
 
 SAME, SIX = "'b' is the same among siblings in all 6 rows", np.arange(6) / 5
@@ -354,10 +323,8 @@ def test_auc_and_rank_correlation_are_those_of_scipy_ties_included():
 
 
 def test_rows_without_a_score_or_a_label_are_in_no_figure():
-    whole, alone = (
-        ratings([1, 0, 1, NAN, 0], [1, 0, 0, 1, NAN]),
-        ratings([1, 0, 1], [1, 0, 0]),
-    )
+    whole = ratings([1, 0, 1, NAN, 0], [1, 0, 0, 1, NAN])
+    alone = ratings([1, 0, 1], [1, 0, 0])
     assert (whole.agreement.n, whole.agreement.value) == (3, pytest.approx(2 / 3))
     for name in ("kappa", "auc", "length_bias"):
         assert getattr(whole, name).value == pytest.approx(getattr(alone, name).value)
@@ -367,35 +334,29 @@ def test_rows_without_a_score_or_a_label_are_in_no_figure():
 
 def test_prompts_are_drawn_and_not_rows():
     values = np.repeat([0.0, 1.0], 50)
-    few = estimate(lambda at: float(values[at].mean()), np.repeat(np.arange(4), 25), 0)
-    many = estimate(lambda at: float(values[at].mean()), np.arange(100), 0)
+
+    def mean_of(prompts):
+        return estimate(lambda at: float(values[at].mean()), prompts, 0)
+
+    few, many = mean_of(np.repeat(np.arange(4), 25)), mean_of(np.arange(100))
     assert (few.low, few.high) == (0.0, 1.0)
     assert 0.38 < many.low < 0.43 and 0.57 < many.high < 0.62  # 0.5 +- 1.96 * 0.05
-    one = estimate(lambda at: float(values[at].mean()), np.zeros(100, dtype=int), 0)
+    one = mean_of(np.zeros(100, dtype=int))
     assert one.value == 0.5 and np.isnan(one.low) and str(one) == "0.50 (n = 100)"
 
 
 def test_figures_of_levels_by_hand():
-    assert nearest(np.array([0.24, 0.25, 0.26, 0.9]), THREE).tolist() == [
-        0,
-        0,
-        1,
-        2,
-    ]  # half way: the lower
-    found = ratings(
-        [1, 0.5, 0, 1], [1, 0.5, 0, 0], THREE
-    ).auc  # without labels in the middle
-    assert (found.n, found.value) == (3, 0.75)  # of two pairs one is won and one tied
-    found = ratings([1, 0, 1, 0], [1, 0, 0, 0]).stability(
-        np.array([[1, 0, 0, NAN], [1, 0, 1, 0]])
-    )
+    # half way: the lower
+    assert [*nearest(np.array([0.24, 0.25, 0.26, 0.9]), THREE)] == [0, 0, 1, 2]
+    # without labels in the middle; of two pairs one is won and one tied
+    found = ratings([1, 0.5, 0, 1], [1, 0.5, 0, 0], THREE).auc
+    assert (found.n, found.value) == (3, 0.75)
+    again = np.array([[1, 0, 0, NAN], [1, 0, 1, 0]])
+    found = ratings([1, 0, 1, 0], [1, 0, 0, 0]).stability(again)
     assert (found.n, found.value) == (3, pytest.approx(2 / 3))
     found = ratings([1, 1, 0.5, 0], [1, 0, 0.5, 0], THREE).calibration
-    assert [(score, mean.value, mean.n) for score, mean in found] == [
-        (0, 0, 1),
-        (0.5, 0.5, 1),
-        (1, 0.5, 2),
-    ]
+    means = [(score, mean.value, mean.n) for score, mean in found]
+    assert means == [(0, 0, 1), (0.5, 0.5, 1), (1, 0.5, 2)]
 
 
 # advantages
@@ -435,18 +396,12 @@ def test_gdpo_equals_its_steps_by_hand():
     scores = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
     groups = np.array([0, 0, 1, 1])
     half = 0.5 / (np.sqrt(0.5) + 1e-4)
-    total = np.array([2 * half - half, -2 * half + half, 2 * half, -2 * half])
+    total = half * np.array([1, -1, 2, -2])
     expected = (total - total.mean()) / (total.std(ddof=1) + 1e-4)
     np.testing.assert_allclose(gdpo(scores, np.array([2.0, 1.0]), groups), expected)
-    some = gdpo(
-        np.array([[1.0, 0.0], [0.0, NAN], [NAN, NAN], [1.0, 1.0]]), np.ones(2), groups
-    )
-    assert np.isnan(some).tolist() == [
-        False,
-        False,
-        True,
-        False,
-    ]  # one score of a row is enough
+    scores[1, 1] = scores[2] = NAN  # one score of a row is enough
+    missing = np.isnan(gdpo(scores, np.ones(2), groups))
+    assert missing.tolist() == [False, False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -454,44 +409,36 @@ def test_gdpo_equals_its_steps_by_hand():
     [batch, reinforce_pp, lambda r, g, b: gdpo(r[:, None], np.ones(1), g, b)],
 )
 def test_each_batch_is_scaled_by_itself(estimator):
-    rewards, groups = (
-        np.array([1.0, 0, 0, 3, 5, 9, 2, 2, 7, 1]),
-        np.repeat([0, 1, 2, 3, 4], 2),
-    )
-    batches = np.repeat([0, 1], [4, 6])
-    alone = [
-        estimator(rewards[batches == b], groups[batches == b] - 2 * b, None)
-        for b in (0, 1)
-    ]
+    rewards = np.array([1.0, 0, 0, 3, 5, 9, 2, 2, 7, 1])
+    groups, batches = np.repeat(np.arange(5), 2), np.repeat([0, 1], [4, 6])
     together = estimator(rewards, groups, batches)
-    np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-12)
+    first = estimator(rewards[:4], groups[:4], None)
+    second = estimator(rewards[4:], groups[4:] - 2, None)
+    np.testing.assert_allclose(together, [*first, *second], atol=1e-12)
     assert np.abs(together - estimator(rewards, groups, None)).max() > 0.1
 
 
 def test_groups_are_dropped_by_the_filter_metric_and_not_by_what_is_paid():
     rewards, metric = np.array([1.0, 1, 0, 2, 5]), np.array([0.0, 1, 1, 1, 0])
     groups = np.array([0, 0, 1, 1, 2])
-    scores = scores_of(
-        {"paid": rewards, "metric": metric}, groups, weights={"metric": 0}
-    )
+    parts = {"paid": rewards, "metric": metric}
+    scores = scores_of(parts, groups, weights={"metric": 0})
     kept = grpo(rewards, groups)
-
-    def advantages(metric):
-        training = Training(filter_metric=metric)
-        return make_views(scores, training=training)[0].advantages
-
-    np.testing.assert_allclose(advantages("reward"), [NAN, NAN, *kept[2:]])
-    np.testing.assert_allclose(advantages("metric"), [*kept[:2], NAN, NAN, 0])
+    for name, expected in (
+        ("reward", [NAN, NAN, *kept[2:]]),
+        ("metric", [*kept[:2], NAN, NAN, 0]),
+    ):
+        (view,) = make_views(scores, training=Training(filter_metric=name))
+        np.testing.assert_allclose(view.advantages, expected)
 
 
 # dead groups of another number of generations
 
 
 def outcomes(seed, rates, size):
-    rewards = (
-        np.random.default_rng(seed).random((len(rates), size)) < rates[:, None]
-    ).astype(float)
-    return rewards.ravel(), np.repeat(np.arange(len(rates)), size)
+    draws = np.random.default_rng(seed).random((len(rates), size))
+    rewards = (draws < rates[:, None]).astype(float).ravel()
+    return rewards, np.repeat(np.arange(len(rates)), size)
 
 
 def share(rewards, groups, size):
@@ -501,18 +448,16 @@ def share(rewards, groups, size):
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_a_smaller_size_is_the_mean_over_all_subsets(size):
     generator = np.random.default_rng(1)
-    groups = np.repeat(
-        np.arange(5), [6, 5, 4, 2, 1]
-    )  # the last two are too small for some
+    # the last two are too small for some
+    groups = np.repeat(np.arange(5), [6, 5, 4, 2, 1])
     rewards = generator.choice([0.0, 0.5, 1.0], size=len(groups), p=[0.5, 0.3, 0.2])
     rewards[3] = np.nan
-    known = [rewards[(groups == group) & ~np.isnan(rewards)] for group in range(5)]
-    subsets = [
-        list(combinations(siblings, size))
-        for siblings in known
-        if len(siblings) >= size
-    ]
-    shares = [np.mean([len(set(subset)) == 1 for subset in each]) for each in subsets]
+    shares = []
+    for group in range(5):
+        known = rewards[(groups == group) & ~np.isnan(rewards)]
+        ties = [len(set(subset)) == 1 for subset in combinations(known, size)]
+        if ties:
+            shares.append(np.mean(ties))
     found = share(rewards, groups, size)
     assert found.sampled == 5 and found.groups == len(shares)
     assert found.value == pytest.approx(np.mean(shares), abs=1e-12)

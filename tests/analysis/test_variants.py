@@ -197,33 +197,22 @@ def test_another_gate_gives_what_scoring_behind_it_would(
 
 
 def test_a_variant_keeps_all_settings_of_the_diagnosis_and_a_label_is_of_both_sides():
-    more = [
-        {**row, "level": row["prompt_id"][-1] > "4", "good": float(row["a"] == 0)}
-        for row in QUIZ
-    ]
+    more = []
+    for row in QUIZ:
+        level = row["prompt_id"][-1] > "4"
+        more.append({**row, "level": level, "good": float(row["a"] == 0)})
     scores = rk.score(quiz(others=[B]), more)
-    diagnosis = rk.diagnose(
-        scores, columns=[], by=["level"], thresholds={"sparse": 0.2}, seed=2
-    )
+    kept = {"columns": [], "by": ["level"], "thresholds": {"sparse": 0.2}, "seed": 2}
+    diagnosis = rk.diagnose(scores, **kept)
     found = rk.whatif(diagnosis, weights={"B": 0.5})  # which it has
     assert found.diagnosis.record() == diagnosis.record()
     assert "Findings: the same as before" in repr(found)
     assert "changes its sign" in repr(found) and found.changes.changed == 0
-    other = rk.whatif(
-        diagnosis, weights={"B": -2.0}, training={"estimator": "rloo"}, label="good"
-    )
-    settings = {
-        "columns": [],
-        "by": ["level"],
-        "thresholds": {"sparse": 0.2},
-        "seed": 2,
-        "label": "good",
-    }
-    wanted = rk.diagnose(
-        scores.reweigh({"B": -2.0}), training={"estimator": "rloo"}, **settings
-    )
+    kept["label"], training = "good", {"estimator": "rloo"}
+    other = rk.whatif(diagnosis, weights={"B": -2.0}, training=training, label="good")
+    wanted = rk.diagnose(scores.reweigh({"B": -2.0}), training=training, **kept)
     assert other.diagnosis.record() == wanted.record() and other.to_score == {}
-    assert other.before.record() == rk.diagnose(scores, **settings).record()
+    assert other.before.record() == rk.diagnose(scores, **kept).record()
 
 
 def test_gates_are_those_of_one_reward_and_of_what_its_own_gate_does_not_ask_for():
