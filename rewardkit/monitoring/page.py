@@ -118,18 +118,16 @@ def _quote(timeline: Timeline, about: str, row: int) -> Quote:
 
 def _split_of_reward(timeline: Timeline) -> Iterator[str]:
     """Say what each component adds to the change of the reward; nothing of no sum."""
-    windows = np.arange(len(timeline.windows))
-    is_start = timeline.is_early(windows)
-    is_end = is_start[::-1]
+    total = len(timeline.windows)
+    few = int(timeline.is_early(np.arange(total)).sum())
     parts = {}
     for name, figure in timeline.amounts.items():
-        start = figure.mean(slice(0, int(is_start.sum())))
-        end = figure.mean(slice(len(windows) - int(is_end.sum()), None))
-        parts[name] = end - start
+        start = figure.mean(slice(few))
+        parts[name] = figure.mean(slice(total - few, None)) - start
     if parts and not any(map(np.isnan, parts.values())):
-        total = sum(parts.values())
         yield (
-            f"From the start to the end the reward changes by {total:+.3g}: "
+            "From the start to the end the reward changes by "
+            f"{sum(parts.values()):+.3g}: "
             f"{list_amounts(parts)}"
         )
 

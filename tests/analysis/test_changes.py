@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from planted.tables import scores_of
+from planted.tables import same, scores_of
 from untrained import untrained
 
 import rewardkit as rk
@@ -95,18 +95,6 @@ def diagnosed(what):
         rk.score(rk.Reward("made", FIELDS, MAKES[what], gate=gate), list(rows_of()))
     )
     return diagnosis, rk.suggest(diagnosis)
-
-
-def same(one, other):
-    for name in one.table.columns:
-        left, right = one.table[name], other.table[name]
-        if name.startswith("status/"):
-            assert left.tolist() == right.tolist(), name
-        elif name.startswith(("score/", "reward")):
-            np.testing.assert_allclose(
-                left.to_numpy(float), right.to_numpy(float), err_msg=name
-            )
-    assert one.reward.weights == other.reward.weights
 
 
 def written(change, scores):

@@ -384,13 +384,9 @@ def test_findings_are_new_gone_or_more_severe():
     assert (worse.verdict, better.verdict) == ("worse", "better")
 
 
-@pytest.fixture(scope="module")
-def gallery():
-    read = rk.load_rollouts("gallery:arithmetic")
-    return [
-        rk.score(rk.load_reward(f"gallery:{name}"), read)
-        for name in ("arithmetic.flawed", "arithmetic")
-    ]
+@pytest.fixture
+def gallery(flawed_scores, good_scores):
+    return flawed_scores, good_scores
 
 
 MIXED = rewarded([0, 1, 0.5, 0.1], [0, 0, 1, 1])

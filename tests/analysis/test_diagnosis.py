@@ -13,17 +13,13 @@ from rewardkit.targets.adapter import Key
 
 
 @pytest.fixture(scope="module")
-def good():
-    return rk.diagnose(
-        rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    )
+def good(good_scores):
+    return rk.diagnose(good_scores)
 
 
 @pytest.fixture(scope="module")
-def flawed():
-    return rk.diagnose(
-        rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
-    )
+def flawed(flawed_scores):
+    return rk.diagnose(flawed_scores)
 
 
 def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied():

@@ -13,22 +13,20 @@ import rewardkit as rk
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
 
 
-def bundled(name):
-    diagnosis = rk.diagnose(
-        rk.score(rk.load_reward(f"gallery:{name}"), "gallery:arithmetic")
-    )
+def suggested_for(scores):
+    diagnosis = rk.diagnose(scores)
     with untrained():
         return diagnosis, rk.suggest(diagnosis)
 
 
 @pytest.fixture(scope="module")
-def good():
-    return bundled("arithmetic")
+def good(good_scores):
+    return suggested_for(good_scores)
 
 
 @pytest.fixture(scope="module")
-def flawed():
-    return bundled("arithmetic.flawed")
+def flawed(flawed_scores):
+    return suggested_for(flawed_scores)
 
 
 def by_code(advice):
@@ -314,8 +312,7 @@ def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why
         summed.reward, components=[correct, replace(wordy, **attributes), *more]
     )
     scores = rk.score(reward, summed.rollouts, ignore_gates=ignored)
-    with untrained():
-        advice = rk.suggest(rk.diagnose(scores))
+    _, advice = suggested_for(scores)
     assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
     notes = [note for note in advice.notes if "a gate for" in note]
     assert notes == [f"a gate for 'wordy' is left out: {why}"] * bool(why)
@@ -339,8 +336,7 @@ def suggested(completion, *, field=SURE, verify=EQUAL, truth=TRUTH, wrong=WRONG)
         for text in (completion, wrong, wrong, wrong)
     ]
     reward = rk.Reward("made", {"prediction": field}, [rk.Component("correct", verify)])
-    with untrained():
-        advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
+    _, advice = suggested_for(rk.score(reward, rows))
     return advice, {
         item.line: item for item in advice.changes if item.code.endswith("_reading")
     }

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from planted.tables import same
 
 import rewardkit as rk
 
@@ -32,16 +33,6 @@ def reward(gate=None, *, whole=None):
 
 
 RIGHT = rk.gate("correct", at_least=1.0)
-
-
-def same(found, wanted):
-    for name in wanted.reward.names:
-        np.testing.assert_array_equal(found.status(name), wanted.status(name))
-        np.testing.assert_array_equal(found.score(name), wanted.score(name))
-    np.testing.assert_allclose(found.rewards, wanted.rewards)
-    assert (
-        found.reward.record()["fingerprints"] == wanted.reward.record()["fingerprints"]
-    )
 
 
 def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():

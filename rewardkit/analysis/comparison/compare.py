@@ -175,16 +175,12 @@ class Comparison(HasPage):
 
         "" where the outlooks were those of kept runs.
         """
-        names = []
-        total = 0.0
-        for side in self.sides:
-            _, seconds = side.rehearsed
-            total += seconds
-            if seconds:
-                names.append(side.name)
+        seconds = {side.name: side.rehearsed[1] for side in self.sides}
+        names = ", ".join(name for name in seconds if seconds[name])
         if not names:
             return ""
-        return f"the training on {', '.join(names)} was rehearsed in {total:.1f} s"
+        total = sum(seconds.values())
+        return f"the training on {names} was rehearsed in {total:.1f} s"
 
     # --- tables
 

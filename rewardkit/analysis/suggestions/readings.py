@@ -16,10 +16,9 @@ from rewardkit.analysis.suggestions.change import (
     Proposal,
     Proposals,
     applied,
-    has_finding,
     why_not_run,
 )
-from rewardkit.analysis.suggestions.rules import prediction_column
+from rewardkit.analysis.suggestions.rules import find_fault, prediction_column
 from rewardkit.analysis.view import View
 from rewardkit.answers.kinds import common_kind
 from rewardkit.findings import Finding
@@ -83,7 +82,7 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     row are left out, and those that give the same scores as a simpler one.
     """
     name = view.primary
-    fault = _find_fault(view, findings)
+    fault = _how_earned(view, findings)
     if not fault:
         return
     item = view.components[name]
@@ -113,20 +112,21 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         )
 
 
-def _find_fault(view: View, findings: Collection[Finding]) -> str:
+def _how_earned(view: View, findings: Collection[Finding]) -> str:
     """Return how the primary is earned; "" where neither rarely nor always."""
-    for code in (*HARDLY_EARNED, *NEARLY_SURE):
-        if has_finding(findings, code, view.primary):
-            return code
-    has_no_spread = any(has_finding(findings, code, view.primary) for code in NO_SPREAD)
-    if not has_no_spread or view.components[view.primary].range is None:
+    primary = view.primary
+    fault = find_fault(findings, (*HARDLY_EARNED, *NEARLY_SURE), primary)
+    if fault:
+        return fault
+    has_no_spread = find_fault(findings, NO_SPREAD, primary)
+    if not has_no_spread or view.components[primary].range is None:
         return ""
     scores = view.primary_scores
     low = np.fmin.reduce(scores)
     high = np.fmax.reduce(scores)
-    if low == high == view.span(view.primary)[1]:
+    if low == high == view.span(primary)[1]:
         return "always earned"
-    return "never earned" if low == high == view.span(view.primary)[0] else ""
+    return "never earned" if low == high == view.span(primary)[0] else ""
 
 
 def _why_not_tried(scores: Scores, name: str, reading: AnswerReading) -> str:

@@ -62,7 +62,7 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     """Propose partial credit beside an all-or-nothing comparison of numbers."""
     label = _unused_name(view, scores)
     for name, item in view.components.items():
-        fault = _find_fault(findings, ("constant", "sparse", "binary"), name)
+        fault = find_fault(findings, ("constant", "sparse", "binary"), name)
         source = prediction_column(scores, item)
         if not (fault and source and item.weight > 0):
             continue
@@ -98,7 +98,7 @@ def _unused_name(view: View, scores: Scores) -> str:
     return name
 
 
-def _find_fault(
+def find_fault(
     findings: Collection[Finding], codes: Iterable[str], *names: str | None
 ) -> str | None:
     """Return the first of these codes found for one of these components, or None."""
@@ -134,7 +134,7 @@ def pay_component(
     that varies where siblings tie weighs a part of the primary component.
     """
     primary = abs(view.components[view.primary].weight)
-    ties = _find_fault(findings, TIED_CODES, None, view.primary)
+    ties = find_fault(findings, TIED_CODES, None, view.primary)
     for name, item in view.components.items():
         if item.weight or item.range is None:
             continue
@@ -260,7 +260,7 @@ def remove_component(
     """Propose weight 0 for a constant, dead, redundant or dominant component."""
     codes = ("constant", "dead", "redundant", "dominant")
     for name, item in view.components.items():
-        fault = _find_fault(findings, codes, name)
+        fault = find_fault(findings, codes, name)
         if (
             not fault
             or name in view.task

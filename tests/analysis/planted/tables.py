@@ -233,3 +233,13 @@ def mixed(generator, share, values):
     return (np.sqrt(share) * values + np.sqrt(1 - share) * noise) / (
         np.sqrt(share) + np.sqrt(1 - share)
     )
+
+
+def same(found: rk.Scores, wanted: rk.Scores) -> None:
+    """Assert that two scorings are of one reward, with the same statuses, scores and rewards."""
+    for name in wanted.reward.names:
+        np.testing.assert_array_equal(found.status(name), wanted.status(name))
+        np.testing.assert_allclose(found.score(name), wanted.score(name))
+    np.testing.assert_allclose(found.rewards, wanted.rewards)
+    prints = [side.reward.record()["fingerprints"] for side in (found, wanted)]
+    assert prints[0] == prints[1]
