@@ -97,7 +97,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("scores", "code", "words"), CASES.values(), ids=list(CASES))
+@pytest.mark.parametrize(("scores", "code", "words"), CASES.values(), ids=CASES)
 def test_a_record_says_what_cannot_be_computed_and_why_and_all_of_it_can_be_shown(
     scores, code, words
 ):

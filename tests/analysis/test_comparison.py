@@ -56,7 +56,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "groups", "figure", "expected"), BY_HAND.values(), ids=list(BY_HAND)
+    ("a", "b", "groups", "figure", "expected"), BY_HAND.values(), ids=BY_HAND
 )
 def test_figures_by_hand(a, b, groups, figure, expected):
     found = getattr(pair(a, b, groups), figure)
@@ -266,7 +266,7 @@ UNUSABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("a", "b", "said"), UNUSABLE.values(), ids=list(UNUSABLE))
+@pytest.mark.parametrize(("a", "b", "said"), UNUSABLE.values(), ids=UNUSABLE)
 def test_rows_that_cannot_be_matched_are_one_clear_error(a, b, said):
     with pytest.raises(rk.InputError, match=said):
         lengths(a, b)
@@ -399,7 +399,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("a", "b", "groups", "said"), BAD.values(), ids=list(BAD))
+@pytest.mark.parametrize(("a", "b", "groups", "said"), BAD.values(), ids=BAD)
 def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(
     a, b, groups, said
 ):

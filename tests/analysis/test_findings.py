@@ -93,7 +93,7 @@ ONE_CAUSE = {
 
 
 @pytest.mark.parametrize(
-    ("parts", "training", "expected"), ONE_CAUSE.values(), ids=list(ONE_CAUSE)
+    ("parts", "training", "expected"), ONE_CAUSE.values(), ids=ONE_CAUSE
 )
 def test_what_follows_from_a_fault_is_told_with_it_and_a_second_fault_is_told(
     parts, training, expected
@@ -122,7 +122,7 @@ DOMINANT = {
 
 
 @pytest.mark.parametrize(
-    ("weight", "why", "ends", "severity"), DOMINANT.values(), ids=list(DOMINANT)
+    ("weight", "why", "ends", "severity"), DOMINANT.values(), ids=DOMINANT
 )
 def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_design(
     weight, why, ends, severity
@@ -153,7 +153,7 @@ REDUNDANT = {
 }
 
 
-@pytest.mark.parametrize(("parts", "others"), REDUNDANT.values(), ids=list(REDUNDANT))
+@pytest.mark.parametrize(("parts", "others"), REDUNDANT.values(), ids=REDUNDANT)
 def test_redundant_is_what_two_components_share_among_siblings(parts, others):
     found = rk.diagnose(scores_of(parts, GROUPS))["redundant"]
     assert {item.component: item.evidence["other"] for item in found} == others

@@ -71,16 +71,17 @@ def sums():
     return table.assign(right=scores.score("exact") == 1)
 
 
+FORETOLD = {
+    "the task": (paid(), "rises", ""),
+    "brevity gated": (paid(GATED), "rises", ""),
+    "brevity": (paid(BRIEF), "falls", "empty completions"),
+    "filler words": (paid(WORDS), "falls", "longer completions with"),
+    "form alone": (paid(FORM, weight=0.0), "falls", "with `<think>` and `<answer>`"),
+}
+
+
 @pytest.mark.parametrize(
-    ("reward", "outlook", "grows"),
-    [
-        (paid(), "rises", ""),
-        (paid(GATED), "rises", ""),
-        (paid(BRIEF), "falls", "empty completions"),
-        (paid(WORDS), "falls", "longer completions with"),
-        (paid(FORM, weight=0.0), "falls", "with `<think>` and `<answer>`"),
-    ],
-    ids=["the task", "brevity gated", "brevity", "filler words", "form alone"],
+    ("reward", "outlook", "grows"), FORETOLD.values(), ids=FORETOLD
 )
 def test_what_real_training_did_is_foretold(sums, reward, outlook, grows):
     scores = rk.score(reward, rk.load_rollouts(sums))
@@ -93,17 +94,10 @@ def test_what_real_training_did_is_foretold(sums, reward, outlook, grows):
         assert found.takes_over.component in repr(reward)
 
 
-@pytest.mark.parametrize(
-    ("reward", "outlook", "grows"),
-    [
-        (paid(), "rises", ""),
-        (paid(GATED), "rises", ""),
-        (paid(BRIEF), "falls", "empty completions"),
-    ],
-    ids=["the task", "brevity gated", "brevity"],
-)
+@pytest.mark.parametrize("name", [*FORETOLD][:3])
 @pytest.mark.parametrize("label", ["right", None], ids=["label", "no label"])
-def test_what_the_log_lacks_is_reached(sums, reward, outlook, grows, label):
+def test_what_the_log_lacks_is_reached(sums, name, label):
+    reward, outlook, grows = FORETOLD[name]
     table = sums[sums["completion"].str.len() > 20]
     found = rk.forecast(rk.score(reward, rk.load_rollouts(table)), label=label).outlook
     assert found.task == outlook

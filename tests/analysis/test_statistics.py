@@ -99,7 +99,7 @@ BETWEEN = {
 
 
 @pytest.mark.parametrize(
-    ("values", "groups", "expected"), BETWEEN.values(), ids=list(BETWEEN)
+    ("values", "groups", "expected"), BETWEEN.values(), ids=BETWEEN
 )
 def test_between_share_equals_the_anova_by_hand(values, groups, expected):
     found = between_share(np.array(values, dtype=float), np.array(groups))
@@ -383,7 +383,7 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize(("estimator", "expected"), BY_HAND.values(), ids=list(BY_HAND))
+@pytest.mark.parametrize(("estimator", "expected"), BY_HAND.values(), ids=BY_HAND)
 def test_advantages_by_hand_and_a_missing_reward_has_none_and_changes_no_sibling(
     estimator, expected
 ):

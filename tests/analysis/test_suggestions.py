@@ -303,7 +303,7 @@ GATES = {
 
 
 @pytest.mark.parametrize(
-    ("attributes", "more", "ignored", "why"), GATES.values(), ids=list(GATES)
+    ("attributes", "more", "ignored", "why"), GATES.values(), ids=GATES
 )
 def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
     summed = products("weighted_sum")
@@ -361,9 +361,7 @@ LOOSER = {
 LETTERS = {"truth": "B", "wrong": "<answer>C</answer>", "verify": rk.verify.matches}
 
 
-@pytest.mark.parametrize(
-    ("completion", "code", "read"), LOOSER.values(), ids=list(LOOSER)
-)
+@pytest.mark.parametrize(("completion", "code", "read"), LOOSER.values(), ids=LOOSER)
 def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(
     completion, code, read
 ):
@@ -424,7 +422,7 @@ STRICTER = {
 
 
 @pytest.mark.parametrize(
-    ("loose", "field", "verify", "code"), STRICTER.values(), ids=list(STRICTER)
+    ("loose", "field", "verify", "code"), STRICTER.values(), ids=STRICTER
 )
 def test_a_task_that_is_always_earned_is_offered_the_stricter_way_that_tells_apart(
     loose, field, verify, code

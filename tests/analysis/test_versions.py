@@ -178,7 +178,7 @@ REDEFINED = {
 
 
 @pytest.mark.parametrize(
-    ("write", "options", "verdict", "reason"), REDEFINED.values(), ids=list(REDEFINED)
+    ("write", "options", "verdict", "reason"), REDEFINED.values(), ids=REDEFINED
 )
 def test_a_component_of_the_task_that_is_always_1_now_does_not_make_it_better(
     write, options, verdict, reason

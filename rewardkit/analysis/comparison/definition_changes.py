@@ -33,6 +33,7 @@ SOURCE_KEYS = ("sources", "transform_sources")
 """Hashes of files by name: of the functions, and of the transform."""
 SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5, "why": 6}
 """Order of changes: of the whole first, of components that both have at 3."""
+NOTHING: Mapping[str, str] = MappingProxyType({})
 DEFAULT_PART: Any = object()
 """In place of a route's value: its default, or a reward that is no route."""
 
@@ -106,7 +107,7 @@ class DefinitionChange(PlainRecord):
 def definition_changes(
     a: Plain,
     b: Plain,
-    renamed: Mapping[str, str] = MappingProxyType({}),
+    renamed: Mapping[str, str] = NOTHING,
 ) -> tuple[DefinitionChange, ...]:
     """Return what differs between two rewards, from `Reward.record()` of each.
 
@@ -133,16 +134,16 @@ def definition_changes(
         was = before.get(value)
         now = after.get(value)
         if not (was and now):
-            gone, new = was and was["name"], now and now["name"]
-            changes.append(DefinitionChange("reward", "", gone, new, part))
+            names = was and was["name"], now and now["name"]
+            changes.append(DefinitionChange("reward", "", names[0], names[1], part))
             continue
-        for name in sorted(_component_names(now) & renamed.keys()):
+        for name in sorted(_components(now).keys() & renamed.keys()):
             change = DefinitionChange("component", name, renamed[name], name, part)
             changes.append(change)
-        now = _with_names(now, renamed)
-        shared = _component_names(was) & _component_names(now)
+        old, new = _components(was), _components(now, renamed)
+        shared = old.keys() & new.keys()
         changes += _compare_entries(
-            _list_entries(was, shared), _list_entries(now, shared), part
+            _list_entries(was, old, shared), _list_entries(now, new, shared), part
         )
     return tuple(changes)
 
@@ -164,14 +165,15 @@ def _route_entries(record: Plain) -> Entries:
     return {("route", ""): column, ("name", ""): record["name"]}
 
 
-def _list_entries(record: Plain, shared: Collection[str]) -> Entries:
+def _list_entries(
+    record: Plain, components: Mapping[str, Plain], shared: Collection[str]
+) -> Entries:
     """Return what is defined, by kind and name; `shared` components key by key."""
     entries: Entries = {(key, ""): record[key] for key in REWARD_KEYS}
     for name, extractor in record["fields"].items():
         entries["field", name] = extractor
     order = []
-    for item in record["components"]:
-        name = item["name"]
+    for name, item in components.items():
         if name not in shared:
             entries["component", name] = item
             continue
@@ -186,16 +188,12 @@ def _list_entries(record: Plain, shared: Collection[str]) -> Entries:
     return entries
 
 
-def _with_names(record: Plain, names: Mapping[str, str]) -> Plain:
-    """Return a definition in which components have these names in place of others."""
-    components = []
-    for item in record["components"]:
-        components.append({**item, "name": names.get(item["name"], item["name"])})
-    return {**record, "components": components}
-
-
-def _component_names(record: Plain) -> set[str]:
-    return {item["name"] for item in record["components"]}
+def _components(
+    record: Plain, renamed: Mapping[str, str] = NOTHING
+) -> dict[str, Plain]:
+    """Return the components by name, of those that are renamed by the one in A."""
+    items = record["components"]
+    return {renamed.get(item["name"], item["name"]): item for item in items}
 
 
 def _rewards_by_value(record: Plain) -> dict[Any, Plain]:
