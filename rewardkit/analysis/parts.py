@@ -137,7 +137,6 @@ def make_view(
         part=part.label,
         rows=part.rows,
         groups=numbered(scores.groups[rows]),
-        rollout_ids=table["rollout_id"],
         completions=table["completion"].to_numpy(dtype=object),
         bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
         training=training,

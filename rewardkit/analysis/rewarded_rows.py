@@ -61,7 +61,7 @@ class RewardedRows:
     rewards: Floats
     gate: Floats
     groups: Codes
-    rollout_ids: pd.Series[Any]
+
     completions: NDArray[np.object_]
     bootstrap: Bootstrap
     training: Training
@@ -249,7 +249,8 @@ class RewardedRows:
     def ids(self, rows: Mask | Codes) -> tuple[Any, ...]:
         """Return the ids of a few of these rows, spread over all of them."""
         places: Any = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return tuple(self.rollout_ids.iloc[spread_out(places, SHOWN_IDS)].tolist())
+        ids = self.context.table["rollout_id"]
+        return tuple(ids.iloc[spread_out(places, SHOWN_IDS)].tolist())
 
     # --- advantages
 

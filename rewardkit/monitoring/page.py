@@ -84,13 +84,11 @@ def _pair(timeline: Timeline, item: NewlyPaid) -> list[Block]:
 
     On the same prompt where there is one.
     """
-    rows, windows = timeline.rows_read, timeline.windows.of_rows[timeline.rows_read]
-    first, last = item.change.reference
-    is_before = (windows >= first) & (windows < last) & (item.rows == 0)
-    is_after = (windows >= item.change.ending[0]) & (item.rows == 1)
-    before, after = rows[is_before], rows[is_after]
+    rows, windows = timeline.rows_read, timeline.windows_read
+    before = rows[windows.rows_in(item.change.reference) & (item.rows == 0)]
+    after = rows[windows.rows_in(item.change.ending) & (item.rows == 1)]
     if timeline.task is not None:  # what is paid though it is wrong says most
-        is_wrong = timeline.task.shares[after] < HALF
+        is_wrong = timeline.task.scores[after] < HALF
         after = after[is_wrong] if is_wrong.any() else after
     if not len(before) or not len(after):
         return []

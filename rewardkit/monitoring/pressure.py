@@ -198,11 +198,9 @@ def _gains(
     completions with it at the end are compared with those without it before: those
     that are wrong, where that is known.
     """
-    first, last = change.reference
     is_wrong = np.isnan(payment.task) | (payment.task < HALF)
-    is_before = (windows.of_rows >= first) & (windows.of_rows < last)
-    is_before &= is_wrong & (rows == 0)
-    is_after = is_wrong & (windows.of_rows >= change.ending[0]) & (rows == 1)
+    is_before = windows.rows_in(change.reference) & is_wrong & (rows == 0)
+    is_after = windows.rows_in(change.ending) & is_wrong & (rows == 1)
     gains = {}
     for name, amounts in payment.amounts.items():
         sides = []

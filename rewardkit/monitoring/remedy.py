@@ -87,11 +87,11 @@ def _wrong_rows(timeline: Timeline, item: NewlyPaid) -> Codes:
     """
     if timeline.task is None:
         return np.empty(0, dtype=np.intp)
+    is_wrong = timeline.task.scores < HALF
+    is_wrong &= ~np.isnan(timeline.view.rewards)
+    is_wrong &= timeline.windows.rows_in(item.change.ending)
     rows = timeline.rows_read[item.rows == 1]
-    is_late = timeline.windows.of_rows[rows] >= item.change.ending[0]
-    is_wrong = timeline.task.shares[rows] < HALF
-    is_rewarded = ~np.isnan(timeline.view.rewards[rows])
-    wrong: Codes = rows[is_late & is_wrong & is_rewarded]
+    wrong: Codes = rows[is_wrong[rows]]
     return wrong
 
 
@@ -105,7 +105,7 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
     view = timeline.view
     if timeline.task is None or not timeline.newly_paid:
         return
-    is_wrong = (timeline.task.shares < HALF) & ~np.isnan(view.rewards)
+    is_wrong = (timeline.task.scores < HALF) & ~np.isnan(view.rewards)
     usual = view.rewards[is_wrong & timeline.is_early(timeline.windows.of_rows)]
     if not len(usual):
         return

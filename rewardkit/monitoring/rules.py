@@ -47,7 +47,7 @@ def report(
         n=timeline.windows.row_count,
         severity=severity,
         cost=1.0 if severity == "high" else min(loss or abs(change.size), 0.99),
-        reading=timeline.windows.rows_in(range(*change.ending)),
+        reading=timeline.windows.rows_in(change.ending),
         **change.evidence,
         **evidence,
     )
@@ -65,7 +65,7 @@ def task_falls(
     change = timeline.task_change(-1)
     if change is None or timeline.task is None or change.fall < fall_warn:
         return
-    means = timeline.among_same_prompts(timeline.task.shares, change)
+    means = timeline.among_same_prompts(timeline.task.scores, change)
     if means is None or means[1] > (1 - fall_warn) * means[0]:
         task = timeline.task.name
         yield report(timeline, "other_prompts", None, change, task=task, same=means)

@@ -13,6 +13,7 @@ import pandas as pd
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both, within
+from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
 from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS, Shift, find_change
 from rewardkit.monitoring.features import Feature, StepTexts, read_features, same_texts
@@ -54,17 +55,6 @@ STATED = "right answers"
 
 
 @dataclass(frozen=True, eq=False)
-class RunTask:
-    """What was done of the task, (rows,) from 0 to 1, NaN where that is not known.
-
-    `name` is the label, the component or column that says it, or `STATED`.
-    """
-
-    name: str
-    shares: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Timeline:
     """One part of a run: its rows as a view, and the windows of its steps.
 
@@ -88,22 +78,22 @@ class Timeline:
     # --- the task
 
     @cached_property
-    def task(self) -> RunTask | None:
-        """Return what was done of the task; None where nothing says it.
+    def task(self) -> Verdicts | None:
+        """Return what was done of the task, 0 to 1; None where nothing says it.
 
         A label says it first, then the answers that completions state, which a policy
         cannot teach to lie, then the component that is the task.
         """
         view = self.view
         if view.context.label is not None:
-            return RunTask(view.context.label_name, view.context.label)
+            return Verdicts(view.context.label_name, view.context.label, 0.0)
         stated = self._stated_answers()
         if stated is not None:
-            return RunTask(STATED, stated)
+            return Verdicts(STATED, stated, 0.0)
         verdicts = view.verdicts
         if verdicts is None or not verdicts.name:
             return None
-        return RunTask(verdicts.name, scale_task(view, verdicts.scores))
+        return Verdicts(verdicts.name, scale_task(view, verdicts.scores), 0.0)
 
     @property
     def task_name(self) -> str:
@@ -115,11 +105,11 @@ class Timeline:
         """Return the paid component that is full where the task is done, "" if none."""
         if self.task is None:
             return ""
-        is_right = self.task.shares >= HALF
+        is_right = self.task.scores >= HALF
         for name in self.view.paid_names:
             low, high = self.view.span(name)
             scores = self.view.scores[name]
-            has_both = in_both(self.task.shares, scores)
+            has_both = in_both(self.task.scores, scores)
             if not high > low or not has_both.any():
                 continue
             if ((scores >= high) == is_right)[has_both].mean() >= AGREES_WITH_RIGHT:
@@ -156,7 +146,7 @@ class Timeline:
     @cached_property
     def task_figure(self) -> WindowFigure | None:
         """Return the share done of the task by window."""
-        return self.windows.figure(self.task.shares) if self.task else None
+        return self.windows.figure(self.task.scores) if self.task else None
 
     def task_change(self, way: int) -> Shift | None:
         """Return the rise (1) or fall (-1) of the task."""
@@ -197,7 +187,7 @@ class Timeline:
         windows = self.windows.of_groups
         is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
         kinds = np.unique(self.prompt_kinds[is_last])
-        means = self.view.group_stats(self.task.shares).mean
+        means = self.view.group_stats(self.task.scores).mean
         means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
         figure = self.windows.figure_of_groups(means)
         return find_change(figure, self.windows, -1, least=LEAST_TASK_CHANGE)
@@ -346,7 +336,7 @@ class Timeline:
         """Return wrong completions that are newly paid like right ones, if any."""
         if self.task is None:
             return None
-        shares, rewards = self.task.shares, self.view.rewards
+        shares, rewards = self.task.scores, self.view.rewards
         right = rewards[(shares >= HALF) & ~np.isnan(rewards)]
         if not len(right):
             return None
@@ -360,7 +350,7 @@ class Timeline:
     def _payment(self) -> GroupPayment:
         """Return what the rows that are read are paid."""
         view, rows = self.view, self.rows_read
-        shares = np.full(len(view), np.nan) if self.task is None else self.task.shares
+        shares = np.full(len(view), np.nan) if self.task is None else self.task.scores
         return GroupPayment(
             view.advantages[rows],
             self._advantage_parts,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -65,9 +64,10 @@ class Windows:
         windows[self.groups] = self.of_rows
         return windows
 
-    def rows_in(self, windows: Sequence[int] | range) -> Mask:
-        """Return which rows are in some windows, (rows,)."""
-        return np.isin(self.of_rows, np.asarray(windows, dtype=np.intp))
+    def rows_in(self, stretch: tuple[int, int]) -> Mask:
+        """Return which rows are in windows from one to behind another, (rows,)."""
+        first, behind = stretch
+        return (self.of_rows >= first) & (self.of_rows < behind)
 
     def spread_rows(self, most: int) -> Codes:
         """Return rows of about so many, whole groups, as many of each window.

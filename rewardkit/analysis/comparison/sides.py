@@ -174,7 +174,7 @@ def open_sides(
         _open(version, SIDE_LETTERS[i % 26]) for i, version in enumerate(versions)
     ]
     if label is None:
-        labels = {run and run.figures.get(LABEL) for _, _, run in opened}
+        labels = {run.figures.get(LABEL) if run else None for _, _, run in opened}
         label = labels.pop() if len(labels) == 1 else None
     if names is None:
         names = [own_name for own_name, _, _ in opened]

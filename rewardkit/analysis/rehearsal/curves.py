@@ -57,15 +57,11 @@ def smooth(values: Floats, window: int = WINDOW) -> Floats:
     return sums / counts.reshape(-1, *[1] * (values.ndim - 1))
 
 
-@dataclass(frozen=True, eq=False)
-class LearnerFigure:
-    """What the learners wrote, (steps, learners), beside the mean of the log."""
-
-    start: float
-    values: Floats
+LearnerFigures = dict[str, tuple[float, Floats]]
+"""By name the mean of the log, and what the learners wrote, (steps, learners)."""
 
 
-def read_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
+def read_figures(rehearsal: Rehearsal) -> LearnerFigures:
     """Return the figures of what the learners wrote, by name.
 
     "task" (0 to 1), "reward", "score/<component>", "characters", and "share of <kind>"
@@ -80,17 +76,17 @@ def read_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
             columns[f"score/{component.name}"] = rows.scores[component.name]
     lengths = [len(text) for text in rows.completions]
     columns["characters"] = np.array(lengths, dtype=float)
-    figures: dict[str, LearnerFigure] = {}
+    figures: LearnerFigures = {}
     for name, column in columns.items():
         if np.isnan(column).all():
             continue
         start = float(mean_known(column[: len(rehearsal.view)]))
         values = course.rewards if name == "reward" else course.mean(column)
-        figures[name] = LearnerFigure(start, values)
+        figures[name] = start, values
     return figures | _kind_figures(rehearsal)
 
 
-def _kind_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
+def _kind_figures(rehearsal: Rehearsal) -> LearnerFigures:
     """Return the shares of the kinds that grow most, by name."""
     shares: dict[str, Floats] = {}
     starts: dict[str, float] = {}
@@ -105,7 +101,7 @@ def _kind_figures(rehearsal: Rehearsal) -> dict[str, LearnerFigure]:
     figures = {}
     for words in sorted(shares, key=growth.__getitem__, reverse=True)[:KINDS_SHOWN]:
         if growth[words] >= LEAST_GROWTH:
-            figures[f"{SHARE_OF}{words}"] = LearnerFigure(starts[words], shares[words])
+            figures[f"{SHARE_OF}{words}"] = starts[words], shares[words]
     return figures
 
 
@@ -115,12 +111,12 @@ def make_curves(rehearsal: Rehearsal) -> Curves:
     See `Rehearsal.judges_reward`.
     """
     curves: Curves = {}
-    for name, figure in read_figures(rehearsal).items():
-        means = smooth(figure.values)
+    for name, (start, values) in read_figures(rehearsal).items():
+        means = smooth(values)
         for pace in dict.fromkeys(rehearsal.pace.tolist()):
             learners = means[:, rehearsal.judges_reward(pace)]
             band = np.quantile(learners, (BAND[0], 0.5, BAND[1]), axis=1)
-            curves[pace, name] = Curve(figure.start, *band)
+            curves[pace, name] = Curve(start, *band)
     return curves
 
 
