@@ -226,15 +226,13 @@ class RewardedRows:
 
     @cached_property
     def usual_std(self) -> float:
-        """Return the usual standard deviation of a group with a signal, or NaN.
+        """Return the usual standard deviation of a group with a signal.
 
         The upper quartile, so that noise in three of four groups does not lower it; at
         least a hundredth of the range of the rewards, or of what the paid components
         can add up to where all of them declare a range.
         """
         spread = self.stats.std[self.stats.live]
-        if not spread.size:
-            return math.nan
         low, high = np.nanquantile(self.rewards[self.few], [0.01, 0.99])
         width = float(high - low)
         declared = 0.0

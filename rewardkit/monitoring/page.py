@@ -65,12 +65,11 @@ def who_pays(timeline: Timeline) -> list[Block]:
             f"Newly paid: completions that {item.words}: {percent(change.before)} to "
             f"{percent(change.after)} since step {change.since:g}"
         )
-        if item.component:
-            amount = item.by_component[item.component]
-            unit = "of the pressure"
-            if np.isnan(item.pressure):
-                unit = "more a completion"
-            text += f", paid by {item.component} ({amount:+.3g} {unit})"
+        amount = item.by_component[item.component]
+        unit = "of the pressure"
+        if np.isnan(item.pressure):
+            unit = "more a completion"
+        text += f", paid by {item.component} ({amount:+.3g} {unit})"
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
         pair = _pair(timeline, item)
         if pair not in pairs:  # completions may show several things that are paid

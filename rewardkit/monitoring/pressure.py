@@ -53,10 +53,8 @@ class NewlyPaid:
     rows: Floats
 
     @property
-    def component(self) -> str | None:
-        """Return the component that pays most of it; None where that is not known."""
-        if not self.by_component:
-            return None
+    def component(self) -> str:
+        """Return the component that pays most of it."""
         return max(self.by_component, key=lambda name: self.by_component[name])
 
 
@@ -234,6 +232,4 @@ def _correlation(first: Floats, second: Floats, groups: Codes) -> float:
 
 
 def _is_same(first: Floats, second: Floats) -> bool:
-    if first.std() == 0 or second.std() == 0:
-        return False
     return bool(np.corrcoef(first, second)[0, 1] >= SAME_FEATURE)

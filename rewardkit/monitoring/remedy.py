@@ -67,7 +67,7 @@ def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
         return None
     item = timeline.newly_paid[0]
     rows = _wrong_rows(timeline, item)
-    if item.component in (None, on) or not len(rows):
+    if item.component == on or not len(rows):
         return None
     high = timeline.view.span(on)[1]
     before = float(np.nanmean(timeline.view.rewards[rows]))
@@ -81,12 +81,8 @@ def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
 
 
 def _wrong_rows(timeline: Timeline, item: NewlyPaid) -> Codes:
-    """Return rewarded rows of the last steps that are wrong and have the feature.
-
-    None where it is not known what is right.
-    """
-    if timeline.task is None:
-        return np.empty(0, dtype=np.intp)
+    """Return rewarded rows of the last steps that are wrong and have the feature."""
+    assert timeline.task is not None
     is_wrong = timeline.task.scores < HALF
     is_wrong &= ~np.isnan(timeline.view.rewards)
     is_wrong &= timeline.windows.rows_in(item.change.ending)
@@ -113,8 +109,6 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
     least = math.floor(np.nanmin(view.rewards))
     used_rows: set[int] = set()
     for item in timeline.newly_paid[:MOST_CAUSES]:
-        if item.component is None:
-            continue
         amounts = view.payments[item.component]
         rows = _wrong_rows(timeline, item)
         rows = rows[(view.rewards[rows] > ordinary) & ~np.isin(rows, list(used_rows))]

@@ -108,8 +108,6 @@ def length_curve(
 
 
 def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
-    if not rows.any():
-        return None
     classes = np.unique(alike.classes[rows], return_inverse=True)[1]
     lengths = view.context.lengths[rows]
     prompts = view.bootstrap.prompts[rows]
@@ -127,10 +125,7 @@ def _alike_by_verdict(view: View) -> AlikeRows | None:
         return None
     is_known = ~np.isnan(verdicts.scores)
     classes = np.where(is_known, view.groups * (len(levels) + 1) + codes, -1)
-    is_right = verdicts.scores == levels[-1]
-    if not is_right.any() or not (is_known & ~is_right).any():
-        return None
-    return AlikeRows(classes, is_right, "right answers")
+    return AlikeRows(classes, verdicts.scores == levels[-1], "right answers")
 
 
 def _alike_by_answer(view: View) -> AlikeRows | None:

@@ -107,8 +107,6 @@ def lengthened(completion: str, factor: float) -> str:
     start = completion.rfind(">", 0, stop) + 1
     words = WORD.findall(completion[start:stop])
     unit = "".join(words[: max(1, len(words) // 2)]) or "so "
-    if not unit[-1].isspace() and len(words) > 1:
-        unit += " "
     missing = round(len(completion) * (factor - 1))
     times = -(-missing // len(unit))
     return completion[:start] + unit * times + completion[start:]

@@ -323,9 +323,7 @@ class Bootstrap:
 
     @cached_property
     def unit(self) -> Codes:
-        """Return the unit of each prompt, (prompts,)."""
-        if self.units == self.total:
-            return np.arange(self.total)
+        """Return the unit of each prompt, (prompts,), where several share one."""
         generator = np.random.default_rng([self.seed, self.total])
         return generator.permutation(self.total) % self.units
 
