@@ -31,3 +31,8 @@ def refused(line, said):
         done.stderr
     )
     assert done.stderr.startswith("rewardkit: ") and said in done.stderr, done.stderr
+
+
+def write_rows(path, rows):
+    """Write a JSONL file of rows."""
+    path.write_text("\n".join(map(json.dumps, rows)))

@@ -1,7 +1,6 @@
 """What commands print: hostile text made visible, colour on terminals only, helps whose examples run."""
 
 import contextlib
-import json
 import os
 import pty
 import re
@@ -12,7 +11,7 @@ import unicodedata
 
 import pytest
 from click.shell_completion import ShellComplete
-from commands import run
+from commands import run, write_rows
 
 from rewardkit.cli import main
 from rewardkit.cli.command import JOBS
@@ -72,8 +71,8 @@ def folder(tmp_path_factory):
         {"name": f"{ALL}{row['rollout_id']}", **row, "reward": 7, "why": ALL}
         for row in rows[:20]
     ]
-    (folder / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    write_rows(folder / "log.jsonl", rows)
+    write_rows(folder / "cases.jsonl", cases)
     (folder / "own.py").write_text(REWARD.replace("NAME", repr(NAME)))
     (folder / "raises.py").write_text(f"raise ValueError({ALL!r})")
     (folder / "prints.py").write_text(
@@ -196,7 +195,7 @@ def test_a_redacted_report_prints_no_text_of_a_completion_either(tmp_path, monke
         {"prompt": f"p{at // 4}", "completion": f"SECRET {at}", "ground_truth": "1"}
         for at in range(16)
     ]
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_rows(tmp_path / "log.jsonl", rows)
     line = "report --reward own.py --rollouts log.jsonl"
     for option, is_told in (("", True), ("--redact", False)):
         done = run(f"{line} {option}")

@@ -4,7 +4,7 @@ import json
 from typing import get_args
 
 import pytest
-from commands import record, refused, run
+from commands import record, refused, run, write_rows
 
 import rewardkit as rk
 from rewardkit.cli.check import EXPECTATIONS
@@ -50,7 +50,7 @@ def folder(tmp_path, monkeypatch):
         for answer in (42, 17, 83, 210)
         for text in (str(answer), "1")
     ]  # fmt: skip
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_rows(tmp_path / "log.jsonl", rows)
     case = {
         "completion": "<answer>5</answer>",
         "ground_truth": "5",

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commands import record, refused, run
+from commands import record, refused, run, write_rows
 
 import rewardkit as rk
 from rewardkit.cli import main
@@ -56,7 +56,7 @@ def scored(tmp_path_factory):
     table["good"] = (table["completion"].str.len() % 2).astype(int)
     rollouts = rk.load_rollouts(table)
     (folder / "own.py").write_text(OWN)
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)))
+    write_rows(folder / "cases.jsonl", CASES)
     own = {
         name: f"{folder}/own.py:{name}" for name in ("fine", "warned", "dead", "even")
     }
@@ -366,7 +366,7 @@ def test_a_log_whose_steps_are_texts_is_diagnosed_as_one_batch(tmp_path):
     for row in rk.load_rollouts("gallery:arithmetic")[:64]:
         rows.append({**row, "step": f"step_{row['rollout_id'] % 2}"})
     file = tmp_path / "log.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
+    write_rows(file, rows)
     assert "monitor" not in record(f"diagnose {file} --log-weight generation=1")
 
 
@@ -415,7 +415,7 @@ def test_a_column_that_may_be_a_label_is_named_where_none_is_given(options, is_n
         {"prompt": "a", "completion": "x", "reward": at % 2, "ok": at % 3 == 0}
         for at in range(24)
     ]
-    Path("marked.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_rows(Path("marked.jsonl"), rows)
     printed = run(f"diagnose marked.jsonl{options}").stdout
     assert (
         "'ok' is true or false: if it says which completions are right, add --label ok"

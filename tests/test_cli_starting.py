@@ -7,7 +7,7 @@ import sys
 
 import nbformat
 import pytest
-from commands import record, refused, run
+from commands import record, refused, run, write_rows
 from executed import executed
 
 from rewardkit.cli import design
@@ -45,7 +45,7 @@ def folder(tmp_path, monkeypatch):
     ]
     case = {"completion": "1", "ground_truth": "1", "reward": 1}
     for name, rows in (("said", said), ("log", log), ("cases", [case])):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_rows(tmp_path / f"{name}.jsonl", rows)
     reward = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"
     (tmp_path / "mine.py").write_text(reward)
     return tmp_path
@@ -193,7 +193,7 @@ def test_the_notebook_on_a_run_is_for_a_log_with_steps(opened, folder):
     log = folder / "log.jsonl"
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     stepped = [{**row, "step": at // 8} for at, row in enumerate(rows)]
-    log.write_text("\n".join(map(json.dumps, stepped)))
+    write_rows(log, stepped)
     assert run(MINE).exit_code == 0
     folder /= "rewardkit-notebooks"
     names = [f"{name}.ipynb" for name in [*NAMES, "05_monitor"]]

@@ -11,10 +11,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture
-def read(tmp_path):
+def folder(tmp_path):
+    """The folder of a run."""
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def read(folder):
     """read(**options) writes what waits for a recorder with these options, and loads the folder."""
 
-    def loaded(folder=tmp_path / "run", **options):
+    def loaded(folder=folder, **options):
         rk.Recorder(folder, **options).flush()
         return rk.load_scores(folder)
 

@@ -40,6 +40,12 @@ def made(name="r", weight=1.0):
     )
 
 
+def recording(reward, **options):
+    """The one function for TRL of a reward."""
+    (function,) = rk.targets.trl.functions(reward, **options)
+    return function
+
+
 def call(function, step=0, **columns):
     return function(
         PROMPTS, ANSWERS, trainer_state=state(step), **(TRUTHS | columns)
@@ -54,11 +60,9 @@ def steps_of(scores):
     return scores.table["step"].drop_duplicates().tolist()
 
 
-def test_what_is_recorded_is_the_table_that_score_makes_of_the_same_rows(
-    tmp_path, read
-):
+def test_what_is_recorded_is_the_table_that_score_makes_of_the_same_rows(folder, read):
     reward = made()
-    (function,) = rk.targets.trl.functions(reward, record=tmp_path / "run")
+    function = recording(reward, record=folder)
     paid = [call(function, step) for step in (7, 8)]
     rows = [
         {"prompt": prompt, "completion": answer, "ground_truth": "4", "level": level, "step": step}
@@ -79,8 +83,8 @@ def test_what_is_recorded_is_the_table_that_score_makes_of_the_same_rows(
     assert loaded.record["recorder"]["steps"] == ["trainer"]
 
 
-def test_what_no_one_reads_is_left_out(tmp_path, read):
-    (function,) = rk.targets.trl.functions(made(), record=tmp_path / "run")
+def test_what_no_one_reads_is_left_out(folder, read):
+    function = recording(made(), record=folder)
     chats = [[{"role": "assistant", "content": text}] for text in ANSWERS]
     prompts = [[{"role": "user", "content": text}] for text in PROMPTS]
     function(
@@ -95,10 +99,10 @@ def test_what_no_one_reads_is_left_out(tmp_path, read):
 
 
 def test_a_folder_grows_while_it_is_read_and_parts_are_put_together(
-    tmp_path, read, monkeypatch
+    folder, read, monkeypatch
 ):
     monkeypatch.setattr(recorder, "PART_ROWS", 2 * ROWS)
-    function = functions(tmp_path / "run")
+    function = functions(folder)
     sizes = []
     for step in range(6):
         score_step(function, step)
@@ -106,11 +110,11 @@ def test_a_folder_grows_while_it_is_read_and_parts_are_put_together(
             sizes.append(len(read()))
     assert sizes == [2 * ROWS, 4 * ROWS, 6 * ROWS]
     assert steps_of(read()) == list(range(6))
-    assert len(list((tmp_path / "run").glob("scores-*.parquet"))) > 1
+    assert len(list(folder.glob("scores-*.parquet"))) > 1
 
 
-def test_columns_that_come_later_or_change_their_kind_are_one_column(tmp_path, read):
-    (function,) = rk.targets.trl.functions(made(), record=tmp_path / "run")
+def test_columns_that_come_later_or_change_their_kind_are_one_column(folder, read):
+    function = recording(made(), record=folder)
     kinds = ([1, 2, 3, 4], [0.5, 1, 2, 3], ["a", "b", None, "d"], [True, "x", 3, None])
     call(function, 0)
     for step, values in enumerate(kinds, 1):
@@ -131,9 +135,8 @@ def test_columns_that_come_later_or_change_their_kind_are_one_column(tmp_path, r
     ],
 )
 def test_of_steps_that_a_resumed_run_records_anew_the_later_rows_count(
-    first, later, kept, why, tmp_path, read
+    first, later, kept, why, folder, read
 ):
-    folder = tmp_path / "run"
     for rows, steps in ((4, first), (8, later)):
         function = functions(folder)
         for step in steps:
@@ -150,9 +153,9 @@ def test_of_steps_that_a_resumed_run_records_anew_the_later_rows_count(
     assert len(scores.record["recorder"]["sessions"]) == 2
 
 
-def test_trainers_of_several_processes_record_side_by_side(tmp_path, read):
+def test_trainers_of_several_processes_record_side_by_side(folder, read):
     """Each makes its own recorder, as under torchrun: neither is a later run of the other."""
-    both = [functions(tmp_path / "run") for _ in range(2)]
+    both = [functions(folder) for _ in range(2)]
     for step in range(3):
         for function in both:
             score_step(function, step)
@@ -163,13 +166,13 @@ def test_trainers_of_several_processes_record_side_by_side(tmp_path, read):
     assert scores.rollouts.notes == ()
 
 
-def test_a_gate_that_no_row_of_a_part_met_was_open_there(tmp_path, read):
+def test_a_gate_that_no_row_of_a_part_met_was_open_there(folder, read):
     reward = rk.Reward(
         "r",
         components=[rk.Component("c", lambda completion: 1.0)],
         gate=rk.gate("completion", equals="a"),
     )
-    (function,) = rk.targets.trl.functions(reward, record=tmp_path / "run")
+    function = recording(reward, record=folder)
     for texts in (["a", "a"], ["a", "b"]):
         function(["p"] * 2, texts)
         scores = read()
@@ -178,9 +181,9 @@ def test_a_gate_that_no_row_of_a_part_met_was_open_there(tmp_path, read):
 
 
 def test_steps_that_go_back_in_one_process_are_a_new_start_and_a_few_steps_are_not(
-    tmp_path, read
+    folder, read
 ):
-    function = functions(tmp_path / "run")
+    function = functions(folder)
     for step in (10, 12, 11, 13, 40, 20, 21):
         score_step(function, step)
     scores = read()
@@ -188,10 +191,7 @@ def test_steps_that_go_back_in_one_process_are_a_new_start_and_a_few_steps_are_n
     assert len(scores.record["recorder"]["sessions"]) == 2
 
 
-def test_without_a_step_the_number_of_the_call_counts_on_in_a_resumed_run(
-    tmp_path, read
-):
-    folder = tmp_path / "run"
+def test_without_a_step_the_number_of_the_call_counts_on_in_a_resumed_run(folder, read):
     for _ in range(2):
         function = functions(folder)
         for _ in range(3):
@@ -203,9 +203,9 @@ def test_without_a_step_the_number_of_the_call_counts_on_in_a_resumed_run(
     assert scores.rollouts.group_key == ("prompt", "step")
 
 
-def test_one_row_a_call_makes_groups_of_prompts(tmp_path, read):
+def test_one_row_a_call_makes_groups_of_prompts(folder, read):
     reward = rk.Reward("v", components=[rk.Component("short", lambda completion: len(completion) < 2)])  # fmt: skip
-    function = rk.targets.verl.functions(reward, record=tmp_path / "run")
+    function = rk.targets.verl.functions(reward, record=folder)
     for text in ("a", "bb", "c"):
         function("gsm8k", text, "4", {"question": "2+2?"})
     scores = read()
@@ -213,7 +213,7 @@ def test_one_row_a_call_makes_groups_of_prompts(tmp_path, read):
     assert scores.groups.tolist() == [0, 0, 0]
 
 
-def test_redacted_texts_are_hashes_and_all_numbers_stay(tmp_path, read):
+def test_redacted_texts_are_hashes_and_all_numbers_stay(folder, read):
     secret = "the password is swordfish"
 
     def quoting(completion):
@@ -228,14 +228,14 @@ def test_redacted_texts_are_hashes_and_all_numbers_stay(tmp_path, read):
         components=[rk.Component("c", quoting), rk.Component("d", lambda completion: secret)],
     )  # fmt: skip
     options = {"redact": True}
-    record = rk.Recorder(tmp_path / "run", **options)
-    (function,) = rk.targets.trl.functions(reward, record=record)
+    record = rk.Recorder(folder, **options)
+    function = recording(reward, record=record)
     function(
         [secret, secret], [secret, "other"], own=[secret, "x"], level=[1, 2],
         data_source=["math", "math"], trainer_state=state(3),
     )  # fmt: skip
     scores = read(**options)
-    for path in (tmp_path / "run").iterdir():
+    for path in folder.iterdir():
         content = path.read_bytes()
         assert not [
             word for word in (b"swordfish", b"password", b"other") if word in content
@@ -268,15 +268,15 @@ def test_a_sample_is_of_whole_groups_and_the_same_in_every_process(tmp_path):
 
 
 def test_a_folder_does_not_outgrow_its_size_and_no_time_goes_without(
-    tmp_path, read, caplog
+    folder, read, caplog
 ):
     options = {"max_bytes": 4_000_000}
-    record = rk.Recorder(tmp_path / "run", **options)
+    record = rk.Recorder(folder, **options)
     function = functions(record)
     for step in range(40):
         score_step(function, step, 40, characters=4000)
         record.flush()
-    size = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
+    size = sum(path.stat().st_size for path in folder.iterdir())
     assert 2_000_000 < size <= 4_000_000
     scores = read(**options)
     rows = scores.table["step"].value_counts().reindex(range(40), fill_value=0)
@@ -286,19 +286,19 @@ def test_a_folder_does_not_outgrow_its_size_and_no_time_goes_without(
     assert len(said) == 1
 
 
-def test_not_even_small_parts_outgrow_the_size(tmp_path, read):
+def test_not_even_small_parts_outgrow_the_size(folder, read):
     options = {"max_bytes": 100_000}
-    function = functions(rk.Recorder(tmp_path / "run", **options))
+    function = functions(rk.Recorder(folder, **options))
     for step in range(30):
         score_step(function, step, 400)
         read(**options)
-    assert sum(path.stat().st_size for path in (tmp_path / "run").iterdir()) <= 100_000
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 100_000
 
 
 def test_on_a_full_disk_training_goes_on_with_one_warning_and_the_loss_is_recorded(
-    tmp_path, read, caplog, monkeypatch
+    folder, read, caplog, monkeypatch
 ):
-    function = functions(tmp_path / "run")
+    function = functions(folder)
     expected = score_step(function, 0)
     read()
     with monkeypatch.context() as patch:
@@ -310,17 +310,17 @@ def test_on_a_full_disk_training_goes_on_with_one_warning_and_the_loss_is_record
         patch.setattr("pyarrow.parquet.write_table", fail)
         for step in (1, 2):
             assert score_step(function, step)[1:] == expected[1:]
-            rk.Recorder(tmp_path / "run").flush()
+            rk.Recorder(folder).flush()
     score_step(function, 3)
     scores = read()
     assert steps_of(scores) == [0, 3]
     assert scores.record["recorder"]["rows_left_out"] == 2 * ROWS
     assert len([text for text in caplog.messages if "No space left" in text]) == 1
-    assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".parquet"}
+    assert {path.suffix for path in folder.iterdir()} == {".parquet"}
 
 
 def test_a_writer_that_is_behind_leaves_rows_out_and_holds_nothing_up(
-    tmp_path, read, monkeypatch
+    folder, read, monkeypatch
 ):
     monkeypatch.setattr(recorder, "PART_ROWS", ROWS)
     writing, go_on = threading.Event(), threading.Event()
@@ -332,7 +332,7 @@ def test_a_writer_that_is_behind_leaves_rows_out_and_holds_nothing_up(
         write(parts, batches)
 
     monkeypatch.setattr(part_writer.PartWriter, "write", slow)
-    function = functions(tmp_path / "run")
+    function = functions(folder)
     score_step(function, 0)
     assert writing.wait(10)
     began = time.monotonic()
@@ -348,8 +348,7 @@ def test_a_writer_that_is_behind_leaves_rows_out_and_holds_nothing_up(
     assert scores.record["recorder"]["rows_left_out"] == (21 - len(kept)) * ROWS
 
 
-def test_a_clock_that_jumps_changes_nothing(tmp_path, read, monkeypatch):
-    folder = tmp_path / "run"
+def test_a_clock_that_jumps_changes_nothing(folder, read, monkeypatch):
     for steps, now in (([0, 1, 2], 2e9), ([1, 2], 1.0)):
         monkeypatch.setattr("time.time", lambda now=now: now)
         function = functions(folder)
@@ -361,23 +360,22 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, read, monkeypatch):
 
 
 @pytest.mark.parametrize("cut", ["half", "nothing", "no Parquet"])
-def test_a_file_that_cannot_be_read_is_left_out_and_named(cut, tmp_path, read):
-    function = functions(tmp_path / "run")
+def test_a_file_that_cannot_be_read_is_left_out_and_named(cut, folder, read):
+    function = functions(folder)
     for step in range(3):
         score_step(function, step)
         read()
-    victim = sorted((tmp_path / "run").iterdir())[1]
+    victim = sorted(folder.iterdir())[1]
     content = {"half": victim.read_bytes()[:4000], "nothing": b"", "no Parquet": b"x"}
     victim.write_bytes(content[cut])
-    (tmp_path / "run" / ".scores-x-000001.parquet.0a").write_bytes(b"being written")
+    (folder / ".scores-x-000001.parquet.0a").write_bytes(b"being written")
     scores = read()
     assert steps_of(scores) == [0, 2]
     (note,) = scores.rollouts.notes
     assert victim.name in note and "left out" in note
 
 
-def test_two_rewards_in_one_folder_are_refused_before_and_after(tmp_path, read):
-    folder = tmp_path / "run"
+def test_two_rewards_in_one_folder_are_refused_before_and_after(tmp_path, read, folder):
     call(*rk.targets.trl.functions(made(), record=folder))
     read()
     for other in (made("other"), made(weight=2.0)):
@@ -392,15 +390,17 @@ def test_two_rewards_in_one_folder_are_refused_before_and_after(tmp_path, read):
         read()
 
 
-def test_a_folder_of_score_and_a_folder_of_a_recorder_are_not_mixed(tmp_path, read):
+def test_a_folder_of_score_and_a_folder_of_a_recorder_are_not_mixed(
+    tmp_path, read, folder
+):
     scores = rk.score(made(), [{"completion": "4", "ground_truth": "4"}])
     saved = scores.save(tmp_path / "saved")
     with pytest.raises(rk.RewardError, match=r"'rewardkit score -o' wrote; give"):
         rk.targets.trl.functions(made(), record=saved)
-    call(*rk.targets.trl.functions(made(), record=tmp_path / "run"))
+    call(*rk.targets.trl.functions(made(), record=folder))
     read()
     with pytest.raises(rk.RolloutsError, match=r"a recorder wrote .* another folder"):
-        scores.save(tmp_path / "run")
+        scores.save(folder)
 
 
 @pytest.mark.parametrize(
@@ -424,9 +424,9 @@ def record_here(function, step):
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks
-def test_processes_record_side_by_side_into_one_folder(tmp_path, read):
+def test_processes_record_side_by_side_into_one_folder(folder, read):
     """As forked data loaders and trainers of several processes do: state is made anew in each."""
-    function = functions(tmp_path / "run")
+    function = functions(folder)
     score_step(function, 0)
     context = multiprocessing.get_context("fork")
     with_pickle = pickle.loads(pickle.dumps(function))
@@ -447,17 +447,17 @@ def test_processes_record_side_by_side_into_one_folder(tmp_path, read):
 
 
 def test_a_worker_with_another_working_folder_records_into_the_same(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, folder
 ):
     monkeypatch.chdir(tmp_path)
     content = pickle.dumps(rk.Recorder("run", redact=True))
     monkeypatch.chdir("/")
     again = pickle.loads(content)
-    assert again == rk.Recorder(os.fspath(tmp_path / "run"), redact=True)
+    assert again == rk.Recorder(os.fspath(folder), redact=True)
 
 
-def test_components_as_functions_record_each_row_once(tmp_path, read):
-    functions = rk.targets.trl.functions(made(), separate=True, record=tmp_path / "run")
+def test_components_as_functions_record_each_row_once(folder, read):
+    functions = rk.targets.trl.functions(made(), separate=True, record=folder)
     for function in functions:
         call(function)
     assert len(read()) == 4
@@ -489,18 +489,18 @@ def score_under_limit(function, folder, queue):
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_a_time_limit_holds_in_a_forked_data_loader(start, tmp_path):
+def test_a_time_limit_holds_in_a_forked_data_loader(start, folder):
     """Which is a daemon, and may have been forked from a process whose workers run already."""
     reward = rk.Reward("r", components=[rk.Component("c", hangs)])
-    (function,) = rk.targets.trl.functions(reward, record=tmp_path / "run", timeout=1.0)
+    function = recording(reward, record=folder, timeout=1.0)
     assert function(["p"] * 2, ["a", "hang"]) == [1.0, None]
     context = multiprocessing.get_context(start)
     queue = context.Queue()
-    arguments = (pickle.loads(pickle.dumps(function)), tmp_path / "run", queue)
+    arguments = (pickle.loads(pickle.dumps(function)), folder, queue)
     process = context.Process(target=score_under_limit, args=arguments, daemon=True)
     process.start()
     assert queue.get(timeout=60) == [1.0, None]
     process.join(60)
-    rk.Recorder(tmp_path / "run").flush()
-    scores = rk.load_scores(tmp_path / "run")
+    rk.Recorder(folder).flush()
+    scores = rk.load_scores(folder)
     assert scores.errors("c") == ["took longer than 1 s"] * 2

@@ -55,6 +55,10 @@ def rollouts(count=12):
     return rk.load_rollouts(pd.DataFrame(rows))
 
 
+def write_log(table):
+    table.to_json("log.jsonl", orient="records", lines=True)
+
+
 def scored(name="my.py", count=12):
     return rk.score(rk.load_reward(name), rollouts(count))
 
@@ -379,7 +383,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_scored():
 
 
 def test_a_command_says_first_that_what_is_scored_cannot_be_kept(here):
-    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    write_log(rollouts().table)
     (here / "runs").write_text("a file")
     edit("return float(ground_truth", "open('called', 'w'); return float(ground_truth")
     refused(
@@ -465,7 +469,7 @@ def test_a_process_that_is_killed_while_it_keeps_leaves_nothing_unreadable():
 
 
 def test_an_afternoon_of_edits_at_the_command_line(here):
-    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    write_log(rollouts().table)
     first = record("score my.py log.jsonl --keep --note first")
     assert first["run"]["version"] == "v1"
     edit("weight=0.2", "weight=0.4")
@@ -503,7 +507,7 @@ def test_an_afternoon_of_edits_at_the_command_line(here):
 
 
 def test_scores_in_a_folder_are_not_written_over_by_another_scoring(here):
-    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    write_log(rollouts().table)
     assert run("score my.py log.jsonl -o out --timeout 0").exit_code == 0
     assert run("score my.py log.jsonl -o out --timeout 0").exit_code == 0  # the same
     before = (here / "out" / "run.json").read_bytes()
@@ -517,7 +521,7 @@ def test_scores_in_a_folder_are_not_written_over_by_another_scoring(here):
 
 
 def test_checks_and_probes_are_noted_with_the_version(here):
-    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    write_log(rollouts().table)
     case = {"name": "a", "completion": "1", "ground_truth": "1", "reward": 1.2}
     (here / "cases.jsonl").write_text(json.dumps(case))
     text = run("check my.py cases.jsonl --keep --timeout 0").stdout
@@ -540,7 +544,7 @@ def test_checks_and_probes_are_noted_with_the_version(here):
 
 def test_a_label_says_which_version_orders_better():
     table = rollouts().table.assign(good=[True, False, False] * 4)
-    table.to_json("log.jsonl", orient="records", lines=True)
+    write_log(table)
     record("score my.py log.jsonl --keep --label good --timeout 0")
     edit("ground_truth in", "'0' in")
     better = record("score my.py log.jsonl --keep --label good --timeout 0")["run"]
@@ -567,7 +571,7 @@ def once(completion):
 def test_an_interrupted_scoring_is_gone_on_with(here, to, caplog):
     """`score -o` refused its own unfinished folder, as one of other rollouts."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    rollouts().table.to_json("log.jsonl", orient="records", lines=True)
+    write_log(rollouts().table)
     source = FILE.replace(
         "import rewardkit as rk\n", f"import rewardkit as rk{STOPS}", 1
     )
