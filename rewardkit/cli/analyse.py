@@ -20,7 +20,6 @@ from rewardkit.cli.output import say
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run
-from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.file_cache import FileCache
@@ -291,13 +290,13 @@ def _draw(curves: rk.Forecast, path: Path) -> None:
 
 
 @command(
-    "[VERSIONS] --training --label --seed --timeout --fail-on --verbose --json",
+    "[VERSIONS] --folder --training --label --seed --timeout --fail-on --verbose "
+    "--json",
     {
         "--last N": (
             "Compare the newest N versions of the folder of runs, too.",
             {"type": Integer(min=2)},
         ),
-        "--folder FOLDER": ("The folder of runs.", {"default": KEPT_RUNS}),
         "--cases CASES": "Cases, to list those that are lost and gained; a lost one is "
         "high.",
         "--reward rewards REWARD...": "The reward that scored each of VERSIONS, in "

@@ -90,9 +90,7 @@ def check(options: Options) -> CommandResult:
             )
     rows = [case.columns for case in cases]
     timeout = options.timeout or None
-    reward = rk.load_reward(
-        options.reward, as_=options.as_, rollouts=rows, timeout=timeout
-    )
+    reward = options.read_reward(rollouts=rows, timeout=timeout)
     limit = options.time_limit(reward)
     result = rk.check(reward, cases, ignore=options.ignore, timeout=limit)
     lines = recognised(reward.origin, verbose=options.verbose)
@@ -325,9 +323,7 @@ def probe(options: Options) -> CommandResult:
     cases = rk.load_cases(options.cases) if options.cases is not None else []
     rollouts = options.read_rollouts(options.rollouts)
     rollouts = rollouts_of(cases) if rollouts is None else with_cases(rollouts, cases)
-    reward = rk.load_reward(
-        options.reward, as_=options.as_, rollouts=rollouts, timeout=options.timeout
-    )
+    reward = options.read_reward(rollouts=rollouts, timeout=options.timeout)
     settings = options.select(
         "only label primary timeout budget leakage expects_partial seed"
     )
@@ -412,15 +408,14 @@ def _list_families() -> CommandResult:
 
 
 @command(
-    "REWARD ROLLOUTS --cases --label --training --budget --seed --baseline --as "
-    "READING --json",
+    "REWARD ROLLOUTS --cases --folder --label --training --budget --seed --baseline "
+    "--as READING --json",
     {
         "--against VERSION": (
             "A kept run (v2, a tag), or a folder of scores; last: the newest run of "
             "another definition under this name; none: nothing.",
             {"default": LAST},
         ),
-        "--folder FOLDER": ("The folder of runs.", {"default": KEPT_RUNS}),
         "--fail-on warn|high": (
             "Exit 1 when there is a finding of this severity or above.",
             {"default": "high"},
@@ -442,9 +437,7 @@ def review(options: Options) -> CommandResult:
       rewardkit review gallery:arithmetic gallery:arithmetic --cases gallery:arithmetic
     """
     rollouts = rk.load_rollouts(options.rollouts, **options.reading)
-    reward = rk.load_reward(
-        options.reward, as_=options.as_, rollouts=rollouts, timeout=options.timeout
-    )
+    reward = options.read_reward(rollouts=rollouts, timeout=options.timeout)
     against = None if options.against == "none" else options.against
     settings = options.select(
         "cases folder baseline label training fail_on timeout budget seed"

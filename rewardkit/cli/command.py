@@ -261,6 +261,10 @@ class Options(SimpleNamespace):
         """Read rollouts by the options for reading, None where there is no source."""
         return None if source is None else rk.load_rollouts(source, **self.reading)
 
+    def read_reward(self, **settings: Any) -> rk.Reward:
+        """Read REWARD, as a function of the trainer that --as names, if any."""
+        return rk.load_reward(self.reward, as_=self.as_, **settings)
+
     def time_limit(self, *rewards: rk.Reward) -> float | None:
         """Return the time limit in seconds, or None for none.
 

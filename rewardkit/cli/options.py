@@ -13,6 +13,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.history.baseline import is_day
+from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.plain import Plain, Record
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
@@ -193,6 +194,7 @@ READING = ("--column", "--group", "--join", "--on", "--set")
 SHARED: OptionTable = {
     "--rollouts ROLLOUTS": ANY_LOG,
     "--cases CASES": "A JSONL file of cases, or gallery:name.",
+    "--folder FOLDER": ("The folder of runs.", {"default": KEPT_RUNS}),
     "--training FILE|NAME=VALUE...": "The trainer's settings: verl's YAML, a "
     "GRPOConfig, or one such as scale_rewards=none.  [default: TRL's]",
     "--label COLUMN": "A trusted column that says which completions are good.",

@@ -150,7 +150,7 @@ def export(options: Options) -> CommandResult:
       rewardkit export gallery:arithmetic --to trl
     """
     rollouts = options.read_rollouts(options.verify)
-    reward = rk.load_reward(options.reward, as_=options.as_, rollouts=rollouts)
+    reward = options.read_reward(rollouts=rollouts)
     name = f"{identifier(reward.name)}_{identifier(options.to)}.py"
     exported = rk.export(
         reward,

@@ -15,9 +15,8 @@ from rewardkit.history.runs import find_run
 
 
 @command(
-    "[ACTION] [VERSION] --json",
+    "[ACTION] [VERSION] --folder --json",
     {
-        "--folder FOLDER": ("The folder of runs.", {"default": "runs"}),
         "--reward NAME": "List the runs of this reward only.",
         "--tag tags NAME...": "List the runs with this tag; with tag: add it.",
         "--note TEXT": "With tag: replace the note.",
@@ -134,9 +133,8 @@ CARD_FORMS = (".md", ".html")
 
 
 @command(
-    "REWARD --as --baseline --json",
+    "REWARD --folder --as --baseline --json",
     {
-        "--folder FOLDER": ("The folder of runs.", {"default": "runs"}),
         "--trained SCORES...": "The log of a training on it, or its recorder's folder, "
         "to say what it came to.",
         "-o --output OUTPUT": "Write it into this file (.md or .html).",
@@ -159,7 +157,7 @@ def card(options: Options) -> CommandResult:
         )
     source: rk.Run | rk.Reward | None = find_run(options.reward, options.folder)
     if source is None:
-        source = rk.load_reward(options.reward, as_=options.as_)
+        source = options.read_reward()
     trainings = [rk.monitor(name) for name in options.trained]
     written = rk.card(
         source,
