@@ -135,9 +135,11 @@ def test_columns_that_come_later_or_change_their_kind_are_one_column(folder, rea
     ],
 )
 def test_of_steps_that_a_resumed_run_records_anew_the_later_rows_count(
-    first, later, kept, why, folder, read
+    first, later, kept, why, folder, read, monkeypatch
 ):
-    for rows, steps in ((4, first), (8, later)):
+    """Whatever the clock says, which goes back here."""
+    for rows, steps, now in ((4, first, 2e9), (8, later, 1.0)):
+        monkeypatch.setattr("time.time", lambda now=now: now)
         function = functions(folder)
         for step in steps:
             score_step(function, step, rows)
@@ -346,17 +348,6 @@ def test_a_writer_that_is_behind_leaves_rows_out_and_holds_nothing_up(
     kept = [0, *range(1, 1 + recorder.PARTS_WAITING), 20]
     assert steps_of(scores) == kept
     assert scores.record["recorder"]["rows_left_out"] == (21 - len(kept)) * ROWS
-
-
-def test_a_clock_that_jumps_changes_nothing(folder, read, monkeypatch):
-    for steps, now in (([0, 1, 2], 2e9), ([1, 2], 1.0)):
-        monkeypatch.setattr("time.time", lambda now=now: now)
-        function = functions(folder)
-        for step in steps:
-            score_step(function, step)
-        rk.Recorder(folder).flush()
-    scores = read()
-    assert steps_of(scores) == [0, 1, 2] and len(scores) == 3 * ROWS
 
 
 @pytest.mark.parametrize("cut", ["half", "nothing", "no Parquet"])
