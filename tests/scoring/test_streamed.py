@@ -319,7 +319,7 @@ def test_a_folder_of_another_scoring_is_refused_and_its_parts_are_never_taken(
     assert len(rk.load_scores(out)) == len(whole) == 4 * GROUPS
 
 
-def test_files_of_different_things_and_rows_that_change_on_the_way_are_refused(
+def test_files_of_different_things_rows_that_change_and_ids_that_come_again_are_refused(
     tmp_path, out
 ):
     half = log_rows()[:120]
@@ -328,10 +328,13 @@ def test_files_of_different_things_and_rows_that_change_on_the_way_are_refused(
         tmp_path / "mixed" / "2.jsonl",
         [{"prompt": row["prompt"], "response": "x", "answer": "4"} for row in half],
     )
+    rows = [{**row, "rollout_id": at % 200} for at, row in enumerate(log_rows())]
+    twice = write(tmp_path / "twice.jsonl", rows)
     late = write(tmp_path / "late.jsonl", [*half, *log_rows(answer="4")[120:]])
     for source, said in (
         (tmp_path / "mixed", "hold different things"),
         (late, "'answer'.*ground_truth.*first rows"),
+        (twice, "40 rows of .* repeat the rollout_id of a row far before them"),
     ):
         with pytest.raises(rk.RolloutsError, match=said):
             in_parts(source, out)
@@ -681,18 +684,6 @@ def test_the_turns_of_a_prompt_are_those_of_the_first_rows_of_a_log_in_every_par
     there = whole.table.sort_values("rollout_id", ignore_index=True)
     here = streamed.rollouts.table.sort_values("rollout_id", ignore_index=True)
     pd.testing.assert_frame_equal(here, there, check_like=True)
-
-
-def test_an_id_that_comes_twice_far_apart_is_refused(tmp_path, out):
-    path = write(
-        tmp_path / "log.jsonl",
-        [{**row, "rollout_id": number % 200} for number, row in enumerate(log_rows())],
-    )
-    with pytest.raises(
-        rk.RolloutsError,
-        match=r"40 rows of .* repeat the rollout_id of a row far before them",
-    ):
-        in_parts(path, out)
 
 
 def test_a_log_that_has_changed_is_scored_anew_where_it_has(tmp_path, out):
