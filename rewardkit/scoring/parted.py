@@ -47,15 +47,17 @@ class PartedScores(Scores):
         return super().__new__(cls)
 
     def __init__(self, folder: Path, reward: Reward, memory: int = 0) -> None:
-        set_field = object.__setattr__
-        text = (folder / RUN_RECORD).read_text(encoding="utf-8")
-        record = json.loads(text)
-        set_field(self, "folder", folder)
-        set_field(self, "reward", reward)
-        set_field(self, "memory", memory)
-        set_field(self, "_record", record)
+        record = json.loads((folder / RUN_RECORD).read_text(encoding="utf-8"))
         run = {name: record[name] for name in OF_A_RUN if name in record}
-        set_field(self, "run", run)
+        # the last two are what `Scores` makes of its rows when it is asked
+        vars(self).update(
+            folder=folder,
+            reward=reward,
+            memory=memory,
+            run=run,
+            record=record,
+            counts=record["counts"],
+        )
 
     def __len__(self) -> int:
         return int(self.record["rollouts"]["rows"])
@@ -64,18 +66,6 @@ class PartedScores(Scores):
     def paths(self) -> list[Path]:
         """Return the files of the parts, in their order."""
         return [self.folder / name for name in self.run["parts"]]
-
-    @property
-    def record(self) -> Record:
-        """Return the run record: what the folder's ``run.json`` says."""
-        record: Record = self.__dict__["_record"]
-        return record
-
-    @property
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of rows by component and status."""
-        counts: dict[str, dict[str, int]] = self.record["counts"]
-        return counts
 
     @cached_property
     def table(self) -> pd.DataFrame:
