@@ -22,7 +22,6 @@ from rewardkit.html.cards import rollouts_page
 from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.table import ROWS_ON_PAGE
 from rewardkit.rollouts.whole_groups import LargeLog
-from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.scores import folder_for, parts_in
 from rewardkit.scoring.shards import ROWS_MEMORY
@@ -116,9 +115,9 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         interrupted = {"interrupted": True, "rows_given": error.rows}
     seconds = time.perf_counter() - started
     about = scores.record["rollouts"] if isinstance(log, LargeLog) else log.summary()
-    totals = {}
-    for status in STATUSES:
-        totals[status] = sum(counts[status] for counts in scores.counts.values())
+    totals: Counter[str] = Counter()
+    for counts in scores.counts.values():
+        totals.update(counts)
     totals["errors"] = totals.pop("error")
     missing = scores.record["rewards_missing"]
     record = {
