@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import RolloutsError
-from rewardkit.history.batches import Batch
+from rewardkit.history.batches import Batch, as_scores, in_sample, redact
 from rewardkit.history.files import (
     RECORDER,
     TRAINER_STEPS,
@@ -121,7 +121,6 @@ class PartWriter:
         self._sessions += 1
 
     def _write_part(self, batches: Sequence[Batch]) -> None:
-        from rewardkit.history.batches import in_sample, redact
         from rewardkit.scoring.scores import select_rows
         from rewardkit.scoring.stored import write_table
 
@@ -146,7 +145,6 @@ class PartWriter:
         self, batches: Sequence[Batch], session: RecordedSession, share: float
     ) -> Scores:
         """Return the scored table of batches, with the record of the recorder."""
-        from rewardkit.history.batches import as_scores
         from rewardkit.scoring.scores import versions
 
         steps = self._steps(batches, session)
