@@ -65,15 +65,14 @@ def _parse_turns(cells: list[Any]) -> list[Any]:
 
     Half of its texts decide; what is no JSON among them stays a text.
     """
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    count = sum(TURNS_AS_JSON.match(text) is not None for text in texts)
-    if not count or 2 * count < len(texts):
+    texts = {row: cell for row, cell in enumerate(cells) if isinstance(cell, str)}
+    rows = [row for row, text in texts.items() if TURNS_AS_JSON.match(text)]
+    if not rows or 2 * len(rows) < len(texts):
         return cells
     conversations = list(cells)
-    for row, cell in enumerate(cells):
-        if isinstance(cell, str) and TURNS_AS_JSON.match(cell):
-            with suppress(ValueError):
-                conversations[row] = json.loads(cell)
+    for row in rows:
+        with suppress(ValueError):
+            conversations[row] = json.loads(texts[row])
     return conversations
 
 

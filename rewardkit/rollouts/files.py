@@ -25,7 +25,7 @@ from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.folders import log_files, step_in_name
 from rewardkit.rollouts.lines import read_lines, read_more_lines
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
-from rewardkit.rollouts.logs.log import inner
+from rewardkit.rollouts.logs.log import with_truth
 from rewardkit.rollouts.paths import resolve
 from rewardkit.rollouts.values import Place, SourceRows
 
@@ -43,8 +43,8 @@ def read_files(
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
     never read as numbers, and an empty cell is a missing value, but for completions: a
-    model can say nothing. A truth inside ``reward_model`` becomes a column. Of files
-    that the cache has, what is new is read.
+    model can say nothing. A truth inside an object becomes a column. Of files that the
+    cache has, what is new is read.
     RolloutsError: no such file, another kind of file, a folder with files of several
     kinds.
     """
@@ -63,16 +63,7 @@ def read_files(
         raise RolloutsError(
             f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}"
         )
-    return list(map(_with_truth, parts))
-
-
-def _with_truth(part: SourceRows) -> SourceRows:
-    """Add the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
-    cells = part.columns.get("reward_model", [])
-    truths = [inner(cell, "ground_truth") for cell in cells]
-    if "ground_truth" in part.columns or truths.count(None) == len(truths):
-        return part
-    return replace(part, columns={"ground_truth": truths, **part.columns})
+    return list(map(with_truth, parts))
 
 
 class LogPiece(NamedTuple):
@@ -134,7 +125,7 @@ def read_piece(
         places = [place._replace(file=piece.name) for place in places]
     if piece.only_compared:
         places = [place._replace(line=-place.line) for place in places]
-    return _with_truth(replace(part, columns=columns, places=places))
+    return with_truth(replace(part, columns=columns, places=places))
 
 
 BUCKET = ".rows"

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -140,14 +141,16 @@ class Rollouts(HasPage):
         Not those that say how a completion ended.
         """
         names = []
-        for name in self.table.columns:
-            values = self.table[name]
-            if HOW_IT_ENDED.search(str(name)):
-                continue
-            if infer_dtype(values, skipna=True) == "boolean":
-                if (values.groupby(self.groups).nunique() > 1).any():
+        for name, values in self.table.items():
+            is_label = infer_dtype(values, skipna=True) == "boolean"
+            if is_label and not HOW_IT_ENDED.search(str(name)):
+                if self.differs_in_groups(values):
                     names.append(str(name).removeprefix(LOGGED))
         return names
+
+    def differs_in_groups(self, values: pd.Series[Any]) -> bool:
+        """Return whether siblings have different values of a column."""
+        return bool((values.groupby(self.groups).nunique() > 1).any())
 
     def select(
         self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]
@@ -392,24 +395,20 @@ def join_summaries(summaries: Sequence[Plain]) -> Record:
 
     Prompts are added up, as if no two parts had one in common.
     """
-    first = summaries[0]
+    joined: Record = dict(summaries[0])
+    for name in ("rows", "groups", "prompts"):
+        joined[name] = sum(summary[name] for summary in summaries)
+    for name in ("rejected", "notes", "cautions"):
+        joined[name] = list(chain.from_iterable(part[name] for part in summaries))
+    for name in ("notes", "cautions"):
+        sentences = list(dict.fromkeys(joined[name]))
+        hidden_count = len(sentences) - MOST_SENTENCES
+        if hidden_count > 0:
+            sentences[MOST_SENTENCES:] = [f"and {hidden_count} more of other parts"]
+        joined[name] = sentences
     sizes: Counter[int] = Counter()
-    joined: Record = {**first, "rejected": [], "notes": [], "cautions": []}
-    counted_names = ("rows", "groups", "prompts")
-    joined |= dict.fromkeys(counted_names, 0)
     for summary in summaries:
-        for name in counted_names:
-            joined[name] += summary[name]
         for size, count in summary["group_sizes"].items():
             sizes[int(size)] += count
-        joined["rejected"] += summary["rejected"]
-        for name in ("notes", "cautions"):
-            for sentence in summary[name]:
-                if sentence not in joined[name]:
-                    joined[name].append(sentence)
-    for name in ("notes", "cautions"):
-        hidden_count = len(joined[name]) - MOST_SENTENCES
-        if hidden_count > 0:
-            joined[name][MOST_SENTENCES:] = [f"and {hidden_count} more of other parts"]
     joined["group_sizes"] = {str(size): sizes[size] for size in sorted(sizes)}
     return {**joined, "warnings": _warn_of(joined)}

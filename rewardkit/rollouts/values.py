@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -65,22 +66,16 @@ def extra_names(extras: Iterable[Any]) -> list[str]:
     >>> extra_names(rows)
     ['level']
     """
-    values: dict[str, set[Any]] = {}
+    values: dict[str, set[Any]] = defaultdict(set)
     for extra in extras:
-        if isinstance(extra, Mapping):
-            for name, value in extra.items():
-                values.setdefault(str(name), set()).add(
-                    value if isinstance(value, str | bool) else None
-                )
+        for name, value in extra.items() if isinstance(extra, Mapping) else ():
+            values[str(name)].add(value if isinstance(value, str | bool) else None)
     names = []
     for name, different in values.items():
-        is_short = all(len(str(value)) <= LONGEST_EXTRA_VALUE for value in different)
-        if (
-            None not in different
-            and is_short
-            and 1 < len(different) <= MOST_EXTRA_VALUES
-        ):
-            names.append(name)
+        longest = max(len(str(value)) for value in different)
+        if None not in different and 1 < len(different) <= MOST_EXTRA_VALUES:
+            if longest <= LONGEST_EXTRA_VALUE:
+                names.append(name)
     return names
 
 
@@ -135,13 +130,14 @@ class SourceRows:
 
     A missing value is None. `form` is the name of the log's form where the reader of
     the file knows it, "" where the columns have to tell; `notes` are sentences on what
-    was read of a folder.
+    was read of a folder, `warnings` on what was left out of the rows.
     """
 
     columns: Columns
     places: list[Place]
     form: str = ""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:

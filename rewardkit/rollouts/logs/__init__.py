@@ -170,7 +170,6 @@ def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     """
     columns = _rename_plurals(rows.columns)
     rows = replace(rows, columns=columns)
-    warnings: list[str] = []
     completions = columns["completion"]
     if any(_values(cell) is cell for cell in completions):
         counts = [len(_values(cell)) for cell in completions]
@@ -179,9 +178,8 @@ def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
             if list(map(len, columns[name])) != counts:
                 pairs = zip(cells, counts, strict=True)
                 columns[name] = [[cell] * count for cell, count in pairs]
-        rows, warnings = unrolled(replace(rows, columns=columns), "completion")
-    log = _parse_table(rows, keep)
-    return replace(log, warnings=(*warnings, *log.warnings))
+        rows = unrolled(replace(rows, columns=columns), "completion")
+    return _parse_table(rows, keep)
 
 
 def _values(cell: Any) -> list[Any]:

@@ -11,6 +11,7 @@ messages up to it) and model_response (2026-06).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from rewardkit.plain import Record
 from rewardkit.primitives.messages import opening_turns
@@ -39,7 +40,6 @@ def _parse_tau_bench(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(
         with_columns(rows, task=tasks, ground_truth=outputs),
         keep,
-        total="reward",
         unpaid=("task_id", "trial"),
         usual={"messages": "traj", "prompt_id": "task_id"},
     )
@@ -53,18 +53,13 @@ def _is_rllm(columns: Columns) -> bool:
 
 
 def _parse_rllm(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    rows, warnings = unrolled(rows, "trajectories")
+    rows = unrolled(rows, "trajectories")
     episodes = []
     for place, row in zip(rows.places, rows.rows(), strict=True):
         episode = ValueError(place.reason) if place.reason else _trajectory(row)
         episodes.append((place, episode))
-    return scored_table(
-        SourceRows.of_rows(episodes),
-        keep,
-        total="reward",
-        unpaid=(),
-        warnings=tuple(warnings),
-    )
+    trajectories = replace(SourceRows.of_rows(episodes), warnings=rows.warnings)
+    return scored_table(trajectories, keep)
 
 
 def _trajectory(row: Record) -> Record:

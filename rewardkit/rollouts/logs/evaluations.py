@@ -9,10 +9,8 @@ lists of its completions (`code`), what was read of them, and whether that is ri
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from rewardkit.rollouts.logs.log import (
     ParsedLog,
     columns_of_objects,
     first,
+    has,
     inner,
     listed,
     numeric,
@@ -277,15 +276,6 @@ def _error(record: Plain) -> str:
     return f" ({errors[-1].get('type')}: {errors[-1].get('message')})"[:200]
 
 
-def _are_results(columns: Columns) -> bool:
-    return {"example_id", "prompt", "completion", "reward"} <= columns.keys()
-
-
-def _is_prime_rl(columns: Columns) -> bool:
-    """Return whether results of verifiers have the advantages that were trained on."""
-    return _are_results(columns) and "advantage" in columns
-
-
 def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
     by_name = columns_of_objects(columns.get("metrics", ()))  # as vf-eval writes them
@@ -298,15 +288,16 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(
         replace(rows, columns=columns),
         keep,
-        total="reward",
         unpaid=NO_METRIC - by_name.keys(),
         usual={"prompt_id": "example_id", "data_source": "task"},
     )
 
 
 TRACES = Form("verifiers traces", _parse_traces, _are_traces)
-PRIME_RL = Form("prime-rl rollouts", _parse_results, _is_prime_rl)
-RESULTS = Form("verifiers results", _parse_results, _are_results)
+RESULT_NAMES = ("example_id", "prompt", "completion", "reward")
+PRIME_RL = Form("prime-rl rollouts", _parse_results, has(*RESULT_NAMES, "advantage"))
+"""Results of verifiers with the advantages that were trained on."""
+RESULTS = Form("verifiers results", _parse_results, has(*RESULT_NAMES))
 
 
 def _parse_lm_eval(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
@@ -328,23 +319,18 @@ def _parse_lm_eval(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
             scores.append(name)
     usual = {"ground_truth": "target", "prompt_id": "doc_id"}
     has_repeats = any(len(texts) > 1 for texts in completions)
-    rows, warnings = unrolled(replace(rows, columns=columns), "completion")
-    if has_repeats and scores:
-        warnings.append(
-            f"{listed(scores)}: what lm-eval's filter made of several completions is "
-            "no score of each: not taken"
+    rows = unrolled(replace(rows, columns=columns), "completion")
+    if scores and not has_repeats:
+        return scored_table(
+            rows, keep, total=scores[0], unpaid=("doc_id",), usual=usual
         )
-        scores = []
-    if not scores:
-        return ParsedLog(rows, usual=usual, warnings=tuple(warnings))
-    return scored_table(
-        rows,
-        keep,
-        total=scores[0],
-        unpaid=("doc_id",),
-        usual=usual,
-        warnings=tuple(warnings),
-    )
+    warnings = ()
+    if scores:
+        warnings = (
+            f"{listed(scores)}: what lm-eval's filter made of several completions is "
+            "no score of each: not taken",
+        )
+    return ParsedLog(rows, usual=usual, warnings=warnings)
 
 
 def _list(cell: Any) -> list[Any]:
@@ -352,41 +338,31 @@ def _list(cell: Any) -> list[Any]:
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
-    """Return the prompt of a request, which may be chat messages as JSON."""
+    """Return the prompt of a request."""
     if isinstance(arguments, Mapping):
         prompt = inner(arguments, "gen_args_0", "arg_0")
     else:
         prompt = first(_list(arguments))
     while isinstance(prompt, list) and prompt and not isinstance(prompt[0], Mapping):
         prompt = prompt[0]
-    if isinstance(prompt, str) and prompt.lstrip().startswith('[{"role"'):
-        with suppress(ValueError):
-            return json.loads(prompt)
     return prompt
 
 
 def _parse_qwen_math(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = dict(rows.columns)
     columns["completion"] = columns.pop("code")
-    rows, warnings = unrolled(replace(rows, columns=columns), "completion")
+    rows = unrolled(replace(rows, columns=columns), "completion")
     usual = {"ground_truth": "gt", "prompt_id": "idx"}
-    return scored_table(
-        rows,
-        keep,
-        total="score",
-        unpaid=("idx",),
-        usual=usual,
-        warnings=tuple(warnings),
-    )
+    return scored_table(rows, keep, total="score", unpaid=("idx",), usual=usual)
 
 
 LM_EVAL = Form(
     "lm-eval samples",
     _parse_lm_eval,
-    lambda columns: columns.keys() >= {"doc_id", "doc", "target", "arguments", "resps"},
+    has("doc_id", "doc", "target", "arguments", "resps"),
 )
 QWEN_MATH = Form(
     "Qwen math evaluation",
     _parse_qwen_math,
-    lambda columns: columns.keys() >= {"code", "pred", "gt", "score", "question"},
+    has("code", "pred", "gt", "score", "question"),
 )

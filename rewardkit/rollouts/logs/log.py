@@ -107,7 +107,7 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
         columns[LOGGED + names[name] if name in names else name] = cells
     components: dict[str, str] = {}
     weights = {}
-    warnings = list(log.warnings)
+    warnings = [*log.rows.warnings, *log.warnings]
     rewards: list[str] = []
     recorded: list[str] = []
     for name, weight in log.weights.items():
@@ -140,7 +140,7 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
     return log, Logged(components, weights, total, log.on_missing)
 
 
-def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
+def unrolled(rows: SourceRows, by: str) -> SourceRows:
     """Make a row of each value in the lists of column `by`.
 
     Other lists of the same length are taken apart with it, and what is no list stands
@@ -165,13 +165,37 @@ def unrolled(rows: SourceRows, by: str) -> tuple[SourceRows, list[str]]:
             columns.setdefault("rollout_id", ids)
         for values in zip(*columns.values(), strict=True):
             placed.append((place, dict(zip(columns, values, strict=True))))
+    single = SourceRows.of_rows(placed)
     if not lengths:
-        return SourceRows.of_rows(placed), []
+        return single
     warning = (
         f"Left out {counted(len(lengths), 'list')} not as long as {by!r}, so that it "
         f"is unknown which value is whose ({'; '.join(lengths[:3])})"
     )
-    return SourceRows.of_rows(placed), [warning]
+    return replace(single, warnings=(warning,))
+
+
+def has(*names: str) -> Callable[[Columns], bool]:
+    """Return whether columns have these names, as the `fits` of a form."""
+    return lambda columns: columns.keys() >= {*names}
+
+
+TRUTHS_WITHIN = (
+    ("reward_model", "ground_truth"),
+    ("extra_env_info", "ground_truth"),
+    ("env_extras", "reward_spec", "ground_truth"),
+)
+"""Columns of objects, and the keys in them that lead to the truth: verl and siiRL,
+NeMo-RL, SkyRL."""
+
+
+def with_truth(rows: SourceRows) -> SourceRows:
+    """Add the ``ground_truth`` that a trainer keeps inside of an object."""
+    for column, *names in TRUTHS_WITHIN:
+        truths = [inner(cell, *names) for cell in rows.columns.get(column, ())]
+        if "ground_truth" not in rows.columns and first(truths) is not None:
+            return replace(rows, columns={"ground_truth": truths, **rows.columns})
+    return rows
 
 
 def columns_of_objects(cells: Iterable[Any]) -> Columns:
@@ -192,10 +216,9 @@ def scored_table(
     rows: SourceRows,
     keep: Collection[str],
     *,
-    total: str,
-    unpaid: Collection[str],
+    total: str = "reward",
+    unpaid: Collection[str] = (),
     beside: Collection[str] = (),
-    warnings: Sequence[str] = (),
     **options: Any,
 ) -> ParsedLog:
     """Read a table with a total: other columns of numbers are recorded beside it.
@@ -218,12 +241,12 @@ def scored_table(
         beside=[name for name in beside if name not in data],
         total=total,
         notes=notes,
-        warnings=(*warnings, *differing_totals(rows.columns, totals)),
+        warnings=differing_totals(rows.columns, totals),
         **options,
     )
 
 
-def differing_totals(columns: Columns, totals: Sequence[str]) -> list[str]:
+def differing_totals(columns: Columns, totals: Sequence[str]) -> tuple[str, ...]:
     """Warn where a log has two totals that differ."""
     warnings = []
     for name in totals[1:]:
@@ -235,7 +258,7 @@ def differing_totals(columns: Columns, totals: Sequence[str]) -> list[str]:
                 f"rows: took {totals[0]!r}. To take {name!r}, pass "
                 f"--log-weight {totals[0]}=0 --log-weight {name}=1."
             )
-    return warnings
+    return tuple(warnings)
 
 
 def split_scores(

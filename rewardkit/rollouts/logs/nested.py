@@ -132,12 +132,10 @@ def _parse_groups(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns.setdefault("prompt_id", _numbers_of(rows.places))
     for name in ("tokens", "masks"):
         columns.pop(name, None)
-    rows, warnings = unrolled(replace(rows, columns=columns), "messages")
+    rows = unrolled(replace(rows, columns=columns), "messages")
     if "score" not in columns:
-        return ParsedLog(rows, warnings=tuple(warnings))
-    return scored_table(
-        rows, keep, total="score", unpaid=("seed",), warnings=tuple(warnings)
-    )
+        return ParsedLog(rows)
+    return scored_table(rows, keep, total="score", unpaid=("seed",))
 
 
 def _numbers_of(places: Sequence[Place]) -> list[Any]:
@@ -171,10 +169,8 @@ def _parse_pairs(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns["completion"] = list(map(list, pairs))
     columns["preferred"] = [[1.0, 0.0] for _ in rows.places]
     columns.setdefault("prompt_id", _numbers_of(rows.places))
-    rows, warnings = unrolled(replace(rows, columns=columns), "completion")
-    return scored_table(
-        rows, keep, total="preferred", unpaid=(), warnings=tuple(warnings)
-    )
+    rows = unrolled(replace(rows, columns=columns), "completion")
+    return scored_table(rows, keep, total="preferred")
 
 
 PREFERENCES = Form("preference pairs", _parse_pairs, _are_pairs)

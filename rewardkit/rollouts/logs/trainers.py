@@ -22,7 +22,7 @@ metadata; rollout_id is the number of the step.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
@@ -36,11 +36,12 @@ from rewardkit.rollouts.logs.log import (
     ParsedLog,
     columns_of_objects,
     first,
+    has,
     inner,
     numeric,
     scored_table,
     unrolled,
-    with_columns,
+    with_truth,
 )
 from rewardkit.rollouts.values import SourceRows
 
@@ -109,13 +110,8 @@ def _is_nemo_rl(columns: Columns) -> bool:
 def _parse_nemo_rl(
     rows: SourceRows, keep: Collection[str], earlier: ParsedLog | None = None
 ) -> ParsedLog:
-    warnings: list[str] = []
     if isinstance(first(rows.columns["rewards"]), list):
-        rows, warnings = unrolled(rows, "content")
-    infos = rows.columns.get("extra_env_info", ())
-    rows = with_columns(
-        rows, ground_truth=[inner(cell, "ground_truth") for cell in infos]
-    )
+        rows = with_truth(unrolled(rows, "content"))
     columns = dict(rows.columns)
     contents = columns.pop("content")
     lengths = [len(cell) for cell in contents if isinstance(cell, list) and cell]
@@ -129,7 +125,6 @@ def _parse_nemo_rl(
         total="rewards",
         unpaid=NEMO_COLUMNS,
         turns_before=before,
-        warnings=tuple(warnings),
     )
 
 
@@ -156,17 +151,6 @@ def _turns(content: Any, before: int) -> Record:
     pairs = zip(roles, content, strict=True)
     messages = [{"role": role, "content": text} for role, text in pairs]
     return {**columns, "messages": messages}
-
-
-def _parse_nemo_batch(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    truths = [inner(cell, "ground_truth") for cell in rows.columns["extra_env_info"]]
-    return scored_table(
-        with_columns(rows, ground_truth=truths),
-        keep,
-        total="total_reward",
-        unpaid=NEMO_COLUMNS,
-        usual={"messages": "message_log"},
-    )
 
 
 # --- NeMo Gym
@@ -202,7 +186,6 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(
         replace(rows, columns=columns),
         keep,
-        total="reward",
         unpaid=GYM_COLUMNS,
         usual={"prompt_id": "_ng_task_index", "ground_truth": "answer"},
     )
@@ -229,11 +212,7 @@ def _messages(items: Any, role: str) -> list[Record]:
     return messages
 
 
-# --- SkyRL and AReaL
-
-
-def _has(*names: str) -> Callable[[Columns], bool]:
-    return lambda columns: columns.keys() >= {*names}
+# --- SkyRL
 
 
 def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
@@ -244,21 +223,9 @@ def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
             cell = sum(cell)
         scores.append(cell)
     columns["score"] = scores
-    extras = columns.get("env_extras", [None] * len(rows.places))
-    truths = [inner(cell, "reward_spec", "ground_truth") for cell in extras]
     usual = {"prompt": "input_prompt", "completion": "output_response"}
-    rows = replace(rows, columns={"ground_truth": truths, **columns})
-    return scored_table(rows, keep, total="score", unpaid=(), usual=usual)
-
-
-AREAL_COLUMNS = frozenset(
-    "task_id sample_idx seqlen prompt_len head_version tail_version".split()
-)
-
-
-def _parse_areal(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    usual = {"step": "tail_version"}
-    return scored_table(rows, keep, total="reward", unpaid=AREAL_COLUMNS, usual=usual)
+    rows = replace(rows, columns=columns)
+    return scored_table(rows, keep, total="score", usual=usual)
 
 
 # --- slime
@@ -284,39 +251,45 @@ def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(rows, keep, total=total, unpaid=SLIME_COLUMNS, usual=usual)
 
 
-# --- Tinker
+# --- all of them
 
-
-def _parse_tinker(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    usual = {"prompt": "ob", "completion": "ac", "step": "iteration"}
-    unpaid = ("iteration", "group_idx", "traj_idx", "ac_len", "ob_len", "episode_done")
-    return scored_table(rows, keep, total="reward", unpaid=unpaid, usual=usual)
-
+AREAL_COLUMNS = frozenset(
+    "task_id sample_idx seqlen prompt_len head_version tail_version".split()
+)
+TINKER_COLUMNS = frozenset(
+    "iteration group_idx traj_idx ac_len ob_len episode_done".split()
+)
+TINKER_NAMES = {"prompt": "ob", "completion": "ac", "step": "iteration"}
 
 SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
 VERL_DUMP = Form("verl rollout dump", _parse_verl, _is_verl)
 NEMO_RL_LOG = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl)
 NEMO_BATCH = Form(
     "NeMo-RL batch",
-    _parse_nemo_batch,
-    _has("message_log", "extra_env_info", "total_reward"),
+    partial(
+        scored_table,
+        total="total_reward",
+        unpaid=NEMO_COLUMNS,
+        usual={"messages": "message_log"},
+    ),
+    has("message_log", "extra_env_info", "total_reward"),
 )
 NEMO_GYM_LOG = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
 SKYRL = Form(
-    "SkyRL evaluation", _parse_skyrl, _has("input_prompt", "output_response", "score")
+    "SkyRL evaluation", _parse_skyrl, has("input_prompt", "output_response", "score")
 )
 AREAL_LOG = Form(
     "AReaL rollouts",
-    _parse_areal,
-    _has("task_id", "sample_idx", "tail_version", "reward", "completion"),
+    partial(scored_table, unpaid=AREAL_COLUMNS, usual={"step": "tail_version"}),
+    has("task_id", "sample_idx", "tail_version", "reward", "completion"),
 )
 SLIME_LOG = Form(
     "slime samples",
     _parse_slime,
-    _has("group_index", "index", "prompt", "response", "label", "reward"),
+    has("group_index", "index", "prompt", "response", "label", "reward"),
 )
 TINKER = Form(
     "Tinker trajectories",
-    _parse_tinker,
-    _has("ob", "ac", "group_idx", "traj_idx", "reward"),
+    partial(scored_table, unpaid=TINKER_COLUMNS, usual=TINKER_NAMES),
+    has("ob", "ac", "group_idx", "traj_idx", "reward"),
 )

@@ -57,7 +57,7 @@ def _between(columns: Columns, advantage: str) -> list[str]:
 
 
 def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    rows, warnings = _clean_steps(rows)
+    rows = _clean_steps(rows)
     columns = rows.columns
     reserved = ALL_ALIASES.union(keep)
     between = [name for name in _between(columns, "advantage") if name not in reserved]
@@ -80,6 +80,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     scores, data_notes = split_scores(columns, [*rewards, *extra])
     weights = {name: weights[name] for name in rewards}
     weights |= dict.fromkeys([name for name in extra if name in scores], 0.0)
+    warnings = []
     if fitted is None and len(between) > 1 and any(columns["advantage"]):
         warnings.append(
             f"Cannot tell which of {listed(between)} are reward functions; counting "
@@ -97,8 +98,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
 
 def _parse_more(rows: SourceRows, keep: Collection[str], first: ParsedLog) -> ParsedLog:
     """Read more rows of a log, without looking for its rewards and their weights."""
-    rows, warnings = _clean_steps(rows)
-    return ParsedLog(rows, warnings=tuple(warnings))
+    return ParsedLog(_clean_steps(rows))
 
 
 def _is_float32(cells: Sequence[Any]) -> bool:
@@ -144,7 +144,7 @@ def _weights_of(
     return weights
 
 
-def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
+def _clean_steps(rows: SourceRows) -> SourceRows:
     """Read steps as numbers, and drop those that repeat the rows of the one before.
 
     Trackers get the step as text, and a batch is logged at each step it trains.
@@ -159,14 +159,15 @@ def _clean_steps(rows: SourceRows) -> tuple[SourceRows, list[str]]:
         steps.setdefault(step, []).append({**row, name: None, "rollout_id": None})
     repeats = [step for before, step in pairwise(steps) if steps[before] == steps[step]]
     if not repeats:
-        return rows, []
+        return rows
     examples = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
     warning = (
         f"{len(repeats)} of {len(steps)} steps left out that repeat the rows of the "
         f"one before, as a batch is logged at each step that trains on it ({examples})"
     )
     repeated = frozenset(repeats)
-    return rows.keep([step not in repeated for step in keys]), [warning]
+    rows = replace(rows, warnings=(*rows.warnings, warning))
+    return rows.keep([step not in repeated for step in keys])
 
 
 def _is_swift(columns: Columns) -> bool:
@@ -185,14 +186,10 @@ def _are_texts(cells: Sequence[Any]) -> bool:
 
 
 def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
-    rows, warnings = unrolled(rows, "completion")
-    rows, repeats = _clean_steps(rows)
+    rows = _clean_steps(unrolled(rows, "completion"))
     columns = rows.columns
     if "advantages" not in columns and numeric(columns.get("reward", ())):
-        warnings += repeats
-        return scored_table(
-            rows, keep, total="reward", unpaid=(), warnings=tuple(warnings)
-        )
+        return scored_table(rows, keep)
     rewards = []
     if "advantages" in columns:
         for name in _between(columns, "advantages"):
@@ -202,6 +199,7 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     advantages = columns.get("advantages", ())
     has_signal = numeric(advantages) and any(advantages)
     fitted = _fit_rewards(columns, rewards, "advantages") if has_signal else None
+    warnings = []
     if len(rewards) > 1 and has_signal and fitted is None:
         warnings.append(
             f"The advantages do not follow a weighted sum of {listed(rewards)}: set "
@@ -214,7 +212,7 @@ def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         total=rewards[0] if len(rewards) == 1 else None,
         on_missing="skip",  # nansum, as TRL
         notes=(*_note_on_weights("ms-swift", weights, fitted), *data_notes),
-        warnings=(*warnings, *repeats),
+        warnings=tuple(warnings),
     )
 
 
@@ -266,9 +264,7 @@ def _note_on_weights(
 def _parse_more_swift(
     rows: SourceRows, keep: Collection[str], first: ParsedLog
 ) -> ParsedLog:
-    rows, warnings = unrolled(rows, "completion")
-    rows, repeats = _clean_steps(rows)
-    return ParsedLog(rows, warnings=(*warnings, *repeats))
+    return ParsedLog(_clean_steps(unrolled(rows, "completion")))
 
 
 TRL_LOG = Form("TRL completions", _parse_trl, _is_trl, _parse_more, looks_back=True)
