@@ -266,9 +266,7 @@ class Component:
     @property
     def calls(self) -> list[Call]:
         """The call of its function, and that of its gate where there is one."""
-        if self.gate_call is None:
-            return [self.call]
-        return [self.call, self.gate_call]
+        return [call for call in (self.call, self.gate_call) if call is not None]
 
     @property
     def asks_for(self) -> tuple[str, ...]:

@@ -186,7 +186,11 @@ class Reward(HasPage):
     @property
     def weights(self) -> dict[str, float]:
         """Weight of each component; NaN where branches give it different ones."""
-        return {item.name: float(item.weight) for item in self.components}
+        weights: dict[str, float] = {}
+        for item in self.all_components:
+            if weights.setdefault(item.name, float(item.weight)) != item.weight:
+                weights[item.name] = np.nan
+        return weights
 
     @property
     def task(self) -> tuple[str, ...]:
@@ -199,11 +203,10 @@ class Reward(HasPage):
         """
         if self._named_task:
             return self._named_task
-        names = self._heaviest()
-        names = [
-            name for name in names if not self._component(name).is_penalty
-        ] or names
-        return tuple(filter(SAYS_RIGHT.match, names)) or tuple(names)
+        heaviest = self._heaviest()
+        items = [item for item in heaviest if not item.is_penalty] or heaviest
+        names = tuple(item.name for item in items)
+        return tuple(filter(SAYS_RIGHT.match, names)) or names
 
     @property
     def task_is_known(self) -> bool:
@@ -233,17 +236,16 @@ class Reward(HasPage):
         Of equal ones it is no penalty, one that is called by what is right ("accuracy")
         if any is, and then the first by name: the order of functions says nothing.
         """
-        return min(self.task, key=self._rank)
+        task = self.task
+        ranks = []
+        for item in self.components:
+            if item.name in task:
+                is_other = SAYS_RIGHT.match(item.name) is None
+                rank = (-item.largest_weight, item.is_penalty, is_other, item.name)
+                ranks.append(rank)
+        return min(ranks)[-1]
 
-    def _rank(self, name: str) -> tuple[float, bool, bool, str]:
-        item = self._component(name)
-        is_right = SAYS_RIGHT.match(name) is not None
-        return -item.largest_weight, item.is_penalty, not is_right, name
-
-    def _component(self, name: str) -> Component:
-        return self.components[self.names.index(name)]
-
-    def _heaviest(self) -> list[str]:
+    def _heaviest(self) -> list[Component]:
         """List the heaviest components; of equal ones those that read data."""
         top = max(item.largest_weight for item in self.components)
         heaviest = [item for item in self.components if item.largest_weight == top]
@@ -252,7 +254,7 @@ class Reward(HasPage):
             columns = {*item.call.reads} - {*self.fields, *self.names}
             if any(NO_DATA.search(name) is None for name in columns):
                 of_data.append(item)
-        return [item.name for item in of_data or heaviest]
+        return of_data or heaviest
 
     @property
     def _named_task(self) -> tuple[str, ...]:
@@ -281,32 +283,37 @@ class Reward(HasPage):
     @cached_property
     def needs(self) -> tuple[str, ...]:
         """Names of the rollout columns that it asks for, in their order."""
-        needs: dict[str, None] = {}
-        for _, call in self.calls:
-            for name in call.asks_for:
-                if name not in self.fields and name not in self.names:
-                    needs[name] = None
+        needs = dict.fromkeys(filter(None, [self.routed_by]))
+        for branch in self.branches:
+            for _, call in branch.calls:
+                for name in call.asks_for:
+                    if name not in branch.fields and name not in branch.names:
+                        needs[name] = None
         return tuple(needs)
 
     @property
     def functions(self) -> list[Any]:
         """The functions and gates that decide its scores."""
-        functions: list[Any] = list(self.fields.values())
-        gates = []
-        for item in self.components:
-            functions.append(item.function)
-            gates.append(item.gate)
-        return [*functions, *filter(None, [*gates, self.gate])]
+        functions: list[Any] = []
+        for branch in self.branches:
+            functions += branch.fields.values()
+            functions += [item.function for item in branch.components]
+            gates = [item.gate for item in branch.components]
+            functions += filter(None, [*gates, branch.gate])
+        return functions
 
     @property
     def is_async(self) -> bool:
         """Whether a field or component has to be awaited."""
-        return any(call.is_async for _, call in self.calls)
+        for branch in self.branches:
+            if any(call.is_async for _, call in branch.calls):
+                return True
+        return False
 
     @property
     def can_run(self) -> bool:
         """Whether its functions are at hand: not if it was read from a run record."""
-        return self.recorded is None
+        return all(branch.recorded is None for branch in self.branches)
 
     # --- branches: a route has several (see `rewards.route`), other rewards themselves
 
@@ -355,16 +362,19 @@ class Reward(HasPage):
         Or where one that is asked for has the name of a field or component. `sources`
         are the names that columns have in the log, as `Rollouts.mapping` has them.
         """
-        for _, call in self.calls:
-            for name in call.asks_for:
-                self._check_column(call.owner, name, available, sources or {})
+        for branch in self.branches:
+            if self.routed_by:
+                branch._check_column("the route", self.routed_by, available, sources)
+            for _, call in branch.calls:
+                for name in call.asks_for:
+                    branch._check_column(call.owner, name, available, sources)
 
     def _check_column(
         self,
         owner: str,
         name: str,
         available: Sequence[str],
-        sources: Mapping[str, str],
+        sources: Mapping[str, str] | None,
     ) -> None:
         kinds = dict.fromkeys(self.fields, "field")
         kinds |= dict.fromkeys(self.names, "component")
@@ -375,7 +385,7 @@ class Reward(HasPage):
             )
         if name in (*available, *kinds, ROLLOUT):
             return
-        for column, source in sources.items():
+        for column, source in (sources or {}).items():
             if source == name and column in available:
                 raise RewardError(
                     f"{owner} asks for {name!r}, and the log's {name!r} was read as "
@@ -394,11 +404,7 @@ class Reward(HasPage):
         RewardError: a weight for a component that it does not have.
         """
         for name in weights:
-            if name not in self.names:
-                raise RewardError(
-                    f"there is no component {name!r} to weigh; reward {self.name!r} "
-                    f"has {list(self.names)}{did_you_mean(name, self.names)}"
-                )
+            self._check_component(name, "to weigh")
 
         def weighed(item: Component) -> Component:
             if item.name not in weights:
@@ -429,15 +435,18 @@ class Reward(HasPage):
 
         RewardError: it has no such component.
         """
-        if name not in self.names:
-            raise RewardError(
-                f"there is no component {name!r} that could be the task; reward "
-                f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
-            )
-
+        self._check_component(name, "that could be the task")
         return self._map_components(
             lambda item: replace(item, primary=item.name == name)
         )
+
+    def _check_component(self, name: str, purpose: str) -> None:
+        """Raise a RewardError where it has no component of this name."""
+        if name not in self.names:
+            raise RewardError(
+                f"there is no component {name!r} {purpose}; reward {self.name!r} has "
+                f"{list(self.names)}{did_you_mean(name, self.names)}"
+            )
 
     def with_truth(self, column: str) -> Reward:
         """Return the same reward with what reads this column as the task.
@@ -449,12 +458,8 @@ class Reward(HasPage):
             names = inner._paid_readers_of({column})
             if inner._named_task or not names:
                 return inner
-            return replace(
-                inner,
-                components=[
-                    replace(item, primary=item.name in names)
-                    for item in inner.components
-                ],
+            return inner._map_components(
+                lambda item: replace(item, primary=item.name in names)
             )
 
         return self.map(name_task)

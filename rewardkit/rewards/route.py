@@ -52,41 +52,6 @@ class RoutedReward(Reward):
         """Its rewards, the default one last."""
         return _branches(self.rewards, self.default)
 
-    @property
-    def weights(self) -> dict[str, float]:
-        """Weight of each component; NaN where its rewards give it different ones."""
-        weights: dict[str, float] = {}
-        for item in self.all_components:
-            if weights.setdefault(item.name, float(item.weight)) != item.weight:
-                weights[item.name] = np.nan
-        return weights
-
-    @cached_property
-    def needs(self) -> tuple[str, ...]:
-        """Names of the rollout columns that the route and its branches ask for."""
-        names = [self.column]
-        for branch in self.branches:
-            names += branch.needs
-        return tuple(dict.fromkeys(names))
-
-    @property
-    def functions(self) -> list[Any]:
-        """What decides its scores: the functions and gates of all branches."""
-        functions: list[Any] = []
-        for branch in self.branches:
-            functions += branch.functions
-        return functions
-
-    @property
-    def is_async(self) -> bool:
-        """Whether a field or component has to be awaited."""
-        return any(branch.is_async for branch in self.branches)
-
-    @property
-    def can_run(self) -> bool:
-        """Whether the functions of all branches are at hand."""
-        return all(branch.can_run for branch in self.branches)
-
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """Split the rows by their value of the routing column, see `Reward.parts`."""
         rows_of: dict[Any, list[int]] = {value: [] for value in self.rewards}
@@ -126,14 +91,6 @@ class RoutedReward(Reward):
         if label != "default" or self.default is None:
             raise KeyError(label)
         return Route(self.column, rewards, change(self.default), name=self.name)
-
-    def check_columns(
-        self, available: Sequence[str], sources: Mapping[str, str] | None = None
-    ) -> None:
-        """Raise a RewardError as `Reward.check_columns` does, for each branch."""
-        for branch in self.branches:
-            branch._check_column("the route", self.column, available, sources or {})
-            branch.check_columns(available, sources)
 
     def record(self) -> dict[str, Any]:
         """Return the definition as plain data, with its two fingerprints."""
