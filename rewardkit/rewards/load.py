@@ -240,14 +240,9 @@ def _files_below(folder: Path) -> dict[str, bytes]:
     Not of libraries that are installed there.
     """
     files = {}
-    start = f"{folder}{os.sep}"
-    for name, module in sys.modules.copy().items():
-        place = getattr(module, "__file__", None) or ""
-        is_below = place.startswith(start) and place.endswith(".py")
-        if not is_below or name.startswith(FILE_MODULE) or name == "__main__":
-            continue
-        file = Path(place)
-        if not LIBRARIES & {*file.parts} and file.is_file():
+    for name, file in _modules_below(folder).items():
+        is_source = file.suffix == ".py" and not LIBRARIES & {*file.parts}
+        if is_source and name != "__main__" and file.is_file():
             files[file.relative_to(folder).as_posix()] = file.read_bytes()
     return files
 
@@ -339,16 +334,21 @@ def forget_beside(path: Path) -> None:
 
 def _beside(path: Path) -> dict[str, Path]:
     """Return the imported modules whose files lie beside the file, sorted by name."""
+    modules = sorted(_modules_below(path.parent).items())
+    return {name: file for name, file in modules if file.parent == path.parent}
+
+
+def _modules_below(folder: Path) -> dict[str, Path]:
+    """Return the imported modules whose files lie in a folder or those in it."""
     files = {}
-    folder = str(path.parent)
+    start = f"{folder}{os.sep}"
     modules = sys.modules.copy()  # another thread may import meanwhile
     for name, module in modules.items():
         file = getattr(module, "__file__", None) or ""
         # thousands are elsewhere, and a prefix is compared at once
-        is_beside = file.startswith(folder) and os.path.dirname(file) == folder
-        if is_beside and not name.startswith(FILE_MODULE):
+        if file.startswith(start) and not name.startswith(FILE_MODULE):
             files[name] = Path(file)
-    return dict(sorted(files.items()))
+    return files
 
 
 def failed(place: str, error: BaseException) -> str:

@@ -37,7 +37,7 @@ SAME_SUM = 1e-5
 ROWS_A_PART = 4
 """Rows a part under which weights would fit by chance. Our choice."""
 
-VERDICT_NAME = re.compile(
+RIGHT_NAME = re.compile(
     r"(?i)correct|right|accura|(^|_)acc($|_)|pass|label|success|solved|resolved|(^|_)win"
 )
 """Names of columns that say whether a completion is right."""
@@ -210,7 +210,7 @@ def possible_scores(rollouts: Rollouts) -> list[str]:
         values = rollouts.table[name]
         if NO_SCORE_NAME.search(name) or values.nunique() < 2:
             continue
-        if VERDICT_NAME.search(name):
+        if RIGHT_NAME.search(name):
             verdicts.append(name)
         elif NUMERIC_NAME.search(name):
             scores.append(name)
@@ -227,7 +227,7 @@ def _differs_in_groups(rollouts: Rollouts, values: pd.Series[Any]) -> bool:
     groups = rollouts.groups
     if len(np.unique(groups)) == len(groups):
         return not values.is_unique
-    return bool((values.groupby(groups).nunique() > 1).any())
+    return rollouts.differs_in_groups(values)
 
 
 def _what_to_take(rollouts: Rollouts) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.plain import PlainRecord
 
-MISSPELT = 0.9
-"""The difflib ratio from which a name counts as a misspelt setting. Our choice."""
+MISSPELT_SETTING = 0.9
+"""Likeness from which a name is a misspelt setting; "betas" is none. Our choice."""
 LEAST_COUNTS = {
     "num_generations": 2,
     "prompts_per_batch": 1,
@@ -42,6 +42,14 @@ VERL_SUMS = {
     "reinforce_plus_plus_baseline": "reinforce_pp",
 }
 """verl's ``algorithm.adv_estimator`` -> ours; None where the scaling decides it."""
+
+VERL_SETTINGS = {
+    "num_generations": "actor_rollout_ref.rollout.n",
+    "prompts_per_batch": "data.train_batch_size",
+    "loss_type": "actor_rollout_ref.actor.loss_agg_mode",
+    "max_completion_length": "data.max_response_length",
+}
+"""Setting -> where verl has it."""
 
 GENERATION_BATCH = "generation_batch_size"
 """A GRPOConfig's setting of the batch: completions of all processes together."""
@@ -203,7 +211,7 @@ class Training(PlainRecord):
         for name in map(str, settings):
             if name in names or name == GENERATION_BATCH:
                 continue
-            is_misspelt = bool(get_close_matches(name, names, cutoff=MISSPELT))
+            is_misspelt = did_you_mean(name, names, likeness=MISSPELT_SETTING)
             if is_misspelt or not is_file:  # a file of TRL's has further settings
                 raise InputError(
                     f"{place} has no setting {name!r}{did_you_mean(name, names)}; "
@@ -240,38 +248,31 @@ class Training(PlainRecord):
     @classmethod
     def _from_verl(cls, settings: Mapping[str, Any]) -> Self:
         """Read verl's configuration, whose estimator is ``algorithm.adv_estimator``."""
-        estimator = str(_value_at(settings, "algorithm.adv_estimator") or "gae")
+        value_at = partial(_value_at, settings)
+        estimator = str(value_at("algorithm.adv_estimator") or "gae")
         if estimator not in VERL_SUMS:
             raise InputError(
                 f"algorithm.adv_estimator={estimator!r} has no advantages of groups "
                 f"that are known here; known are {list(VERL_SUMS)}"
             )
-        options: dict[str, Any] = {
-            "estimator": VERL_SUMS[estimator],
-            "prompts_per_batch": _value_at(settings, "data.train_batch_size"),
-            "loss_type": _value_at(settings, "actor_rollout_ref.actor.loss_agg_mode"),
-            "max_completion_length": _value_at(settings, "data.max_response_length"),
-        }
-        count = _value_at(settings, "actor_rollout_ref.rollout.n")
-        if count != 1:  # verl's default: the rollouts say it
-            options["num_generations"] = count
-        if _value_at(settings, "algorithm.norm_adv_by_std_in_grpo") is False:
+        options = {name: value_at(path) for name, path in VERL_SETTINGS.items()}
+        if options["num_generations"] == 1:  # verl's default: the rollouts say it
+            options["num_generations"] = None
+        if value_at("algorithm.norm_adv_by_std_in_grpo") is False:
             options["scale_rewards"] = "none"
         if estimator == "gdpo":
             options["multi_objective_aggregation"] = "normalize_then_sum"
-        if _value_at(settings, "algorithm.filter_groups.enable"):
-            metric = _value_at(settings, "algorithm.filter_groups.metric")
+        if value_at("algorithm.filter_groups.enable"):
+            metric = value_at("algorithm.filter_groups.metric")
             options["filter_metric"] = "reward" if metric in VERL_REWARD else metric
-        if _value_at(settings, "actor_rollout_ref.actor.use_kl_loss"):
-            options["beta"] = _value_at(
-                settings, "actor_rollout_ref.actor.kl_loss_coef"
-            )
-        elif _value_at(settings, "algorithm.use_kl_in_reward"):
-            options["beta"] = _value_at(settings, "algorithm.kl_ctrl.kl_coef")
+        if value_at("actor_rollout_ref.actor.use_kl_loss"):
+            options["beta"] = value_at("actor_rollout_ref.actor.kl_loss_coef")
+        elif value_at("algorithm.use_kl_in_reward"):
+            options["beta"] = value_at("algorithm.kl_ctrl.kl_coef")
         for name in NUMERIC_SETTINGS:
             options[name] = _parse_number(options.get(name))
         options["beta"] = options["beta"] or 0.0
-        return cls(trainer="verl", **options)
+        return cls(trainer="verl", estimator=VERL_SUMS[estimator], **options)
 
 
 def _parse_number(value: Any) -> Any:

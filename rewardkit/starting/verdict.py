@@ -10,12 +10,12 @@ import pandas as pd
 
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.findings import counted, percent
-from rewardkit.rewards.recorded import VERDICT_NAME, possible_scores
+from rewardkit.rewards.recorded import RIGHT_NAME, possible_scores
 from rewardkit.rollouts.logs.log import SCORE_NAME
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.starting.extractions import Extraction, Objects
 
-FEWEST_JUDGED = 20
+FEWEST_VERDICTS = 20
 """Rows under which the log's verdict does not choose a way to read. Our choice."""
 BETTER_SHARE = 0.05
 """Rows more, as a share, on which another way agrees that is taken. Our choice."""
@@ -47,17 +47,13 @@ class LogVerdict:
         a way that finds nothing right has half where few are.
         """
         judged = self._is_judged(way.scores)
-        agrees = ~self.differs(way.scores)
-        shares = []
-        for level in (0.0, 1.0):
-            rows = judged & (self.is_right == level)
-            if rows.any():
-                shares.append(float(np.mean(agrees[rows])))
-        return float(np.mean(shares)) if shares else 0.0
+        agrees = pd.Series(~self.differs(way.scores)[judged])
+        shares = agrees.groupby(self.is_right[judged]).mean()
+        return float(shares.mean()) if len(shares) else 0.0
 
     def is_enough(self, way: Extraction) -> bool:
         """Whether it judges enough rows to hold a way to read answers against it."""
-        return int(self._is_judged(way.scores).sum()) >= FEWEST_JUDGED
+        return int(self._is_judged(way.scores).sum()) >= FEWEST_VERDICTS
 
     def choose(self, chosen: Extraction, ways: Sequence[Extraction]) -> Extraction:
         """Return the way that agrees on clearly more rows, else the chosen one."""
@@ -110,7 +106,7 @@ def find_verdict(rollouts: Rollouts) -> LogVerdict | None:
     logged = rollouts.logged.components
     columns = dict(logged)
     columns |= {name: name for name in possible_scores(rollouts)}
-    names = [name for name in columns if VERDICT_NAME.search(name)]
+    names = [name for name in columns if RIGHT_NAME.search(name)]
     names += [name for name in columns if columns[name] == rollouts.logged.total]
     names += [name for name in columns if name in logged or SCORE_NAME.search(name)]
     for name in names:
