@@ -110,7 +110,7 @@ def is_nothing(truth: str) -> bool:
 def _holds_nothing(value: Any) -> bool:
     """Return whether there is no value, or none in an object or list."""
     if isinstance(value, dict):
-        return all(map(_holds_nothing, value.values()))
+        value = list(value.values())
     if isinstance(value, list):
         return all(map(_holds_nothing, value))
     return value in (None, "")

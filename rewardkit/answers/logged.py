@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean, mode
 from typing import Any
 
@@ -106,6 +107,11 @@ class LoggedAnswer:
         """Whether the task earned nothing."""
         return self.gain <= UNPAID_TO
 
+    @cached_property
+    def own_words(self) -> str:
+        """What the model itself says, without the replies of tools, normalised."""
+        return normal_text(blank_tools(self.completion))
+
     @property
     def states_nothing(self) -> bool:
         """Whether it marks no answer, and does not mention the truth.
@@ -114,7 +120,7 @@ class LoggedAnswer:
         """
         if self.truth is None or self.is_marked or is_nothing(self.truth):
             return False
-        return normal_text(self.truth) not in normal_text(blank_tools(self.completion))
+        return normal_text(self.truth) not in self.own_words
 
 
 def judge_log(
@@ -163,15 +169,12 @@ def _find_labels(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
 
     What lacks it may state nothing; another answer behind it may be right all the same.
     """
-    labels = [answer.label for answer in answers]
-    counts = Counter(filter(None, labels))
-    for label, count in counts.most_common(1):
-        if count >= MARKED_SHARE * len(labels):
-            return [
-                replace(answer, has_usual_label=answer_label == label)
-                for answer, answer_label in zip(answers, labels, strict=True)
-            ]
-    return list(answers)
+    counts = Counter(answer.label for answer in answers if answer.label)
+    least = MARKED_SHARE * len(answers)
+    usual = [label for label, count in counts.most_common(1) if count >= least]
+    return [
+        replace(answer, has_usual_label=answer.label in usual) for answer in answers
+    ]
 
 
 def _measure_gains(
@@ -184,8 +187,8 @@ def _measure_gains(
     rewards: dict[str, list[float]] = defaultdict(list)
     for answer in answers:
         rewards[answer.part].append(answer.reward)
-    least = min((min(earned) for earned in rewards.values()), default=0.0)
-    most = max((max(earned) for earned in rewards.values()), default=0.0)
+    all_rewards = [answer.reward for answer in answers] or [0.0]
+    least, most = min(all_rewards), max(all_rewards)
     ends = {}
     for part, earned in rewards.items():
         low, high = min(earned), max(earned)

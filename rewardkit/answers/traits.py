@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rewardkit.answers.formats import TAG, blank_tools
+from rewardkit.answers.formats import TAG
 from rewardkit.answers.logged import LoggedAnswer
 from rewardkit.answers.stated import describe_notation
 from rewardkit.primitives.texts import normal_text
@@ -79,8 +79,7 @@ def _notation(answer: LoggedAnswer) -> str:
 def _tool_reply(answer: LoggedAnswer) -> str:
     """Describe where the truth stands if the model itself does not say it."""
     truth = normal_text(answer.truth or "")
-    own_text = normal_text(blank_tools(answer.completion))
-    if not truth or truth in own_text:
+    if not truth or truth in answer.own_words:
         return ""
     is_there = truth in normal_text(answer.completion)
     return "the truth in a tool's reply alone" if is_there else ""
