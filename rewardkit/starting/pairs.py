@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -76,11 +76,6 @@ class SiblingPair(NamedTuple):
         return self.kind == RIGHT_AND_WRONG
 
     @property
-    def longest(self) -> int:
-        """The characters of the longer completion."""
-        return max(len(row["completion"]) for row in self.rows)
-
-    @property
     def identities(self) -> set[Hashable]:
         """Its completions with their prompt, which no other case has."""
         return {(self.prompt, row["completion"]) for row in self.rows}
@@ -94,16 +89,13 @@ def write_pairs(tasks: Sequence[StartingTask], scores: Scores) -> list[dict[str,
     """
     ids = scores.rollouts.table["rollout_id"].tolist()
     place_of = {rollout_id: place for place, rollout_id in enumerate(ids)}
-    pairs = []
+    pairs: list[SiblingPair] = []
     for number, task in enumerate(tasks):
         places = [place_of[row["rollout_id"]] for row in task.rows]
         siblings = _Siblings(task, scores, places)
         for prompt, rows in siblings.by_prompt.items():
-            for kind, chosen, why in siblings.find(rows):
-                listed = tuple(task.rows[row] for row in chosen)
-                better = siblings.count_better(chosen)
-                pairs.append(SiblingPair(kind, listed, why, (number, prompt), better))
-    pairs.sort(key=lambda pair: (_is_long(pair.longest), pair.better))
+            pairs += siblings.find(rows, (number, prompt))
+    pairs.sort(key=lambda pair: (any(map(_is_long, pair.rows)), pair.better))
     chosen_pairs = _choose(in_turn(pairs, lambda pair: (pair.kind, pair.prompt[0])))
     return [_write_case(pair, scores.reward.needs) for pair in chosen_pairs]
 
@@ -119,10 +111,8 @@ def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
     used: set[Hashable] = set()
     prompts: Counter[tuple[int, Hashable]] = Counter()
     for kind in [*by_quota, *kinds * len(by_quota)]:
-        options = []
-        for pair in pairs:
-            if pair.kind == kind and not used & pair.identities:
-                options.append(pair)
+        of_kind = [pair for pair in pairs if pair.kind == kind]
+        options = [pair for pair in of_kind if used.isdisjoint(pair.identities)]
         if options:
             pair = min(options, key=lambda option: prompts[option.prompt])
             chosen.append(pair)
@@ -135,7 +125,7 @@ def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
 
 # --- what siblings have that is worth a case
 
-Worth = tuple[str, tuple[int, ...], str]
+Worth = tuple[str, tuple[int, int], str]
 """Kind of a case, the rows of its task, and what is to be decided or decides."""
 
 
@@ -157,19 +147,13 @@ class _Siblings:
         What a simulated user said first may differ within a group.
         """
         codes = self.scores.rollouts.prompts[self.places].tolist()
-        texts = [prompt_text(row.get("prompt")) for row in self.task.rows]
-        prompts = list(zip(codes, texts, strict=True))
-        rows_of: dict[Hashable, list[int]] = defaultdict(list)
-        keys = set()
-        lengths = [len(row["completion"]) for row in self.task.rows]
-        rows = sorted(range(len(prompts)), key=lambda row: _is_long(lengths[row]))
-        for row in rows:
-            prompt = prompts[row]
-            key = prompt, self.task.rows[row]["completion"]
-            if key not in keys and len(rows_of[prompt]) < MOST_COMPARED:
-                keys.add(key)
-                rows_of[prompt].append(row)
-        return rows_of
+        rows = list(enumerate(self.task.rows))
+        row_of: dict[Hashable, dict[str, int]] = defaultdict(dict)
+        for row, columns in sorted(rows, key=lambda pair: _is_long(pair[1])):
+            siblings = row_of[codes[row], prompt_text(columns.get("prompt"))]
+            if len(siblings) < MOST_COMPARED:
+                siblings.setdefault(columns["completion"], row)
+        return {prompt: list(siblings.values()) for prompt, siblings in row_of.items()}
 
     @cached_property
     def ways(self) -> list[Extraction]:
@@ -217,10 +201,8 @@ class _Siblings:
         differing = []
         chosen = self.task.chosen
         for row in range(len(self.task.rows)):
-            answers = set()
-            for way in self.ways:
-                if way.values[row] is not None:
-                    answers.add(_normalize(way.values[row]))
+            values = [way.values[row] for way in self.ways]
+            answers = {_normalize(value) for value in values if value is not None}
             is_missed = chosen is None or chosen.values[row] is None
             differing.append(len(answers) > 1 or bool(answers and is_missed))
         return differing
@@ -257,22 +239,24 @@ class _Siblings:
             for name, weight in weights.items()
         }
 
-    def find(self, rows: Sequence[int]) -> Iterator[Worth]:
-        """Yield pairs of these siblings that are worth a case, one of each kind."""
-        pairs = list(combinations(rows, 2))
-        if not pairs:
+    def find(
+        self, rows: Sequence[int], prompt: tuple[int, Hashable]
+    ) -> Iterable[SiblingPair]:
+        """Return pairs of these siblings that are worth a case, one of each kind."""
+        if len(rows) == 1:
             kind = DISPUTED if self.is_disputed[rows[0]] else ALONE
-            why = "what is this worth, or from what to what?"
-            yield kind, tuple(rows), f"{why}{self._say_logged(rows)}"
-            return
-        best_of_kind: dict[str, Worth] = {}
-        for first, second in pairs:
-            for worth in self._compare(first, second):
-                kind, pair, _ = worth
-                best = best_of_kind.setdefault(kind, worth)
-                if self.count_better(pair) < self.count_better(best[1]):
-                    best_of_kind[kind] = worth
-        yield from best_of_kind.values()
+            why = f"what is this worth, or from what to what?{self._say_logged(rows)}"
+            return [SiblingPair(kind, (self.task.rows[rows[0]],), why, prompt)]
+        best_of_kind: dict[str, SiblingPair] = {}
+        for siblings in combinations(rows, 2):
+            for kind, places, why in self._compare(*siblings):
+                listed = tuple(self.task.rows[row] for row in places)
+                better = self._count_better(*places)
+                pair = SiblingPair(kind, listed, why, prompt, better)
+                best = best_of_kind.setdefault(kind, pair)
+                if pair.better < best.better:
+                    best_of_kind[kind] = pair
+        return best_of_kind.values()
 
     def _compare(self, first: int, second: int) -> Iterator[Worth]:
         """Yield what two siblings are worth a case for."""
@@ -328,12 +312,10 @@ class _Siblings:
         words = self.task.verdict.describe(rows)
         return f"; {words}" if words else ""
 
-    def count_better(self, pair: tuple[int, ...]) -> int:
+    def _count_better(self, first: int, second: int) -> int:
         """Count the components by which the first of two earns more."""
-        if len(pair) == 1:
-            return 0
         return sum(
-            scores[pair[0]] > scores[pair[1]] for scores in self.paid_scores.values()
+            scores[first] > scores[second] for scores in self.paid_scores.values()
         )
 
     def _is_no_worse(self, right: int, wrong: int) -> bool:
@@ -341,43 +323,38 @@ class _Siblings:
         if self.is_cut[right]:
             return False
         for scores in self.paid_scores.values():
-            if scores[right] < scores[wrong]:
-                return False
-            if np.isnan(scores[right]) and not np.isnan(scores[wrong]):
+            is_judged = not np.isnan(scores[wrong])
+            if is_judged and not scores[right] >= scores[wrong]:
                 return False
         return True
 
     def _keeps_form(self, row: int) -> bool:
         """Whether nothing is lost for the form of the answer."""
-        name = "format"
-        for part, scores in self.paid_scores.items():
-            if part.rpartition("/")[2] == name and scores[row] > 0:
-                return True
-        return False
+        forms = []
+        for name, scores in self.paid_scores.items():
+            forms.append(name.rpartition("/")[2] == "format" and scores[row] > 0)
+        return any(forms)
 
     def _explain(self, right: int, wrong: int) -> str:
-        chosen = self.task.chosen
+        assert self.task.chosen is not None  # it says what is right
+        values = self.task.chosen.values
         truth = _quote(self.task.rows[right].get("ground_truth"))
-        values = [None, None]
-        if chosen is not None:
-            values = [chosen.values[right], chosen.values[wrong]]
         return (
-            f"the truth is {truth}: {_quote(values[0])} is right, {_quote(values[1])} "
-            "is not, and is no better in anything else"
+            f"the truth is {truth}: {_quote(values[right])} is right, "
+            f"{_quote(values[wrong])} is not, and is no better in anything else"
         )
 
     def _list_readings(self, row: int) -> str:
-        readings = []
-        for way in self.ways:
-            readings.append(f"{way.short_code} takes {_quote(way.values[row])}")
-        why = ", ".join(readings)
+        why = ", ".join(
+            f"{way.short_code} takes {_quote(way.values[row])}" for way in self.ways
+        )
         if self.task.truth.verified:
             why += f"; the truth is {_quote(self.task.rows[row].get('ground_truth'))}"
         return why
 
 
-def _is_long(characters: int) -> bool:
-    return characters > LONGEST_READ_FIRST
+def _is_long(row: Row) -> bool:
+    return len(row["completion"]) > LONGEST_READ_FIRST
 
 
 def _normalize(value: Any) -> str:
