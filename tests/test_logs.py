@@ -614,42 +614,18 @@ def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():
 
 
 def test_a_table_that_a_tracker_exported_is_the_log_in_it(tmp_path):
-    for name, rows in {
-        "trl": made.trl_rows(),
-        "swift": rk.load_rollouts([swift(5)]),
+    for kind, rows in {
+        "TRL completions": pd.DataFrame(made.trl_rows()),
+        "ms-swift completions": pd.DataFrame(swift(5)),
     }.items():
-        rows = [dict(row) for row in rows]
-        for row in rows:
-            for column in list(row):
-                row[column.removeprefix("logged/")] = row.pop(column)
-        order = ["step", "prompt", "completion"]
-        if name == "swift":
-            order += ["Right", "Brief", "advantages"]
-        columns = (
-            [*dict.fromkeys([*order, *rows[0]])] if name == "swift" else list(rows[0])
-        )
-        table = {
-            "columns": columns,
-            "data": [[row[key] for key in columns] for row in rows],
-        }
-        write(
-            tmp_path,
-            {
-                f"{name}.table.json": json.dumps(table),
-                f"{name}.jsonl": json.dumps(table),
-            },
-        )
-        for file in (f"{name}.table.json", f"{name}.jsonl"):
+        table = {"columns": list(rows), "data": rows.to_numpy(object).tolist()}
+        for file in ("log.table.json", "log.jsonl"):
+            write(tmp_path, {file: json.dumps(table)})
             rollouts = rk.load_rollouts(tmp_path / file)
             assert len(rollouts) == 4 and set(rollouts.group_sizes) == {2}
-            assert (
-                rollouts.kind
-                == {"trl": "TRL completions", "swift": "ms-swift completions"}[name]
-            )
-    write(
-        tmp_path,
-        {"x.json": json.dumps({"columns": ["completion"], "data": [["a"], ["b", 1]]})},
-    )
+            assert rollouts.kind == kind
+    table = {"columns": ["completion"], "data": [["a"], ["b", 1]]}
+    write(tmp_path, {"x.json": json.dumps(table)})
     (lost,) = rk.load_rollouts(tmp_path / "x.json").rejected
     assert lost.line == 2 and "no list of 1 cells" in lost.reason
 

@@ -140,7 +140,7 @@ def test_scores_of_a_route_can_be_saved_reweighed_and_diagnosed(tmp_path):
     np.testing.assert_array_equal(loaded.reweigh({"c": 2.0}).rewards, [2.0, math.nan])
 
 
-# through every verb
+# a route of a task each
 
 
 ANSWER = {"prediction": rk.extract.tag("answer")}
@@ -161,42 +161,17 @@ LOG = rk.load_rollouts(
         for text in (f"<answer>{truth}</answer>", "the <answer>9</answer>", "no")
     ]
 )  # fmt: skip
-CASES = [dict(LOG.table.iloc[row], name=f"case {row}", reward=paid) for row, paid in ((0, 1), (6, 2))]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def scored():
-    return rk.score(BOTH, LOG)
-
-
-THROUGH = {
-    "score": (lambda s, _: s.rewards.tolist(), "[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.5, 0.0, 2.0, 0.5, 0.0]"),
-    "explain": (lambda s, _: rk.explain(BOTH, dict(LOG.table.iloc[7])), "words: reward 0.5"),
-    "check": (lambda s, _: rk.check(BOTH, CASES), "2 of 2 cases passed"),
-    "diagnose": (lambda s, _: rk.diagnose(s), "[words] 100 % of 2 groups have a signal"),
-    "suggest": (lambda s, _: rk.suggest(rk.diagnose(s)), "[sums]"),
-    "forecast": (lambda s, _: rk.forecast(s), "2 prompts are too few"),
-    "whatif": (lambda s, _: rk.whatif(s, weights={"the": 0.0}), "2 down, 10 equal"),
-    "compare": (lambda s, _: rk.compare(s, s.reweigh({"the": 0.0})), "[words] weight of 'the' changed: 0.5 -> 0"),
-    "suspect": (lambda s, _: rk.suspect(s, pattern="^the"), "4 of 12 completions"),
-    "probe": (lambda s, _: rk.probe(BOTH, LOG), "Data source: words"),
-    "mutants": (lambda s, _: rk.mutants(BOTH, CASES).text(verbose=True), "[words] "),
-    "save": (lambda s, path: rk.load_reward(f"{rk.save_reward(BOTH, path)}:reward").record() == BOTH.record(), "True"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("verb", THROUGH)
-def test_a_route_goes_through_every_verb(verb, scored, tmp_path):
-    call, words = THROUGH[verb]
-    assert words in str(call(scored, tmp_path / "saved.py"))
-
-
-def test_an_exported_route_pays_each_row_by_its_source(tmp_path):
+def test_a_route_its_explanation_and_its_export_pay_each_row_by_its_source(tmp_path):
+    rewards = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.5, 0.0, 2.0, 0.5, 0.0]
+    assert rk.score(BOTH, LOG).rewards.tolist() == rewards
+    assert "words: reward 0.5" in str(rk.explain(BOTH, dict(LOG.table.iloc[7])))
     place = rk.export(BOTH, to="trl", path=tmp_path / "out.py").path
     columns = LOG.table.drop(columns=["prompt", "completion"]).to_dict("list")
     exported = runpy.run_path(str(place))["sums_words"]
     paid = exported(list(LOG.table["prompt"]), list(LOG.table["completion"]), **columns)
-    assert str(paid) == THROUGH["score"][1]
+    assert paid == rewards
 
 
 # from a run record
