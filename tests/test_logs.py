@@ -10,13 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import trainer_logs as made
+from trainer_logs import values
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.advantages import compute
-
-
-def values(rollouts, name):
-    return rollouts.columns()[name]
 
 
 def write(folder, files):
@@ -447,29 +444,6 @@ NOT_READ = "has no usable row|no column holds the completions"
 """What is said of a log that a cell has made unreadable."""
 
 
-def test_the_components_of_nemo_gym_are_recorded_once_beside_the_reward():
-    parts = {"right": 1.0, "brief": 0.25}
-    rows = [gym(0, 1.25, reward_components=parts, right=1.0), gym(1, 0.0)]
-    rollouts = rk.load_rollouts(rows)
-    assert rollouts.logged.weights == {"reward": 1.0, "right": 0.0, "brief": 0.0}
-    assert values(rollouts, "logged/brief") == [0.25, None]
-
-
-def test_a_rollout_of_nemo_gym_that_wrote_nothing_is_empty_and_kept():
-    rows = [gym(0, 1.0), {**gym(1, 0.0), "response": {"output": []}}]
-    assert values(rk.load_rollouts(rows), "completion") == ["four", ""]
-
-
-def test_what_a_verifier_of_nemo_gym_gets_is_read_without_its_answer():
-    rows = [
-        {key: value for key, value in gym(at, 1.0).items() if key != "reward"}
-        for at in (0, 1)
-    ]
-    rollouts = rk.load_rollouts(rows)
-    assert (rollouts.kind, rollouts.logged.weights) == ("NeMo Gym rollouts", {})
-    assert values(rollouts, "completion") == ["four"] * 2
-
-
 def test_a_list_of_one_verdict_without_completions_makes_no_rows():
     """What a judge says of two texts is no completion of either."""
     judged = {"judgment": {"response": "A is better"}, "decision": "A"}
@@ -477,12 +451,6 @@ def test_a_list_of_one_verdict_without_completions_makes_no_rows():
     said = "no column holds the completions.* is it 'response_A'"
     with pytest.raises(rk.RolloutsError, match=said):
         rk.load_rollouts([{**row, "judgments": [judged]}])
-
-
-def test_one_score_of_several_completions_of_lm_eval_is_none_of_each():
-    rollouts = rk.load_rollouts([lm_eval("maj@2", 1.0, "4", "5")])
-    assert (values(rollouts, "completion"), rollouts.logged.weights) == (["4", "5"], {})
-    assert "no score of each" in rollouts.warnings[0]
 
 
 def test_what_tools_return_is_no_rollout():
@@ -537,71 +505,60 @@ def test_chat_messages_as_json_are_messages():
     )
 
 
-def test_rows_of_a_task_without_a_prompt_are_a_group():
-    rows = [{"task_id": f"t/{at // 2}", "completion": str(at)} for at in range(4)]
-    assert rk.load_rollouts(rows).group_sizes == {2: 2}
+def without(name, row):
+    return {key: row[key] for key in row if key != name}
 
 
-def test_a_rollout_of_nemo_rl_in_several_turns_has_them_as_messages():
-    turns = [made.rendered("2+2?"), "let me see", "no", "4"]
-    rows = [nemo_rl("5", 0.0), {**nemo_rl("", 1.0), "content": [turns]}]
-    rollouts = rk.load_rollouts(rows)
-    assert values(rollouts, "completion") == ["5", "4"] and rollouts.group_sizes == {
-        2: 1
-    }
-    roles = [turn["role"] for turn in values(rollouts, "messages")[1]]
-    assert roles == ["user", "assistant", "tool", "assistant"]
+CHATS = swift(5, prompt=[[made.said("user", "2+2?")]] * 4, reward=[1.1, 0.1] * 2)
+TURNS = [made.rendered("2+2?"), "let me see", "no", "4"]
+PARTS = {"right": 1.0, "brief": 0.25}
+SILENT = {**gym(1, 0.0), "response": {"output": []}}
+LINE = {"truncated": False, "extra_env_info": {"ground_truth": "4"}}
+VERSIONS = {
+    "NeMo-RL, a value a line in place of lists of one": (
+        [{"content": [made.rendered("2+2?"), "4"], "rewards": 1.0, **LINE}],
+        "NeMo-RL rollouts", {"rewards": 1.0}, {"completion": ["4"], "ground_truth": ["4"]},
+    ),
+    "NeMo-RL, several turns": (
+        [nemo_rl("5", 0.0), {**nemo_rl("", 1.0), "content": [TURNS]}],
+        "NeMo-RL rollouts", {"rewards": 1.0},
+        {"completion": ["5", "4"], "prompt": [TURNS[0]] * 2,
+         "messages": [None, list(map(made.said, ("user", "assistant", "tool", "assistant"), TURNS))]},
+    ),
+    "ms-swift, conversations with their total and no advantages": (
+        [without("advantages", CHATS)],
+        "ms-swift completions", {"reward": 1.0, "Right": 0.0, "Brief": 0.0}, {"ground_truth": ["4", "4", "10", "10"]},
+    ),
+    "slime, rewards of several parts": (
+        [{**SLIME, "index": place, "reward": {"acc": 1.0, "score": 1.0 - place}} for place in (0, 1)],
+        "slime samples", {"score": 1.0, "acc": 0.0}, {"ground_truth": ["4", "4"]},
+    ),
+    "NeMo Gym, components beside the reward": (
+        [gym(0, 1.25, reward_components=PARTS, right=1.0), gym(1, 0.0)],
+        "NeMo Gym rollouts", {"reward": 1.0, "right": 0.0, "brief": 0.0}, {"logged/brief": [0.25, None]},
+    ),
+    "NeMo Gym, a rollout that wrote nothing is kept": (
+        [gym(0, 1.0), SILENT],
+        "NeMo Gym rollouts", {"reward": 1.0}, {"completion": ["four", ""]},
+    ),
+    "NeMo Gym, what a verifier gets before it answers": (
+        [without("reward", gym(at, 1.0)) for at in (0, 1)],
+        "NeMo Gym rollouts", {}, {"completion": ["four"] * 2},
+    ),
+    "lm-eval, one score of several completions": (
+        [lm_eval("maj@2", 1.0, "4", "5")], "lm-eval samples", {}, {"completion": ["4", "5"]},
+    ),
+}  # fmt: skip
 
 
-def lines_of_nemo_rl():
-    """The same log with a value a line in place of lists of one."""
-    for text, reward in (("4", 1.0), ("5", 0.0)):
-        yield {
-            "content": [made.rendered("2+2?"), text],
-            "rewards": reward,
-            "truncated": False,
-            "extra_env_info": {"ground_truth": "4"},
-        }
-
-
-def swift_chats():
-    """A line of ms-swift of conversations, with their total and no advantages."""
-    row = swift(5, prompt=[[made.said("user", "2+2?")]] * 4, reward=[1.1, 0.1] * 2)
-    del row["advantages"]
-    return row
-
-
-@pytest.mark.parametrize(
-    ("rows", "kind", "weights", "truths"),
-    [
-        (
-            list(lines_of_nemo_rl()),
-            "NeMo-RL rollouts",
-            {"rewards": 1.0},
-            ["4", "4"],
-        ),
-        (
-            [swift_chats()],
-            "ms-swift completions",
-            {"reward": 1.0, "Right": 0.0, "Brief": 0.0},
-            ["4", "4", "10", "10"],
-        ),
-        (
-            [
-                {**SLIME, "index": place, "reward": {"acc": 1.0, "score": 1.0 - place}}
-                for place in (0, 1)
-            ],
-            "slime samples",
-            {"score": 1.0, "acc": 0.0},
-            ["4", "4"],
-        ),
-    ],
-    ids=["NeMo-RL", "ms-swift", "slime"],
-)
-def test_other_versions_of_a_form_are_that_form(rows, kind, weights, truths):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_other_versions_of_a_form_are_that_form(version):
+    rows, kind, weights, columns = VERSIONS[version]
     rollouts = rk.load_rollouts(rows)
     assert (rollouts.kind, rollouts.logged.weights) == (kind, weights)
-    assert values(rollouts, "ground_truth") == truths
+    assert {name: values(rollouts, name) for name in columns} == columns
+    is_told = any("no score of each" in text for text in rollouts.warnings)
+    assert is_told == version.startswith("lm-eval")
 
 
 def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():
@@ -835,48 +792,55 @@ def test_scores_that_are_no_numbers_are_counted_and_a_column_that_a_person_names
     )
 
 
-def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
-    """Two reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
-    draw, rows = np.random.default_rng(0), []
-    for prompt in range(6):
-        rewards = draw.random((4, 2)).astype(np.float32)
-        total = rewards @ np.array(weights)
-        advantages = (total - total.mean()) / (
-            total.std(ddof=1) + 1e-4 if scaled else 1.0
-        )
-        for at in range(4):
-            own = {
-                name: float(np.float32(make(prompt, draw)))
-                for name, make in extras.items()
-            }
-            judged = {
-                "accuracy_reward": float(rewards[at, 0]),
-                "style": float(rewards[at, 1]),
-            }
-            head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
-            rows.append(
-                {
-                    **head,
-                    **judged,
-                    **own,
-                    "advantage": float(np.float32(advantages[at])),
-                }
-            )
-    return rows
-
-
-EXTRAS = {
-    "difficulty": lambda prompt, draw: prompt,
-    "num_tokens": lambda prompt, draw: draw.integers(500),
+SCALED = {
+    "nothing": {"scale_rewards": "none"},
+    "batch": {"scale_rewards": "batch"},
+    "group": {"scale_rewards": "group"},
+    "GDPO": {"multi_objective_aggregation": "normalize_then_sum"},
 }
 
 
-@pytest.mark.parametrize("scaled", [True, False])
+def trl_log(weights=(1.0, 1.0), scaling="group", prompts=6, **extras):
+    """Reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
+    draw = np.random.default_rng(0)
+    groups = np.arange(prompts).repeat(8)
+    rewards = draw.random((8 * prompts, len(weights)))
+    rewards[:, ::2] = rewards[:, ::2] < 0.4  # right or wrong
+    rewards = rewards.astype(np.float32).astype(float)
+    names = ("accuracy_reward", "style", "tidy")
+    scores = dict(zip(names, rewards.T, strict=False))
+    advantages = compute(
+        rk.Training(**SCALED[scaling]),
+        rewards @ np.array(weights),
+        groups,
+        groups // 8,
+        scores=scores,
+        weights=np.array(weights),
+    )
+    return pd.DataFrame(
+        {
+            "step": groups // 8,
+            "prompt": [f"p{group}" for group in groups],
+            "completion": [f"c{place}" for place in range(8 * prompts)],
+            **scores,
+            **{name: make(groups, draw).astype(float) for name, make in extras.items()},
+            "advantage": advantages.astype(np.float32).astype(float),
+        }
+    )
+
+
+EXTRAS = {
+    "difficulty": lambda groups, draw: groups,
+    "num_tokens": lambda groups, draw: draw.integers(500, size=len(groups)),
+}
+
+
+@pytest.mark.parametrize("scaling", ["group", "nothing"])
 @pytest.mark.parametrize(
     "extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list
 )
-def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
-    logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
+def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaling, extras):
+    logged = rk.load_rollouts(trl_log(scaling=scaling, **extras)).logged
     # the difficulty is the same for all completions of a prompt: no score at all
     assert logged.weights == {
         "accuracy_reward": 1.0,
@@ -886,11 +850,9 @@ def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extra
 
 
 def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
-    rows = trl_log(**EXTRAS)
-    draw = np.random.default_rng(1)
-    for row in rows:
-        row["advantage"] = float(np.float32(draw.normal()))
-    rollouts = rk.load_rollouts(rows)
+    table = trl_log(**EXTRAS)
+    noise = np.random.default_rng(1).normal(size=len(table)).astype(np.float32)
+    rollouts = rk.load_rollouts(table.assign(advantage=noise.astype(float)))
     assert set(rollouts.logged.weights.values()) == {1.0}
     (said,) = [
         text for text in rollouts.warnings if text.startswith("Cannot tell which of ")
@@ -901,43 +863,11 @@ def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
 WEIGHTED = [(1.0, 0.2, 0.5), (0.3, 1.0, -0.5), (2.0, 1.0, 0.0), (1.0, 1.0, 1.0)]
 
 
-SCALED = {
-    "nothing": {"scale_rewards": "none"},
-    "batch": {"scale_rewards": "batch"},
-    "group": {"scale_rewards": "group"},
-    "GDPO": {"multi_objective_aggregation": "normalize_then_sum"},
-}
-
-
 @pytest.mark.parametrize("scaling", SCALED)
 @pytest.mark.parametrize("weights", WEIGHTED, ids=str)
 def test_the_weights_of_a_trl_run_are_read_from_its_advantages(scaling, weights):
-    draw = np.random.default_rng(2)
-    groups, count = np.arange(24).repeat(8), 192
-    table = np.column_stack(
-        [draw.random(count) < 0.3, draw.random(count), draw.random(count) < 0.6]
-    ).astype(np.float32)
-    steps = groups // 8
-    columns = dict(zip(("right", "brief", "tidy"), table.T, strict=True))
-    advantages = compute(
-        rk.Training(**SCALED[scaling]),
-        table.astype(float) @ np.array(weights),
-        groups,
-        steps,
-        scores={name: column.astype(float) for name, column in columns.items()},
-        weights=np.array(weights),
-    )
-    log = pd.DataFrame(
-        {
-            "step": steps,
-            "prompt": [f"p{group}" for group in groups],
-            "completion": [f"c{place}" for place in range(count)],
-            **{name: values.astype(float) for name, values in columns.items()},
-            "advantage": advantages.astype(np.float32).astype(float),
-        }
-    )
-    rollouts = rk.load_rollouts(log)
-    found = np.array([rollouts.logged.weights[name] for name in columns])
+    rollouts = rk.load_rollouts(trl_log(weights, scaling, prompts=24))
+    found = np.array(list(rollouts.logged.weights.values()))
     if scaling == "nothing" or weights == (1.0, 1.0, 1.0):
         assert found == pytest.approx(weights, rel=1e-3)
     else:  # ratios alone can be told
@@ -949,12 +879,11 @@ def test_the_weights_of_a_trl_run_are_read_from_its_advantages(scaling, weights)
 
 
 def test_two_functions_that_siblings_cannot_tell_apart_are_said_to_be_so():
-    rows = trl_log(weights=(1.0, 0.2))
-    for row in rows:
-        row["style"] = row["accuracy_reward"] * 0.5
-    table = pd.DataFrame(rows).rename(columns={"style": "style_reward"})
-    centred = table.groupby("prompt")["accuracy_reward"].transform("mean")
-    table["advantage"] = (table["accuracy_reward"] - centred) * 1.1
+    table = trl_log().rename(columns={"style": "style_reward"})
+    right = table["accuracy_reward"]
+    table["style_reward"] = right * 0.5
+    means = right.groupby(table["prompt"]).transform("mean")
+    table["advantage"] = (right - means) * 1.1
     rollouts = rk.load_rollouts(table)
     assert rollouts.logged.weights["style_reward"] == 1.0
     assert any("'style_reward' cannot be told" in note for note in rollouts.notes)

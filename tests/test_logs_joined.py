@@ -5,15 +5,12 @@ import copy
 import pandas as pd
 import pytest
 import trainer_logs as made
+from trainer_logs import values
 
 import rewardkit as rk
 
 LOG = [{"prompt": "a", "completion": "c"}]
 QUESTIONS = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
-
-
-def values(rollouts, name):
-    return rollouts.columns()[name]
 
 
 @pytest.fixture

@@ -11,14 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trainer_logs import values
 
 import rewardkit as rk
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.values import as_column, column_values
-
-
-def values(rollouts, name):
-    return rollouts.columns()[name]
 
 
 def prompts(texts):
@@ -123,6 +120,13 @@ SEEDS = [
         ),
         (IDS, None, "prompt_id", [0, 1, 1, 2, 3], "no id: the prompt"),
         (SEEDS, "seed", "seed", [0, 0, 1, 1], "group= names a column"),
+        (
+            [{"task_id": at // 2} for at in range(4)],
+            None,
+            "task_id",
+            [0, 0, 1, 1],
+            "no prompts: the task",
+        ),
     ],
 )
 def test_rows_of_one_prompt_are_a_group(rows, group, key, groups, why):

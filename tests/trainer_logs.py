@@ -16,6 +16,11 @@ def float32(value):
     return None if value is None else float(np.float32(value))
 
 
+def values(rollouts, name):
+    """A column of rollouts, missing values as None."""
+    return rollouts.columns()[name]
+
+
 def said(role, text):
     return {"role": role, "content": text}
 
