@@ -10,14 +10,11 @@ from typing import Any
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
-from rewardkit.rollouts.logs.episodes import RLLM_LOG, TAU_BENCH
+from rewardkit.rollouts.logs.episodes import EPISODE_FORMS
 from rewardkit.rollouts.logs.evaluations import (
+    EVALUATION_FORMS,
     INSPECT_LOG,
-    LM_EVAL,
     PRIME_RL,
-    QWEN_MATH,
-    RESULTS,
-    TRACES,
 )
 from rewardkit.rollouts.logs.log import (
     TOTALS,
@@ -30,24 +27,13 @@ from rewardkit.rollouts.logs.log import (
     unrolled,
 )
 from rewardkit.rollouts.logs.nested import (
-    ATROPOS_GROUPS,
     COMPLETION_NAMES,
-    PREFERENCES,
+    GROUP_FORMS,
     has_rows_within,
     unfold,
 )
-from rewardkit.rollouts.logs.trainers import (
-    AREAL_LOG,
-    NEMO_BATCH,
-    NEMO_GYM_LOG,
-    NEMO_RL_LOG,
-    SIIRL_DUMP,
-    SKYRL,
-    SLIME_LOG,
-    TINKER,
-    VERL_DUMP,
-)
-from rewardkit.rollouts.logs.trl import SWIFT_LOG, TRL_LOG
+from rewardkit.rollouts.logs.trainers import TRAINER_FORMS
+from rewardkit.rollouts.logs.trl import STEP_FORMS
 from rewardkit.rollouts.values import SourceRows
 
 VERDICT_WORDS = frozenset(
@@ -237,32 +223,16 @@ def _parse_more_nested(
 
 
 NESTED = Form("rows within objects", _parse_nested, has_rows_within, _parse_more_nested)
-OPENRLHF_QUERIES = Form("OpenRLHF queries", _parse_queries, _are_queries)
-TRL_COLUMNS = Form("TRL columns", _parse_completions, _are_completions)
 FORMS = (
     INSPECT_LOG,
     PRIME_RL,
-    TRL_LOG,
-    SWIFT_LOG,
-    SIIRL_DUMP,
-    VERL_DUMP,
-    NEMO_RL_LOG,
-    NEMO_BATCH,
-    NEMO_GYM_LOG,
-    SKYRL,
-    AREAL_LOG,
-    SLIME_LOG,
-    TINKER,
-    TAU_BENCH,
-    RLLM_LOG,
-    ATROPOS_GROUPS,
-    PREFERENCES,
-    TRACES,
-    RESULTS,
-    LM_EVAL,
-    QWEN_MATH,
-    OPENRLHF_QUERIES,
-    TRL_COLUMNS,
+    *STEP_FORMS,
+    *TRAINER_FORMS,
+    *EPISODE_FORMS,
+    *GROUP_FORMS,
+    *EVALUATION_FORMS,
+    Form("OpenRLHF queries", _parse_queries, _are_queries),
+    Form("TRL columns", _parse_completions, _are_completions),
     NESTED,
 )
 """In the order in which they are tried."""

@@ -56,8 +56,7 @@ def _parse_rllm(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows = unrolled(rows, "trajectories")
     episodes = []
     for place, row in zip(rows.places, rows.rows(), strict=True):
-        episode = ValueError(place.reason) if place.reason else _trajectory(row)
-        episodes.append((place, episode))
+        episodes.append((place, {} if place.reason else _trajectory(row)))
     trajectories = replace(SourceRows.of_rows(episodes), warnings=rows.warnings)
     return scored_table(trajectories, keep)
 
@@ -80,5 +79,7 @@ def _trajectory(row: Record) -> Record:
     }
 
 
-TAU_BENCH = Form("tau-bench results", _parse_tau_bench, _is_tau_bench)
-RLLM_LOG = Form("rLLM episodes", _parse_rllm, _is_rllm)
+EPISODE_FORMS = (
+    Form("tau-bench results", _parse_tau_bench, _is_tau_bench),
+    Form("rLLM episodes", _parse_rllm, _is_rllm),
+)

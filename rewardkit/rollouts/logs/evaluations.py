@@ -172,7 +172,7 @@ def _parse_traces(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     placed: list[tuple[Any, Any]] = []
     for place, episode in zip(rows.places, rows.rows(), strict=True):
         if place.reason:
-            placed.append((place, ValueError(place.reason)))
+            placed.append((place, {}))
         else:
             placed += [(place, row) for row in _rows_of(episode, weights)]
     rows = SourceRows.of_rows(placed)
@@ -293,11 +293,12 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
-TRACES = Form("verifiers traces", _parse_traces, _are_traces)
-RESULT_NAMES = ("example_id", "prompt", "completion", "reward")
-PRIME_RL = Form("prime-rl rollouts", _parse_results, has(*RESULT_NAMES, "advantage"))
+PRIME_RL = Form(
+    "prime-rl rollouts",
+    _parse_results,
+    has("example_id prompt completion reward advantage"),
+)
 """Results of verifiers with the advantages that were trained on."""
-RESULTS = Form("verifiers results", _parse_results, has(*RESULT_NAMES))
 
 
 def _parse_lm_eval(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
@@ -356,13 +357,11 @@ def _parse_qwen_math(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(rows, keep, total="score", unpaid=("idx",), usual=usual)
 
 
-LM_EVAL = Form(
-    "lm-eval samples",
-    _parse_lm_eval,
-    has("doc_id", "doc", "target", "arguments", "resps"),
-)
-QWEN_MATH = Form(
-    "Qwen math evaluation",
-    _parse_qwen_math,
-    has("code", "pred", "gt", "score", "question"),
+EVALUATION_FORMS = (
+    Form("verifiers traces", _parse_traces, _are_traces),
+    Form(
+        "verifiers results", _parse_results, has("example_id prompt completion reward")
+    ),
+    Form("lm-eval samples", _parse_lm_eval, has("doc_id doc target arguments resps")),
+    Form("Qwen math evaluation", _parse_qwen_math, has("code pred gt score question")),
 )

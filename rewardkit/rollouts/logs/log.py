@@ -175,9 +175,9 @@ def unrolled(rows: SourceRows, by: str) -> SourceRows:
     return replace(single, warnings=(warning,))
 
 
-def has(*names: str) -> Callable[[Columns], bool]:
+def has(names: str) -> Callable[[Columns], bool]:
     """Return whether columns have these names, as the `fits` of a form."""
-    return lambda columns: columns.keys() >= {*names}
+    return lambda columns: columns.keys() >= {*names.split()}
 
 
 TRUTHS_WITHIN = (

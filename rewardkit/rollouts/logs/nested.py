@@ -155,9 +155,6 @@ def _usual_turns(turns: Any) -> Any:
     ]
 
 
-ATROPOS_GROUPS = Form("Atropos groups", _parse_groups, _are_groups)
-
-
 def _are_pairs(columns: Columns) -> bool:
     has_completions = not columns.keys().isdisjoint(COMPLETION_NAMES)
     return {"chosen", "rejected"} <= columns.keys() and not has_completions
@@ -173,4 +170,7 @@ def _parse_pairs(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     return scored_table(rows, keep, total="preferred")
 
 
-PREFERENCES = Form("preference pairs", _parse_pairs, _are_pairs)
+GROUP_FORMS = (
+    Form("Atropos groups", _parse_groups, _are_groups),
+    Form("preference pairs", _parse_pairs, _are_pairs),
+)

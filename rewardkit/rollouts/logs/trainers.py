@@ -261,35 +261,35 @@ TINKER_COLUMNS = frozenset(
 )
 TINKER_NAMES = {"prompt": "ob", "completion": "ac", "step": "iteration"}
 
-SIIRL_DUMP = Form("siiRL validation dump", _parse_verl, _is_siirl)
-VERL_DUMP = Form("verl rollout dump", _parse_verl, _is_verl)
-NEMO_RL_LOG = Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl)
-NEMO_BATCH = Form(
-    "NeMo-RL batch",
-    partial(
-        scored_table,
-        total="total_reward",
-        unpaid=NEMO_COLUMNS,
-        usual={"messages": "message_log"},
+TRAINER_FORMS = (
+    Form("siiRL validation dump", _parse_verl, _is_siirl),
+    Form("verl rollout dump", _parse_verl, _is_verl),
+    Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl),
+    Form(
+        "NeMo-RL batch",
+        partial(
+            scored_table,
+            total="total_reward",
+            unpaid=NEMO_COLUMNS,
+            usual={"messages": "message_log"},
+        ),
+        has("message_log extra_env_info total_reward"),
     ),
-    has("message_log", "extra_env_info", "total_reward"),
-)
-NEMO_GYM_LOG = Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym)
-SKYRL = Form(
-    "SkyRL evaluation", _parse_skyrl, has("input_prompt", "output_response", "score")
-)
-AREAL_LOG = Form(
-    "AReaL rollouts",
-    partial(scored_table, unpaid=AREAL_COLUMNS, usual={"step": "tail_version"}),
-    has("task_id", "sample_idx", "tail_version", "reward", "completion"),
-)
-SLIME_LOG = Form(
-    "slime samples",
-    _parse_slime,
-    has("group_index", "index", "prompt", "response", "label", "reward"),
-)
-TINKER = Form(
-    "Tinker trajectories",
-    partial(scored_table, unpaid=TINKER_COLUMNS, usual=TINKER_NAMES),
-    has("ob", "ac", "group_idx", "traj_idx", "reward"),
+    Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym),
+    Form("SkyRL evaluation", _parse_skyrl, has("input_prompt output_response score")),
+    Form(
+        "AReaL rollouts",
+        partial(scored_table, unpaid=AREAL_COLUMNS, usual={"step": "tail_version"}),
+        has("task_id sample_idx tail_version reward completion"),
+    ),
+    Form(
+        "slime samples",
+        _parse_slime,
+        has("group_index index prompt response label reward"),
+    ),
+    Form(
+        "Tinker trajectories",
+        partial(scored_table, unpaid=TINKER_COLUMNS, usual=TINKER_NAMES),
+        has("ob ac group_idx traj_idx reward"),
+    ),
 )

@@ -267,7 +267,13 @@ def _parse_more_swift(
     return ParsedLog(_clean_steps(unrolled(rows, "completion")))
 
 
-TRL_LOG = Form("TRL completions", _parse_trl, _is_trl, _parse_more, looks_back=True)
-SWIFT_LOG = Form(
-    "ms-swift completions", _parse_swift, _is_swift, _parse_more_swift, looks_back=True
+STEP_FORMS = (
+    Form("TRL completions", _parse_trl, _is_trl, _parse_more, looks_back=True),
+    Form(
+        "ms-swift completions",
+        _parse_swift,
+        _is_swift,
+        _parse_more_swift,
+        looks_back=True,
+    ),
 )
