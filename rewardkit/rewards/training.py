@@ -33,7 +33,7 @@ ALLOWED: dict[str, tuple[str | None, ...]] = {
 TRAINER_EPSILON = {"trl": 1e-4, "verl": 1e-6}
 """Trainer -> the number that it adds to a standard deviation before it divides."""
 
-VERL_SUMS = {
+VERL_SUMS: dict[str, Estimator | None] = {
     "grpo": None,
     "grpo_vectorized": None,
     "gdpo": None,

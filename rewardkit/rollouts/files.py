@@ -63,7 +63,12 @@ def read_files(
         raise RolloutsError(
             f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}"
         )
-    return list(map(with_truth, parts))
+    return [_finish(part, wanted) for part in parts]
+
+
+def _finish(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
+    """Add the truth that stands inside of an object, and the columns that are named."""
+    return replace(with_truth(part), reserved=frozenset(wanted.values()))
 
 
 class LogPiece(NamedTuple):
@@ -111,7 +116,7 @@ def read_piece(
 ) -> SourceRows:
     """Read the rows of a piece; its split and its step become columns."""
     if piece.kind == BUCKET:
-        return read_bucket(piece.path)
+        return _finish(read_bucket(piece.path), wanted)
     part = SourceRows({}, [Place(0, "is empty")])
     if not piece.name or piece.path.stat().st_size:
         part = _read_file(piece, wanted, cache)
@@ -125,7 +130,7 @@ def read_piece(
         places = [place._replace(file=piece.name) for place in places]
     if piece.only_compared:
         places = [place._replace(line=-place.line) for place in places]
-    return with_truth(replace(part, columns=columns, places=places))
+    return _finish(replace(part, columns=columns, places=places), wanted)
 
 
 BUCKET = ".rows"

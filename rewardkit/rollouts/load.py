@@ -150,13 +150,12 @@ class Reading:
 
         Where the layout is known, there may be no usable row.
         """
-        keep = set(self.columns.values())
         layout = self.layout
         if layout is None:
-            form, log = read_log(parts, keep=keep)
+            form, log = read_log(parts)
         else:
             form = layout.form
-            log = read_more(SourceRows.joined(parts), form, layout.log, keep=keep)
+            log = read_more(SourceRows.joined(parts), form, layout.log)
         decided = replace(log, rows=SourceRows({}, []), notes=(), warnings=())
         log, logged = take_scores(log)
         mapping = self._mapping(log)

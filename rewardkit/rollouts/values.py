@@ -130,7 +130,8 @@ class SourceRows:
 
     A missing value is None. `form` is the name of the log's form where the reader of
     the file knows it, "" where the columns have to tell; `notes` are sentences on what
-    was read of a folder, `warnings` on what was left out of the rows.
+    was read of a folder, `warnings` on what was left out of the rows. `reserved` are
+    columns that a person gave a meaning: they are no scores.
     """
 
     columns: Columns
@@ -138,6 +139,7 @@ class SourceRows:
     form: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    reserved: frozenset[str] = frozenset()
 
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:
@@ -170,9 +172,16 @@ class SourceRows:
         """Join the rows of several sources, one after the other."""
         columns = stack_columns([(part.columns, len(part.places)) for part in parts])
         places: list[Place] = []
+        reserved: set[str] = set()
         for part in parts:
             places += part.places
-        return cls(columns, places)
+            reserved |= part.reserved
+        return cls(columns, places, reserved=frozenset(reserved))
+
+    def with_rows(self, placed: Iterable[tuple[Place, Any]]) -> SourceRows:
+        """Return other rows that were made of these, see `of_rows`."""
+        made = SourceRows.of_rows(placed)
+        return replace(self, columns=made.columns, places=made.places)
 
     def rows(self) -> list[Record]:
         """Return each row as a dict."""

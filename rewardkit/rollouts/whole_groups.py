@@ -124,7 +124,7 @@ def open_large(
         bytes_left -= file.bytes
         files.append(file)
         heads.append(head)
-    are_logs, _ = mark_logs(heads, set(reading.columns.values()))
+    are_logs, _ = mark_logs(heads)
     heads[0] = replace(heads[0], notes=tuple(notes))
     loaded = reading.load(heads)
     reading = replace(reading, layout=loaded.layout)

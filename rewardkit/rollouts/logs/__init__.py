@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
@@ -42,7 +42,7 @@ VERDICT_WORDS = frozenset(
 """What a column of labels holds that says which completions are good, in lower case."""
 
 
-def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_table(rows: SourceRows) -> ParsedLog:
     """Read a table in no form of a trainer: a total, and scores by their names."""
     columns = rows.columns
     if any(name.startswith(("score/", "status/")) for name in columns):
@@ -53,7 +53,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     for name, cells in columns.items():
         is_total = name.removeprefix(LOGGED) in TOTALS
         is_score = is_total or name == "reward_raw" or name.endswith("_reward")
-        if name in keep or not (is_score or name.startswith(LOGGED)):
+        if name in rows.reserved or not (is_score or name.startswith(LOGGED)):
             continue
         beside.append(name)
         if numeric(cells):
@@ -71,7 +71,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     notes: list[str] = []
     if len(parts) > 1 and not totals:
         notes = ["the log has no total: each has weight 1 until you pass --log-weight"]
-    conversations = _find_conversations(columns, keep)
+    conversations = _find_conversations(rows)
     usual = {"messages": conversations[0]} if conversations else {}
     if len(conversations) > 1:
         chosen, *others = conversations
@@ -84,7 +84,7 @@ def _parse_table(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         weights,
         beside=beside,
         total=(totals or parts)[0] if totals or len(parts) == 1 else None,
-        usual={**_label_as_truth(columns, keep), **usual},
+        usual={**_label_as_truth(rows), **usual},
         notes=tuple(notes),
         warnings=(*warnings, *differing_totals(columns, totals)),
     )
@@ -127,11 +127,11 @@ def _behind_prompts(columns: Columns) -> list[str | None]:
     return texts
 
 
-def _parse_queries(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_queries(rows: SourceRows) -> ParsedLog:
     columns = dict(_rename_plurals(rows.columns))
     columns["completion"] = _behind_prompts(columns)
     del columns["query"]
-    return _parse_table(replace(rows, columns=columns), keep)
+    return _parse_table(replace(rows, columns=columns))
 
 
 def _are_completions(columns: Columns) -> bool:
@@ -149,7 +149,7 @@ def _are_texts(cell: Any) -> bool:
     return isinstance(cell, list) and set(map(type, cell)) == {str}
 
 
-def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_completions(rows: SourceRows) -> ParsedLog:
     """Read rows of one completion, or rows of all completions of a prompt, in lists.
 
     A column whose lists differ in length from those has one value a prompt.
@@ -165,7 +165,7 @@ def _parse_completions(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
                 pairs = zip(cells, counts, strict=True)
                 columns[name] = [[cell] * count for cell, count in pairs]
         rows = unrolled(replace(rows, columns=columns), "completion")
-    return _parse_table(rows, keep)
+    return _parse_table(rows)
 
 
 def _values(cell: Any) -> list[Any]:
@@ -175,16 +175,17 @@ def _values(cell: Any) -> list[Any]:
     return cell
 
 
-def _find_conversations(columns: Columns, keep: Collection[str]) -> list[str]:
+def _find_conversations(rows: SourceRows) -> list[str]:
     """Return columns of unknown names that hold conversations with an answer.
 
     None of a table that has completions or messages under a name that is known.
     """
-    if not columns.keys().isdisjoint(COMPLETION_NAMES):
+    if not rows.columns.keys().isdisjoint(COMPLETION_NAMES):
         return []
     names = []
-    for name, cells in columns.items():
-        if name not in ALL_ALIASES.union(keep) and any(map(_is_answered, cells)):
+    reserved = ALL_ALIASES.union(rows.reserved)
+    for name, cells in rows.columns.items():
+        if name not in reserved and any(map(_is_answered, cells)):
             names.append(name)
     return names
 
@@ -194,15 +195,15 @@ def _is_answered(cell: Any) -> bool:
     return isinstance(cell, list) and assistant_text(cell) is not None
 
 
-def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
+def _label_as_truth(rows: SourceRows) -> dict[str, str]:
     """Return which column holds the truth under a name that slime and OpenRLHF have.
 
     A label may say which completions are good, too: then it is no truth.
     """
-    if not columns.keys().isdisjoint({*ALIASES["ground_truth"], *keep}):
+    if not rows.columns.keys().isdisjoint({*ALIASES["ground_truth"], *rows.reserved}):
         return {}
     for name in ("label", "labels"):
-        cells = [cell for cell in columns.get(name, ()) if cell is not None]
+        cells = [cell for cell in rows.columns.get(name, ()) if cell is not None]
         # a list is a set of labels, which a reward takes as it is; floats are ratings
         is_plain = set(map(type, cells)) <= {str, int}
         if is_plain and {str(cell).lower() for cell in cells} - VERDICT_WORDS:
@@ -210,16 +211,14 @@ def _label_as_truth(columns: Columns, keep: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def _parse_nested(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_nested(rows: SourceRows) -> ParsedLog:
     rows, path, note = unfold(rows)
-    log = _parse_table(rows, keep)
+    log = _parse_table(rows)
     return replace(log, path=path, notes=(note, *log.notes))
 
 
-def _parse_more_nested(
-    rows: SourceRows, keep: Collection[str], first: ParsedLog
-) -> ParsedLog:
-    return _parse_table(unfold(rows, first.path)[0], keep)
+def _parse_more_nested(rows: SourceRows, first: ParsedLog) -> ParsedLog:
+    return _parse_table(unfold(rows, first.path)[0])
 
 
 NESTED = Form("rows within objects", _parse_nested, has_rows_within, _parse_more_nested)
@@ -245,20 +244,17 @@ def known_forms() -> str:
     return ", ".join(form.name for form in FORMS)
 
 
-def read_log(
-    parts: Sequence[SourceRows], *, keep: Collection[str] = ()
-) -> tuple[Form, ParsedLog]:
+def read_log(parts: Sequence[SourceRows]) -> tuple[Form, ParsedLog]:
     """Recognise the form of a log by its columns, and read it.
 
-    `keep` are columns that a person gave a meaning: they are no scores. Files without
-    completions beside those that have some are left out, and a note says so.
-    RolloutsError: files of several forms or of different things, a data set without
-    completions.
+    Files without completions beside those that have some are left out, and a note says
+    so. RolloutsError: files of several forms or of different things, a data set
+    without completions.
     """
-    are_logs, notes = mark_logs(parts, keep)
+    are_logs, notes = mark_logs(parts)
     parts = list(compress(parts, are_logs))
     filled = [part for part in parts if not part.is_empty]
-    forms = dict.fromkeys(_form_of(part, keep) for part in filled)
+    forms = dict.fromkeys(map(_form_of, filled))
     form, *others = forms or [PLAIN_TABLE]
     if others:
         names = ", ".join(form.name for form in (form, *others))
@@ -267,13 +263,11 @@ def read_log(
         )
     if form is PLAIN_TABLE:
         _check_alike(filled)
-    log = form.parse(SourceRows.joined(parts), keep)
+    log = form.parse(SourceRows.joined(parts))
     return form, replace(log, notes=(*notes, *log.notes))
 
 
-def read_more(
-    rows: SourceRows, form: Form, first: ParsedLog, *, keep: Collection[str] = ()
-) -> ParsedLog:
+def read_more(rows: SourceRows, form: Form, first: ParsedLog) -> ParsedLog:
     """Read more rows of a log whose first rows decided on the form and the scores.
 
     RolloutsError: these rows are of another form.
@@ -286,28 +280,26 @@ def read_more(
             "as the first rows of the log are; give each log alone"
         )
     if form.parse_more is not None:
-        log = form.parse_more(rows, keep, first)
+        log = form.parse_more(rows, first)
     else:
-        log = form.parse(rows, keep)
+        log = form.parse(rows)
     return replace(first, rows=log.rows, notes=log.notes, warnings=log.warnings)
 
 
-def mark_logs(
-    parts: Sequence[SourceRows], keep: Collection[str]
-) -> tuple[list[bool], list[str]]:
+def mark_logs(parts: Sequence[SourceRows]) -> tuple[list[bool], list[str]]:
     """Mark the files to read: those with completions, or all where none has some.
 
     And return the notes of the files, with one on those that are left out.
     """
-    names = {*COMPLETION_NAMES, *keep}
     notes: list[str] = []
     are_logs = []
     others = []
     for part in parts:
         notes += part.notes
+        names = {*COMPLETION_NAMES, *part.reserved}
         is_log = part.is_empty or not names.isdisjoint(part.columns)
-        is_log = is_log or _form_of(part, keep) is not PLAIN_TABLE
-        is_log = is_log or bool(_find_conversations(part.columns, keep))
+        is_log = is_log or _form_of(part) is not PLAIN_TABLE
+        is_log = is_log or bool(_find_conversations(part))
         are_logs.append(is_log)
         if not is_log:
             others.append(part.places[0].file)
@@ -318,12 +310,10 @@ def mark_logs(
     return are_logs, notes
 
 
-def _form_of(part: SourceRows, keep: Collection[str]) -> Form:
+def _form_of(part: SourceRows) -> Form:
     for form in FORMS:
-        if form is NESTED and (
-            not part.columns.keys().isdisjoint(keep)
-            or _find_conversations(part.columns, keep)
-        ):
+        is_named = not part.reserved.isdisjoint(part.columns)
+        if form is NESTED and (is_named or _find_conversations(part)):
             continue
         has_name = form.name == part.form
         if has_name or (form.fits is not None and form.fits(part.columns)):

@@ -10,8 +10,7 @@ messages up to it) and model_response (2026-06).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
 from rewardkit.plain import Record
 from rewardkit.primitives.messages import opening_turns
@@ -33,13 +32,12 @@ def _is_tau_bench(columns: Columns) -> bool:
     return has_names and isinstance(inner(first(columns["info"]), "task"), Mapping)
 
 
-def _parse_tau_bench(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_tau_bench(rows: SourceRows) -> ParsedLog:
     tasks = [inner(cell, "task") for cell in rows.columns["info"]]
     # a task without outputs is judged by its actions alone
     outputs = [inner(task, "outputs") or None for task in tasks]
     return scored_table(
         with_columns(rows, task=tasks, ground_truth=outputs),
-        keep,
         unpaid=("task_id", "trial"),
         usual={"messages": "traj", "prompt_id": "task_id"},
     )
@@ -52,13 +50,12 @@ def _is_rllm(columns: Columns) -> bool:
     return isinstance(inner(first(trajectories), "steps"), list)
 
 
-def _parse_rllm(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_rllm(rows: SourceRows) -> ParsedLog:
     rows = unrolled(rows, "trajectories")
     episodes = []
     for place, row in zip(rows.places, rows.rows(), strict=True):
         episodes.append((place, {} if place.reason else _trajectory(row)))
-    trajectories = replace(SourceRows.of_rows(episodes), warnings=rows.warnings)
-    return scored_table(trajectories, keep)
+    return scored_table(rows.with_rows(episodes))
 
 
 def _trajectory(row: Record) -> Record:

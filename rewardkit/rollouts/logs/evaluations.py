@@ -10,7 +10,7 @@ lists of its completions (`code`), what was read of them, and whether that is ri
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -135,7 +135,7 @@ def number_of(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _parse_inspect(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_inspect(rows: SourceRows) -> ParsedLog:
     scores = [name for name in rows.columns if name.startswith(LOGGED)]
     total = scores[0] if len(scores) == 1 else None
     return ParsedLog(rows, dict.fromkeys(scores, 1.0), total=total, on_missing="skip")
@@ -167,7 +167,7 @@ def _are_traces(columns: Columns) -> bool:
     return isinstance(first(traces), list) and isinstance(first(tasks), Mapping)
 
 
-def _parse_traces(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_traces(rows: SourceRows) -> ParsedLog:
     weights: dict[str, float] = {}
     placed: list[tuple[Any, Any]] = []
     for place, episode in zip(rows.places, rows.rows(), strict=True):
@@ -175,7 +175,7 @@ def _parse_traces(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
             placed.append((place, {}))
         else:
             placed += [(place, row) for row in _rows_of(episode, weights)]
-    rows = SourceRows.of_rows(placed)
+    rows = rows.with_rows(placed)
     for name in weights.keys() - rows.columns.keys():
         del weights[name]
     return ParsedLog(rows, weights, beside=[SUM], total=SUM, on_missing="skip")
@@ -276,7 +276,7 @@ def _error(record: Plain) -> str:
     return f" ({errors[-1].get('type')}: {errors[-1].get('message')})"[:200]
 
 
-def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_results(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     by_name = columns_of_objects(columns.get("metrics", ()))  # as vf-eval writes them
     columns |= by_name
@@ -287,7 +287,6 @@ def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns = {"messages": chats, **columns}
     return scored_table(
         replace(rows, columns=columns),
-        keep,
         unpaid=NO_METRIC - by_name.keys(),
         usual={"prompt_id": "example_id", "data_source": "task"},
     )
@@ -301,7 +300,7 @@ PRIME_RL = Form(
 """Results of verifiers with the advantages that were trained on."""
 
 
-def _parse_lm_eval(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_lm_eval(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     columns["prompt"] = list(map(_lm_eval_prompt, columns.pop("arguments")))
     completions = []
@@ -322,10 +321,8 @@ def _parse_lm_eval(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     has_repeats = any(len(texts) > 1 for texts in completions)
     rows = unrolled(replace(rows, columns=columns), "completion")
     if scores and not has_repeats:
-        return scored_table(
-            rows, keep, total=scores[0], unpaid=("doc_id",), usual=usual
-        )
-    warnings = ()
+        return scored_table(rows, total=scores[0], unpaid=("doc_id",), usual=usual)
+    warnings: tuple[str, ...] = ()
     if scores:
         warnings = (
             f"{listed(scores)}: what lm-eval's filter made of several completions is "
@@ -349,12 +346,12 @@ def _lm_eval_prompt(arguments: Any) -> Any:
     return prompt
 
 
-def _parse_qwen_math(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_qwen_math(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     columns["completion"] = columns.pop("code")
     rows = unrolled(replace(rows, columns=columns), "completion")
     usual = {"ground_truth": "gt", "prompt_id": "idx"}
-    return scored_table(rows, keep, total="score", unpaid=("idx",), usual=usual)
+    return scored_table(rows, total="score", unpaid=("idx",), usual=usual)
 
 
 EVALUATION_FORMS = (

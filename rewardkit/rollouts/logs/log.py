@@ -78,20 +78,17 @@ class ParsedLog:
 class Form:
     """A form of log, listed in `logs.FORMS`.
 
-    `parse` makes rollouts of the rows. It also gets the columns that a person gave a
-    meaning: they are no scores. `fits` says whether the columns of a file are those of
-    this form; None where the reader of the file knows its form. `parse_more` makes
-    rollouts of further rows of a log, of which the first rows are parsed, where more
-    was decided then than the scores; of a form that `looks_back` a step of the training
-    is held to the one before it.
+    `parse` makes rollouts of the rows. `fits` says whether the columns of a file are
+    those of this form; None where the reader of the file knows its form. `parse_more`
+    makes rollouts of further rows of a log, of which the first rows are parsed, where
+    more was decided then than the scores; of a form that `looks_back` a step of the
+    training is held to the one before it.
     """
 
     name: str
-    parse: Callable[[SourceRows, Collection[str]], ParsedLog]
+    parse: Callable[[SourceRows], ParsedLog]
     fits: Callable[[Columns], bool] | None = None
-    parse_more: Callable[[SourceRows, Collection[str], ParsedLog], ParsedLog] | None = (
-        None
-    )
+    parse_more: Callable[[SourceRows, ParsedLog], ParsedLog] | None = None
     looks_back: bool = False
 
 
@@ -165,7 +162,7 @@ def unrolled(rows: SourceRows, by: str) -> SourceRows:
             columns.setdefault("rollout_id", ids)
         for values in zip(*columns.values(), strict=True):
             placed.append((place, dict(zip(columns, values, strict=True))))
-    single = SourceRows.of_rows(placed)
+    single = rows.with_rows(placed)
     if not lengths:
         return single
     warning = (
@@ -214,7 +211,6 @@ def with_columns(rows: SourceRows, **columns: list[Any]) -> SourceRows:
 
 def scored_table(
     rows: SourceRows,
-    keep: Collection[str],
     *,
     total: str = "reward",
     unpaid: Collection[str] = (),
@@ -226,7 +222,7 @@ def scored_table(
     `unpaid` are columns that are no scores, beside those of a rollout; `options` go
     into the `ParsedLog`.
     """
-    others = {total, *unpaid, *keep, *ALL_ALIASES}
+    others = {total, *unpaid, *rows.reserved, *ALL_ALIASES}
     names = [total]
     for name, cells in rows.columns.items():
         if name not in others and numeric(cells):

@@ -8,7 +8,7 @@ completion.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,7 +66,7 @@ def unfold(rows: SourceRows, path: Path = ()) -> tuple[SourceRows, Path, str]:
     note = f"took the objects under {'.'.join(path)!r} for the rollouts"
     if others:
         note += f", and left out {', '.join(others)}"
-    return SourceRows.of_rows(placed), path, note
+    return rows.with_rows(placed), path, note
 
 
 def _rows_within(
@@ -122,7 +122,7 @@ SPEAKERS = {"agent": "assistant", "environment": "user"}
 """Roles of Atropos' environments, and the usual ones."""
 
 
-def _parse_groups(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_groups(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     if "scores" in columns:
         columns["score"] = columns.pop("scores")
@@ -135,7 +135,7 @@ def _parse_groups(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     rows = unrolled(replace(rows, columns=columns), "messages")
     if "score" not in columns:
         return ParsedLog(rows)
-    return scored_table(rows, keep, total="score", unpaid=("seed",))
+    return scored_table(rows, total="score", unpaid=("seed",))
 
 
 def _numbers_of(places: Sequence[Place]) -> list[Any]:
@@ -160,14 +160,14 @@ def _are_pairs(columns: Columns) -> bool:
     return {"chosen", "rejected"} <= columns.keys() and not has_completions
 
 
-def _parse_pairs(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_pairs(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     pairs = zip(columns.pop("chosen"), columns.pop("rejected"), strict=True)
     columns["completion"] = list(map(list, pairs))
     columns["preferred"] = [[1.0, 0.0] for _ in rows.places]
     columns.setdefault("prompt_id", _numbers_of(rows.places))
     rows = unrolled(replace(rows, columns=columns), "completion")
-    return scored_table(rows, keep, total="preferred")
+    return scored_table(rows, total="preferred")
 
 
 GROUP_FORMS = (

@@ -22,7 +22,7 @@ metadata; rollout_id is the number of the step.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
@@ -64,16 +64,17 @@ def _is_siirl(columns: Columns) -> bool:
     return _is_verl(columns) and "rank" in columns
 
 
-def _parse_verl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_verl(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     keys = [UID.fullmatch(str(uid)) for uid in columns.get("uid", ())]
     if keys and all(keys):
         columns["rollout_id"] = list(map(str, columns.pop("uid")))
         columns["prompt_id"] = [key[1] for key in keys if key]
     columns = _leave_out_unjudged(columns)
-    beside = [name for name in columns if name not in VERL_COLUMNS.union(keep)]
+    reserved = VERL_COLUMNS.union(rows.reserved)
+    beside = [name for name in columns if name not in reserved]
     rows = replace(rows, columns=columns)
-    return scored_table(rows, keep, total="score", unpaid=VERL_COLUMNS, beside=beside)
+    return scored_table(rows, total="score", unpaid=VERL_COLUMNS, beside=beside)
 
 
 def _leave_out_unjudged(columns: Columns) -> Columns:
@@ -107,9 +108,7 @@ def _is_nemo_rl(columns: Columns) -> bool:
     return numeric([rewards]) and isinstance(content[-1], str | Mapping)
 
 
-def _parse_nemo_rl(
-    rows: SourceRows, keep: Collection[str], earlier: ParsedLog | None = None
-) -> ParsedLog:
+def _parse_nemo_rl(rows: SourceRows, earlier: ParsedLog | None = None) -> ParsedLog:
     if isinstance(first(rows.columns["rewards"]), list):
         rows = with_truth(unrolled(rows, "content"))
     columns = dict(rows.columns)
@@ -121,7 +120,6 @@ def _parse_nemo_rl(
     columns = {**lists_of_columns(turns), **columns}
     return scored_table(
         replace(rows, columns=columns),
-        keep,
         total="rewards",
         unpaid=NEMO_COLUMNS,
         turns_before=before,
@@ -164,7 +162,7 @@ def _is_nemo_gym(columns: Columns) -> bool:
     return all(isinstance(cell, Mapping) for cell in cells)
 
 
-def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_nemo_gym(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     requests = columns.pop("responses_create_params")
     responses = columns.pop("response")
@@ -185,7 +183,6 @@ def _parse_nemo_gym(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         return ParsedLog(replace(rows, columns=columns))
     return scored_table(
         replace(rows, columns=columns),
-        keep,
         unpaid=GYM_COLUMNS,
         usual={"prompt_id": "_ng_task_index", "ground_truth": "answer"},
     )
@@ -215,7 +212,7 @@ def _messages(items: Any, role: str) -> list[Record]:
 # --- SkyRL
 
 
-def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_skyrl(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     scores = []
     for cell in columns["score"]:
@@ -225,7 +222,7 @@ def _parse_skyrl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     columns["score"] = scores
     usual = {"prompt": "input_prompt", "completion": "output_response"}
     rows = replace(rows, columns=columns)
-    return scored_table(rows, keep, total="score", usual=usual)
+    return scored_table(rows, total="score", usual=usual)
 
 
 # --- slime
@@ -235,7 +232,7 @@ SLIME_COLUMNS = frozenset(
 )
 
 
-def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_slime(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     if "step" not in columns and "rollout_id" in columns:
         columns["step"] = columns.pop("rollout_id")
@@ -248,7 +245,7 @@ def _parse_slime(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
         columns |= scores
     rows = replace(rows, columns=columns)
     usual = {"ground_truth": "label"}
-    return scored_table(rows, keep, total=total, unpaid=SLIME_COLUMNS, usual=usual)
+    return scored_table(rows, total=total, unpaid=SLIME_COLUMNS, usual=usual)
 
 
 # --- all of them

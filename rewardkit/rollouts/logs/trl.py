@@ -12,7 +12,7 @@ a row a completion.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -56,10 +56,10 @@ def _between(columns: Columns, advantage: str) -> list[str]:
     return order[places[0] + 1 : places[1]]
 
 
-def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_trl(rows: SourceRows) -> ParsedLog:
     rows = _clean_steps(rows)
     columns = rows.columns
-    reserved = ALL_ALIASES.union(keep)
+    reserved = ALL_ALIASES.union(rows.reserved)
     between = [name for name in _between(columns, "advantage") if name not in reserved]
     candidates = between[:1]
     for name in between[1:]:
@@ -96,7 +96,7 @@ def _parse_trl(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     )
 
 
-def _parse_more(rows: SourceRows, keep: Collection[str], first: ParsedLog) -> ParsedLog:
+def _parse_more(rows: SourceRows, first: ParsedLog) -> ParsedLog:
     """Read more rows of a log, without looking for its rewards and their weights."""
     return ParsedLog(_clean_steps(rows))
 
@@ -185,15 +185,15 @@ def _are_texts(cells: Sequence[Any]) -> bool:
     return bool(cells) and all(isinstance(cell, str) for cell in cells)
 
 
-def _parse_swift(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+def _parse_swift(rows: SourceRows) -> ParsedLog:
     rows = _clean_steps(unrolled(rows, "completion"))
     columns = rows.columns
     if "advantages" not in columns and numeric(columns.get("reward", ())):
-        return scored_table(rows, keep)
+        return scored_table(rows)
     rewards = []
     if "advantages" in columns:
         for name in _between(columns, "advantages"):
-            if name not in keep and numeric(columns[name]):
+            if name not in rows.reserved and numeric(columns[name]):
                 rewards.append(name)
     rewards, data_notes = split_scores(columns, rewards)
     advantages = columns.get("advantages", ())
@@ -261,9 +261,7 @@ def _note_on_weights(
     return (note,)
 
 
-def _parse_more_swift(
-    rows: SourceRows, keep: Collection[str], first: ParsedLog
-) -> ParsedLog:
+def _parse_more_swift(rows: SourceRows, first: ParsedLog) -> ParsedLog:
     return ParsedLog(_clean_steps(unrolled(rows, "completion")))
 
 
