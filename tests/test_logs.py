@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections import Counter
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -102,293 +103,38 @@ def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_p
     assert "(2, 4)" in rollouts.warnings[0]
 
 
-def siirl(rank):
-    row = {
-        "rank": rank,
-        "global_step": 5,
-        "data_source": "toy",
-        "input": "2+2?",
-        "output": "4",
-    }
-    return {**row, "score": 1.0, "format": 0.5}
+def read_logs():
+    """Form, and what it is a version of, -> rows, columns, weights and group sizes."""
+    logs = {}
+    text = (Path(__file__).parent / "data_logs.txt").read_text()
+    for block in text.split("\n== ")[1:]:
+        kind, *lines = block.strip().splitlines()
+        rows = [json.loads(line) for line in lines if line.startswith("{")]
+        columns, weights, sizes = (json.loads(line[7:]) for line in lines[-3:])
+        sizes = {int(size): count for size, count in sizes.items()}
+        logs[kind] = rows, columns, weights, sizes
+    return logs
 
 
-RESULT = {
-    "example_id": 7, "prompt": [made.said("user", "2+2?")], "generation_ms": 12.5, "task": "math",
-    "completion": [made.said("assistant", "4")], "answer": "4", "reward": 0.9, "correct": 1.0,
-    "is_completed": True, "metrics": {"correct": 1.0, "num_turns": 1.0, "total_ms": 9.0},
-}  # fmt: skip
-RESPONSE = {"output": [
-    {"type": "reasoning", "summary": [{"text": "hm"}]},
-    {"type": "function_call", "name": "add", "arguments": "{}", "call_id": "c"},
-    {"type": "function_call_output", "call_id": "c", "output": "4"},
-    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "four"}]},
-]}  # fmt: skip
+ALL_LOGS = read_logs()
+LOGS = {kind: log for kind, log in ALL_LOGS.items() if ": " not in kind}
+NEMO_RL = LOGS["NeMo-RL rollouts"][0]
+AREAL = LOGS["AReaL rollouts"][0]
+(SKYRL, _), _, _, _ = LOGS["SkyRL evaluation"]
+(RESULT, _), _, _, _ = LOGS["verifiers results"]
+(SWIFT, _), _, _, _ = LOGS["ms-swift completions"]
 
 
-def gym(rollout, reward, **columns):
-    """A line of NeMo Gym's rollouts.jsonl."""
-    return {
-        "responses_create_params": {"input": [{**made.said("user", "2+2?"), "type": "message"}]},
-        "response": RESPONSE, "reward": reward, "answer": "4", "_ng_task_index": 3,
-        "_ng_rollout_index": rollout, "agent_ref": {"name": "a"}, **columns,
-    }  # fmt: skip
-
-
-def swift(step, **columns):
-    """A line that ms-swift's GRPOTrainer.log appends to completions.jsonl."""
-    return {
-        "step": [str(step)] * 4, "prompt": [made.rendered("2+2?")] * 2 + [made.rendered("5+5?")] * 2,
-        "completion": ["4", "5", "10", "9"], "Right": [1.0, 0.0, 1.0, 0.0], "Brief": [1.0, 1.0, 0.5, 1.0],
-        "advantages": [0.7, -0.7, 0.7, -0.7], "solution": ["4", "4", "10", "10"], **columns,
-    }  # fmt: skip
-
-
-def nemo_rl(text, reward):
-    """A line of NeMo-RL's train_data_step<N>.jsonl."""
-    return {
-        "content": [[made.rendered("2+2?"), text]], "rewards": [reward], "input_lengths": [9],
-        "token_ids": [[1, 2]], "advantages": [[0.5, 0.5]], "idx": 0,
-    }  # fmt: skip
-
-
-SKYRL = {
-    "input_prompt": made.rendered("2+2?"), "output_response": "4", "score": [0.25, 0.0, 0.5], "stop_reason": "stop",
-    "env_class": "gsm8k", "data_source": "toy",
-    "env_extras": {"reward_spec": {"method": "rule", "ground_truth": "4"}},
-}  # fmt: skip
-AREAL = {
-    "task_id": 1, "sample_idx": 0, "seqlen": 9, "prompt_len": 5, "head_version": 2, "tail_version": 3,
-    "reward": 1.0, "prompt": made.rendered("2+2?"), "completion": "4",
-}  # fmt: skip
-NEMO_BATCH = {
-    "message_log": [made.said("user", "2+2?"), made.said("assistant", "4")], "idx": 7, "length": 9,
-    "extra_env_info": {"ground_truth": "4"}, "loss_multiplier": 1.0, "total_reward": 1.0,
-}  # fmt: skip
-
-
-SLIME = {
-    "group_index": 2, "index": 16, "rollout_id": 5, "prompt": made.rendered("2+2?"), "response": "4",
-    "response_length": 3, "label": "4", "reward": 1.0, "status": "completed", "metadata": {},
-}  # fmt: skip
-
-
-def rllm(number, reward):
-    """An entry of rLLM's episodes; the solver answered at its second step."""
-    turns = [
-        made.said("user", "2+2?"),
-        made.said("assistant", "look"),
-        made.said("user", "Go on."),
-    ]
-    steps = [{"chat_completions": turns[:2], "model_response": "look", "reward": 0.0}]
-    steps.append(
-        {
-            "chat_completions": [*turns, made.said("assistant", "4")],
-            "model_response": "4",
-        }
-    )
-    return {
-        "id": f"task-3:{number}", "task": {"question": "2+2?", "ground_truth": "4"}, "is_correct": reward > 0,
-        "trajectories": [{"name": "solver", "reward": reward, "steps": steps}], "termination_reason": "env_done",
-    }  # fmt: skip
-
-
-def tau_bench(trial, hello, *outputs):
-    """An entry of the results of tau-bench; each trial begins with other words."""
-    task = {
-        "user_id": "u",
-        "actions": [{"name": "book", "kwargs": {}}],
-        "outputs": [*outputs],
-    }
-    call = {"function": {"name": "book", "arguments": "{}"}}
-    traj = [made.said("system", "Help."), made.said("user", hello)]
-    traj += [
-        {**made.said("assistant", None), "tool_calls": [call]},
-        made.said("assistant", "4"),
-    ]
-    return {
-        "task_id": 3,
-        "trial": trial,
-        "reward": 1.0 - trial,
-        "info": {"task": task},
-        "traj": traj,
-    }
-
-
-def lm_eval(name, score, *completions):
-    """A document of lm-eval under one of its filters."""
-    return {
-        "doc_id": 7, "doc": {"question": "2+2?"}, "target": "4", "filter": name, "resps": [list(completions)],
-        "arguments": {"gen_args_0": {"arg_0": "2+2?"}}, "filtered_resps": ["4"], "metrics": ["exact_match"],
-        "exact_match": score,
-    }  # fmt: skip
-
-
-ATROPOS = {
-    "tokens": [[1, 2], [1, 3]], "masks": [[-100, 2], [-100, 3]], "scores": [1.0, -0.5],
-    "messages": [[{"role": "environment", "content": "2+2?"}, {"role": "agent", "content": text}] for text in "45"],
-}  # fmt: skip
-ANSWERS = [
-    {"full_model_response": "4", "score": 1.0},
-    {"full_model_response": "5", "score": 0.0},
-    {"full_model_response": "6", "score": 0.0},
-]
-
-LOGS = {
-    "ms-swift completions": (
-        [swift(5), swift(10, Right=[0.0] * 4, advantages=[0.0, 0.0, -0.7, 0.7])],
-        {"step": [5] * 4 + [10] * 4, "completion": ["4", "5", "10", "9"] * 2,
-         "ground_truth": ["4", "4", "10", "10"] * 2, "logged/Right": [1.0, 0.0, 1.0, 0.0] + [0.0] * 4},
-        {"Right": 1.0, "Brief": 1.0},
-        {2: 4},
-    ),
-    "NeMo-RL rollouts": (
-        [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],
-        {"prompt": [made.rendered("2+2?")] * 2, "completion": ["4", "5"], "input_lengths": [9, 9]},
-        {"rewards": 1.0},
-        {2: 1},
-    ),
-    "NeMo-RL batch": (
-        [NEMO_BATCH, {**NEMO_BATCH, "total_reward": 0.0}],
-        {"prompt": [[made.said("user", "2+2?")]] * 2, "completion": ["4"] * 2, "ground_truth": ["4"] * 2,
-         "extra_env_info": [{"ground_truth": "4"}] * 2, "idx": [7, 7]},
-        {"total_reward": 1.0},
-        {2: 1},
-    ),
-    "slime samples": (
-        [SLIME, {**SLIME, "index": 17, "reward": 0.0, "label": "4"}],
-        {"step": [5, 5], "ground_truth": ["4"] * 2, "completion": ["4"] * 2, "group_index": [2, 2]},
-        {"reward": 1.0},
-        {2: 1},
-    ),
-    "Tinker trajectories": (
-        [{"iteration": 3, "group_idx": 0, "traj_idx": at, "ob": "2+2?", "ac": "4", "reward": 1.0} for at in (0, 1)],
-        {"prompt": ["2+2?"] * 2, "completion": ["4"] * 2, "step": [3, 3], "group_idx": [0, 0]},
-        {"reward": 1.0},
-        {2: 1},
-    ),
-    "rLLM episodes": (
-        [rllm(0, 1.0), rllm(1, 0.0)],
-        {"prompt_id": ["task-3:solver"] * 2, "prompt": [[made.said("user", "2+2?")]] * 2, "completion": ["4"] * 2,
-         "ground_truth": ["4"] * 2, "question": ["2+2?"] * 2},
-        {"reward": 1.0, "is_correct": 0.0},
-        {2: 1},
-    ),
-    "tau-bench results": (
-        [tau_bench(0, "Hi, 2+2?", "4"), tau_bench(1, "Hello, 2+2?")],
-        {"prompt_id": [3, 3], "completion": ["4"] * 2, "ground_truth": [["4"], None], "trial": [0, 1],
-         "task": [tau_bench(0, "", "4")["info"]["task"], tau_bench(0, "")["info"]["task"]]},
-        {"reward": 1.0},
-        {2: 1},
-    ),
-    "NeMo Gym rollouts": (
-        [gym(0, 1.0, parsed=True, ground_truth="2+2 = 4"), gym(1, 0.5)],
-        {"prompt_id": [3, 3], "completion": ["four"] * 2, "prompt": [[made.said("user", "2+2?")]] * 2,
-         "ground_truth": ["4"] * 2},
-        {"reward": 1.0, "parsed": 0.0},
-        {2: 1},
-    ),
-    "OpenRLHF queries": (
-        [{"query": f"2+2?{text}", "prompt": "2+2?", "label": "4"} for text in ("4", "5")],
-        {"completion": ["4", "5"], "prompt": ["2+2?"] * 2, "ground_truth": ["4"] * 2},
-        {},
-        {2: 1},
-    ),
-    "TRL columns": (
-        [{"prompts": [made.said("user", text)], "completions": ["4", "5"], "rewards": [1.0, 0.0],
-          "answer": "4", "hints": ["a"] * many} for many, text in enumerate(("2+2?", "1+3?", "3+1?"), 1)],
-        {"prompt": [[made.said("user", "2+2?")]] * 2 + [[made.said("user", "1+3?")]] * 2 + [[made.said("user", "3+1?")]] * 2,
-         "completion": ["4", "5"] * 3, "hints": [["a"]] * 2 + [["a"] * 2] * 2 + [["a"] * 3] * 2},
-        {"rewards": 1.0},
-        {2: 3},
-    ),
-    "SkyRL evaluation": (
-        [SKYRL, SKYRL],
-        {"prompt": [made.rendered("2+2?")] * 2, "ground_truth": ["4"] * 2, "logged/score": [0.75] * 2},
-        {"score": 1.0},
-        {2: 1},
-    ),
-    "AReaL rollouts": (
-        [AREAL, {**AREAL, "sample_idx": 1}, {**AREAL, "tail_version": 4}],
-        {"step": [3, 3, 4], "seqlen": [9] * 3},
-        {"reward": 1.0},
-        {1: 1, 2: 1},
-    ),
-    "verl rollout dump": (
-        made.verl_rows()[:2],
-        {"step": [1, 1], "prompt": [made.rendered("2+2?")] * 2, "ground_truth": [None] * 2,
-         "completion": ["<answer>4</answer>", "<answer>10</answer>"], "logged/pred": ["4", "10"]},
-        {"score": 1.0, "acc": 0.0},
-        {2: 1},
-    ),
-    "siiRL validation dump": (
-        [siirl(0), siirl(1)],
-        {"step": [5, 5], "data_source": ["toy", "toy"]},
-        {"score": 1.0, "format": 0.0},
-        {2: 1},
-    ),
-    "verifiers traces": (
-        [made.episode("a", "4"), made.episode("b", "5")],
-        {"rollout_id": ["a", "b"], "completion": ["4", "5"], "ground_truth": ["4"] * 2,
-         "policy": ["m-1"] * 2},
-        {"correct": 1.0, "brief": 0.2, "num_turns": 0.0},
-        {2: 1},
-    ),
-    "prime-rl rollouts": (
-        [{"step": 3, **RESULT, "advantage": place - 0.5} for place in (0, 1)],
-        {"prompt_id": [7, 7], "step": [3, 3], "advantage": [-0.5, 0.5]},
-        {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0},
-        {2: 1},
-    ),
-    "lm-eval samples": (
-        [lm_eval("strict", 0.0, "four"), lm_eval("loose", 1.0, "four")],
-        {"prompt": ["2+2?"] * 2, "completion": ["four"] * 2, "ground_truth": ["4"] * 2, "prompt_id": [7] * 2,
-         "data_source": ["strict", "loose"], "extra_info": [{"question": "2+2?"}] * 2},
-        {"exact_match": 1.0},
-        {1: 2},
-    ),
-    "Qwen math evaluation": (
-        [{"idx": 3, "question": "2+2?", "gt": "4", "code": ["so \\boxed{4}", "5"], "pred": ["4", "5"], "score": [True, False]}],
-        {"prompt": ["2+2?"] * 2, "completion": ["so \\boxed{4}", "5"], "ground_truth": ["4"] * 2, "pred": ["4", "5"]},
-        {"score": 1.0},
-        {2: 1},
-    ),
-    "Atropos groups": (
-        [ATROPOS, ATROPOS],
-        {"prompt": [[made.said("user", "2+2?")]] * 4, "completion": ["4", "5"] * 2, "logged/score": [1.0, -0.5] * 2},
-        {"score": 1.0},
-        {2: 2},
-    ),
-    "preference pairs": (
-        [{"prompt": "2+2?", "chosen": "4", "rejected": "5"}, {"prompt": "2+2?", "chosen": "four", "rejected": "six"}],
-        {"prompt": ["2+2?"] * 4, "completion": ["4", "5", "four", "six"]},
-        {"preferred": 1.0},
-        {2: 2},
-    ),
-    "rows within objects": (
-        [{"model": "m", "temperature": 0.7, "failures": [{"response": "x"}],
-          "tasks": [{"name": "sums", "results": [{"question": "2+2?", "answer": "4", "completions": ANSWERS}]}]}],
-        {"prompt": ["2+2?"] * 3, "completion": ["4", "5", "6"], "ground_truth": ["4"] * 3, "policy": ["m"] * 3,
-         "name": ["sums"] * 3},
-        {"score": 1.0},
-        {3: 1},
-    ),
-    "verifiers results": (
-        [RESULT, RESULT],
-        {"prompt_id": [7, 7], "data_source": ["math"] * 2, "generation_ms": [12.5] * 2},
-        {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0},
-        {2: 1},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", LOGS)
+@pytest.mark.parametrize("kind", ALL_LOGS)
 def test_a_log_has_its_columns_under_our_names_and_its_scores_by_their_weights(kind):
-    rows, columns, weights, sizes = LOGS[kind]
+    rows, columns, weights, sizes = ALL_LOGS[kind]
     rollouts = rk.load_rollouts(rows)
-    assert (rollouts.kind, rollouts.logged.weights) == (kind, weights)
+    assert rollouts.kind == kind.partition(": ")[0]
+    assert rollouts.logged.weights == weights
     assert {name: values(rollouts, name) for name in columns} == columns
     assert rollouts.group_sizes == sizes
+    is_told = any("no score of each" in text for text in rollouts.warnings)
+    assert is_told == ("one score of several" in kind)
 
 
 ALIKE = {
@@ -505,65 +251,12 @@ def test_chat_messages_as_json_are_messages():
     )
 
 
-def without(name, row):
-    return {key: row[key] for key in row if key != name}
-
-
-CHATS = swift(5, prompt=[[made.said("user", "2+2?")]] * 4, reward=[1.1, 0.1] * 2)
-TURNS = [made.rendered("2+2?"), "let me see", "no", "4"]
-PARTS = {"right": 1.0, "brief": 0.25}
-SILENT = {**gym(1, 0.0), "response": {"output": []}}
-LINE = {"truncated": False, "extra_env_info": {"ground_truth": "4"}}
-VERSIONS = {
-    "NeMo-RL, a value a line in place of lists of one": (
-        [{"content": [made.rendered("2+2?"), "4"], "rewards": 1.0, **LINE}],
-        "NeMo-RL rollouts", {"rewards": 1.0}, {"completion": ["4"], "ground_truth": ["4"]},
-    ),
-    "NeMo-RL, several turns": (
-        [nemo_rl("5", 0.0), {**nemo_rl("", 1.0), "content": [TURNS]}],
-        "NeMo-RL rollouts", {"rewards": 1.0},
-        {"completion": ["5", "4"], "prompt": [TURNS[0]] * 2,
-         "messages": [None, list(map(made.said, ("user", "assistant", "tool", "assistant"), TURNS))]},
-    ),
-    "ms-swift, conversations with their total and no advantages": (
-        [without("advantages", CHATS)],
-        "ms-swift completions", {"reward": 1.0, "Right": 0.0, "Brief": 0.0}, {"ground_truth": ["4", "4", "10", "10"]},
-    ),
-    "slime, rewards of several parts": (
-        [{**SLIME, "index": place, "reward": {"acc": 1.0, "score": 1.0 - place}} for place in (0, 1)],
-        "slime samples", {"score": 1.0, "acc": 0.0}, {"ground_truth": ["4", "4"]},
-    ),
-    "NeMo Gym, components beside the reward": (
-        [gym(0, 1.25, reward_components=PARTS, right=1.0), gym(1, 0.0)],
-        "NeMo Gym rollouts", {"reward": 1.0, "right": 0.0, "brief": 0.0}, {"logged/brief": [0.25, None]},
-    ),
-    "NeMo Gym, a rollout that wrote nothing is kept": (
-        [gym(0, 1.0), SILENT],
-        "NeMo Gym rollouts", {"reward": 1.0}, {"completion": ["four", ""]},
-    ),
-    "NeMo Gym, what a verifier gets before it answers": (
-        [without("reward", gym(at, 1.0)) for at in (0, 1)],
-        "NeMo Gym rollouts", {}, {"completion": ["four"] * 2},
-    ),
-    "lm-eval, one score of several completions": (
-        [lm_eval("maj@2", 1.0, "4", "5")], "lm-eval samples", {}, {"completion": ["4", "5"]},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_other_versions_of_a_form_are_that_form(version):
-    rows, kind, weights, columns = VERSIONS[version]
-    rollouts = rk.load_rollouts(rows)
-    assert (rollouts.kind, rollouts.logged.weights) == (kind, weights)
-    assert {name: values(rollouts, name) for name in columns} == columns
-    is_told = any("no score of each" in text for text in rollouts.warnings)
-    assert is_told == version.startswith("lm-eval")
-
-
 def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():
     rollouts = rk.load_rollouts(
-        [swift(1, completion_ids=[[7]] * 3), swift(2, completion_ids=[[7]] * 4)]
+        [
+            {**SWIFT, "step": [str(step)] * 4, "completion_ids": [[7]] * count}
+            for step, count in ((1, 3), (2, 4))
+        ]
     )
     assert values(rollouts, "completion_ids") == [None] * 4 + [[7]] * 4
     (warning,) = [text for text in rollouts.warnings if text.startswith("Left out")]
@@ -573,7 +266,7 @@ def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():
 def test_a_table_that_a_tracker_exported_is_the_log_in_it(tmp_path):
     for kind, rows in {
         "TRL completions": pd.DataFrame(made.trl_rows()),
-        "ms-swift completions": pd.DataFrame(swift(5)),
+        "ms-swift completions": pd.DataFrame(SWIFT),
     }.items():
         table = {"columns": list(rows), "data": rows.to_numpy(object).tolist()}
         for file in ("log.table.json", "log.jsonl"):
@@ -910,9 +603,8 @@ FOLDERS = {
         ["took the files of 'effective.jsonl' (prime-rl: those that were trained on) and left out 1 of 'all.jsonl'"],
     ),
     "NeMo-RL": (
-        {"train_data_step2.jsonl": [nemo_rl("4", 1.0), nemo_rl("5", 0.0)],
-         "train_data_step10.jsonl": [nemo_rl("4", 1.0), nemo_rl("4", 1.0)],
-         "val_data_step2.jsonl": [nemo_rl("4", 1.0)], "tensorboard/config.json": "{}"},
+        {"train_data_step2.jsonl": NEMO_RL, "train_data_step10.jsonl": NEMO_RL[:1] * 2,
+         "val_data_step2.jsonl": NEMO_RL[:1], "tensorboard/config.json": "{}"},
         ("NeMo-RL rollouts", [2, 2, 10, 10], {2: 2}),
         ["left out 1 of 'val_data_step'"],
     ),
@@ -923,12 +615,12 @@ FOLDERS = {
         ["left out files without completions: 'global_step_5_evals/aggregated_results.jsonl'"],
     ),
     "AReaL": (
-        {"rollout/3/1.jsonl": [AREAL, {**AREAL, "sample_idx": 1}], "eval-rollout/3/2.jsonl": [AREAL]},
+        {"rollout/3/1.jsonl": AREAL[:2], "eval-rollout/3/2.jsonl": AREAL[:1]},
         ("AReaL rollouts", [3, 3], {2: 1}),
         ["left out 1 of 'eval-rollout'"],
     ),
     "ms-swift": (
-        {"v0/completions.jsonl": [swift(5)], "v0/logging.jsonl": METRICS, "v0/args.json": "{}",
+        {"v0/completions.jsonl": [SWIFT], "v0/logging.jsonl": METRICS, "v0/args.json": "{}",
          "v0/checkpoint-5/trainer_state.json": "{\n}"},
         ("ms-swift completions", [5] * 4, {2: 2}),
         ["'logging.jsonl'"],
@@ -957,7 +649,7 @@ def test_the_folder_that_was_left_out_is_read_where_it_is_given(tmp_path):
     expected = {"all": ["a", "b", "lost"], "step_2": ["a", "b"], "eval": ["e"]}
     assert {name.split("/")[-1]: found for name, found in ids.items()} == expected
     file = tmp_path / "train_data_step7.jsonl"
-    made.write_jsonl(file, [nemo_rl("4", 1.0)])
+    made.write_jsonl(file, NEMO_RL[:1])
     assert values(rk.load_rollouts(file), "step") == [7]
 
 

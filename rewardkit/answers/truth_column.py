@@ -13,15 +13,9 @@ from rewardkit.rollouts.columns import LOGGED
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
-NO_TRUTH_COLUMNS = {
-    "prompt",
-    "completion",
-    "messages",
-    "data_source",
-    "prompt_id",
-    "rollout_id",
-    "step",
-}
+NO_TRUTH_COLUMNS = frozenset(
+    "prompt completion messages data_source prompt_id rollout_id step".split()
+)
 """Columns that a reward may read and that hold no truth."""
 
 MOST_LOOKED_AT = 400

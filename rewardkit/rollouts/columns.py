@@ -28,70 +28,30 @@ JUDGED_PREFIX = "judged/"
 It is 1.0, or 0.0 where the component was not judged and the score stands for that.
 """
 
-PART_PREFIXES = (
-    "field/",
-    "failed/",
-    "score/",
-    "status/",
-    "error/",
-    "reason/",
-    "verdict/",
-    "cost/",
+PART_PREFIXES = tuple(
+    "field/ failed/ score/ status/ error/ reason/ verdict/ cost/".split()
 )
 """What the columns of a field or component begin with in a scored table."""
 
 RESULT_PREFIXES = (*PART_PREFIXES, "note/", "gate/")
 """What the names of a scored table's results begin with, see `Scores`."""
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    "rollout_id": ("rollout_id", "completion_id", "sample_id"),
-    "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),
-    "prompt": (
-        "prompt",
-        "question",
-        "query",
-        "input",
-        "instruction",
-        "problem",
-        "prompts",
-    ),
-    "completion": (
-        "completion",
-        "response",
-        "solution_str",
-        "output",
-        "generated_text",
-        "model_output",
-        "model_response",
-        "full_model_response",
-    ),
-    "messages": ("messages", "conversation", "transcript"),
-    "ground_truth": (
-        "ground_truth",
-        "answer",
-        "solution",
-        "gts",
-        "target",
-        "reference",
-        "references",
-        "gold",
-        "expected_answer",
-        "correct_answer",
-        "reference_answer",
-        "gold_answer",
-        "answers",
-        "gold_answers",
-        "golden_answers",
-        "answer_key",
-        "answerKey",
-        "reference_solution",
-        "solutions",
-    ),
-    "data_source": ("data_source", "dataset", "source"),
-    "policy": ("policy", "checkpoint", "model"),
-    "step": ("step", "global_step", "training_step", "gen_step"),
+OTHER_NAMES = {
+    "rollout_id": "completion_id sample_id",
+    "prompt_id": "problem_id question_id uid",
+    "prompt": "question query input instruction problem prompts",
+    "completion": "response solution_str output generated_text model_output "
+    "model_response full_model_response",
+    "messages": "conversation transcript",
+    "ground_truth": "answer solution gts target reference references gold "
+    "expected_answer correct_answer reference_answer gold_answer answers gold_answers "
+    "golden_answers answer_key answerKey reference_solution solutions",
+    "data_source": "dataset source",
+    "policy": "checkpoint model",
+    "step": "global_step training_step gen_step",
 }
-"""Canonical column -> its other names, in the order in which they are tried.
+ALIASES = {name: (name, *others.split()) for name, others in OTHER_NAMES.items()}
+"""Canonical column -> it and its other names, in the order in which they are tried.
 
 "label" may say that a completion is right, "final_answer" what it states: neither is
 taken for the truth of a log.
@@ -99,14 +59,8 @@ taken for the truth of a log.
 
 ALL_ALIASES = frozenset[str]().union(*ALIASES.values())
 
-TEXTS = (
-    "rollout_id",
-    "prompt_id",
-    "prompt",
-    "completion",
-    "ground_truth",
-    "data_source",
-    "policy",
+TEXTS = tuple(
+    "rollout_id prompt_id prompt completion ground_truth data_source policy".split()
 )
 """Columns whose cells are never read as numbers."""
 

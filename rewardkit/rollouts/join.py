@@ -16,14 +16,8 @@ from rewardkit.rollouts.columns import RESULT_PREFIXES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.values import SourceRows, key_text
 
-COLUMNS_OF_A_RUN = (
-    "rollout_id",
-    "completion",
-    "messages",
-    "policy",
-    "step",
-    "reward",
-    "reward_raw",
+COLUMNS_OF_A_RUN = frozenset(
+    "rollout_id completion messages policy step reward reward_raw".split()
 )
 """Columns that a data set cannot know, and that are left out of a join."""
 
@@ -37,22 +31,12 @@ _SPECIAL = re.compile(
 )
 """What the chat templates of eight families put around messages."""
 
-_USER = ("user", "human", "instruction", "question", "inst", "user_token")
-_ASSISTANT = (
-    "assistant",
-    "model",
-    "gpt",
-    "ai",
-    "bot",
-    "response",
-    "/inst",
-    "chatbot_token",
-)
-_SYSTEM = ("system", "developer", "system_token")
+_USER = "user human instruction question inst user_token"
+_ASSISTANT = "assistant model gpt ai bot response /inst chatbot_token"
 _ROLES = {  # as templates name them -> ours
-    **dict.fromkeys(_USER, "user"),
-    **dict.fromkeys(_ASSISTANT, "assistant"),
-    **dict.fromkeys(_SYSTEM, "system"),
+    **dict.fromkeys(_USER.split(), "user"),
+    **dict.fromkeys(_ASSISTANT.split(), "assistant"),
+    **dict.fromkeys(("system", "developer", "system_token"), "system"),
     "tool": "tool",
 }
 _NAMES = "|".join(filter(str.isalpha, _ROLES))

@@ -28,21 +28,15 @@ from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.prompts import as_messages, read_prompts
 from rewardkit.rollouts.values import Place
 
-ANSWERED = (
-    "completion",
-    "finish_reason",
-    "reasoning_content",
-    "refusal",
-    "tool_calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "seconds",
+ANSWERED = frozenset(
+    "completion finish_reason reasoning_content refusal tool_calls prompt_tokens "
+    "completion_tokens seconds".split()
 )
 """Columns that are known when the server has answered."""
 
 SETTINGS = ("temperature", "top_p", "max_tokens", "extra_body")
 RESERVED = (
-    *("rollout_id", "prompt_id", "generation", "policy", "model", "prompt", "seed"),
+    *"rollout_id prompt_id generation policy model prompt seed".split(),
     *SETTINGS,
     *ANSWERED,
     # would be read as the transcript where a completion has no text
@@ -329,14 +323,7 @@ def _check_same(expected: Plain, row: Plain, path: Path) -> None:
             )
 
 
-LOG_COLUMNS = (
-    "rollout_id",
-    "prompt_id",
-    "generation",
-    "policy",
-    "prompt",
-    "completion",
-)
+LOG_COLUMNS = "rollout_id prompt_id generation policy prompt completion".split()
 LINE_START = b'{"rollout_id": '
 """How each line begins, by which a broken last line is known as ours."""
 

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import read_table
 
 import rewardkit as rk
 from rewardkit.answers.formats import REASONING, Format
@@ -66,23 +67,24 @@ def test_the_answer_of_a_truth_its_kind_and_the_letters_that_a_prompt_offers(
     assert read(given) == expected
 
 
-MARKS = [
-    ("<THINK>1</THINK> so 4", "number", "4", ""),
-    ("<think>1</think><answer> 4 </answer>", "tag <answer>", "4", "<answer> "),
-    ('<Answer id="1">4</Answer>', "number", "4", ""),
-    (r"so \boxed{\frac{1}{2}}.", "box", r"\frac{1}{2}", r"so \boxed{"[3:]),
-    ("5 + 2\n#### 7", "####", "7", "#### "),
-    ("```python\nprint(1)\n```", "fence", "print(1)", "```python\n"),
-    ("It is **4** now", "bold", "4", "**"),
-    ("So `0 7 * * 1` it is", "backticks", "0 7 * * 1", "`"),
-    ('Here: {"sum": 4}', "object", '{"sum": 4}', "Here: "),
-    ("Well.\nAnswer: Oslo.", "colon", "Oslo", "Answer: "),
-    ("It makes 1/2 of it", "number", "1/2", ""),
-    ("Well.\nOslo \n", "line", "Oslo", ""),
-]
+MARKS = r"""
+<THINK>1</THINK> so 4 :: '' :: 4 :: number
+<think>1</think><answer> 4 </answer> :: <answer>  :: 4 :: tag <answer>
+<Answer id="1">4</Answer> :: '' :: 4 :: number
+so \boxed{\frac{1}{2}}. :: \boxed{ :: \frac{1}{2} :: box
+5 + 2\n#### 7 :: ####  :: 7 :: ####
+```python\nprint(1)\n``` :: ```python\n :: print(1) :: fence
+It is **4** now :: ** :: 4 :: bold
+So `0 7 * * 1` it is :: ` :: 0 7 * * 1 :: backticks
+Here: {"sum": 4} :: Here:  :: {"sum": 4} :: object
+Well.\nAnswer: Oslo. :: Answer:  :: Oslo :: colon
+It makes 1/2 of it :: '' :: 1/2 :: number
+Well.\nOslo \n :: '' :: Oslo :: line
+"""
+"""A completion, what opens the answer in it, the answer, and the name of its mark."""
 
 
-@pytest.mark.parametrize(("completion", "name", "answer", "opening"), MARKS)
+@pytest.mark.parametrize(("completion", "opening", "answer", "name"), read_table(MARKS))
 def test_marks_are_read_as_the_extractors_of_a_reward_read_them_and_written_back(
     completion, name, answer, opening
 ):
@@ -100,36 +102,37 @@ def test_marks_are_found_in_time_in_a_completion_with_thousands_of_tags():
     assert time.perf_counter() - began < 5
 
 
-RIGHT = [
-    ("<answer>3/6</answer>", "0.5", 1.0, "a fraction is a number"),
-    ("#### 1,200", "5 * 240\n#### 1200", 1.0, "a worked solution"),
-    ("The option is B", "(C) Rome", 0.0, "an option that was not named is wrong"),
-    ("Answer: b, a", "a,b", math.nan, "the order of a list may not matter"),
-    (r"\boxed{\text{a b}}", "a, b", math.nan, "nor may its separators"),
-    ("Answer: b, c", "a,b", 0.0, "another item is another answer"),
-    ("Answer: 66 m2", "66", 1.0, "a square metre is a unit"),
-    ("Answer: 5 cm", "5 m", 0.0, "another unit is another amount"),
-    ("Answer: 5 metres", "5 m", 1.0, "the same unit in full"),
-    ("", "7", 0.0, "nothing is no number"),
-    ("", "[]", math.nan, "an empty truth may be stated by nothing"),
-    ("I think so", "7", math.nan, "no mark and no number: not known"),
-    ("<answer>perhaps</answer>", "7", 0.0, "what a mark holds is the answer"),
-    ("<answer><b>36</b></answer>", "36", 1.0, "the inner tag holds the answer"),
-    ("<answer>0 1 2 12</answer>", "12", 0.0, "a list of numbers is none of them"),
-    ("<answer>12</answer><answer>13</answer>", "12", 0.0, "the last answer counts"),
-    ("x", {"answer": "x"}, math.nan, "an object is no answer"),
-    ("So it is. Answer: H2O. More follows.", "H2O", 1.0, "a sentence ends behind it"),
-    ("The answer is paris, because it is.", "Paris", 1.0, "a reason may follow"),
-    ("**Answer:** Au. It is gold.\nNote: done", "Au", 1.0, "another line has a colon"),
-    ("Well.\nResult: **Au**. It is gold.", "Au", 1.0, "another label, and bold"),
-    ("The answer is Dr. Who. I know him.", "Dr. Who", 1.0, "a truth has a stop"),
-    ("The answer is Rome, not Paris.", "Paris", math.nan, "it is denied"),
-    ("The answer is Paris or Rome.", "Paris", math.nan, "it is one of two"),
-    ("The answer is Paris only if I am wrong.", "Paris", math.nan, "on a condition"),
-    ("Is the answer Paris? No.", "Paris", math.nan, "a question states nothing"),
-    ("The answer is Parisian. Yes.", "Paris", math.nan, "it is a part of a word"),
-    ("Answer: Paris. No. Answer: Rome. So.", "Paris", 0.0, "the last one counts"),
-]
+RIGHT = r"""
+<answer>3/6</answer> :: 0.5 :: right :: a fraction is a number
+#### 1,200 :: 5 * 240\n#### 1200 :: right :: a worked solution
+The option is B :: (C) Rome :: wrong :: an option that was not named is wrong
+Answer: b, a :: a,b :: unknown :: the order of a list may not matter
+\boxed{\text{a b}} :: a, b :: unknown :: nor may its separators
+Answer: b, c :: a,b :: wrong :: another item is another answer
+Answer: 66 m2 :: 66 :: right :: a square metre is a unit
+Answer: 5 cm :: 5 m :: wrong :: another unit is another amount
+Answer: 5 metres :: 5 m :: right :: the same unit in full
+'' :: 7 :: wrong :: nothing is no number
+'' :: [] :: unknown :: an empty truth may be stated by nothing
+I think so :: 7 :: unknown :: no mark and no number: not known
+<answer>perhaps</answer> :: 7 :: wrong :: what a mark holds is the answer
+<answer><b>36</b></answer> :: 36 :: right :: the inner tag holds the answer
+<answer>0 1 2 12</answer> :: 12 :: wrong :: a list of numbers is none of them
+<answer>12</answer><answer>13</answer> :: 12 :: wrong :: the last answer counts
+So it is. Answer: H2O. More follows. :: H2O :: right :: a sentence ends behind it
+The answer is paris, because it is. :: Paris :: right :: a reason may follow
+**Answer:** Au. It is gold.\nNote: done :: Au :: right :: another line has a colon
+Well.\nResult: **Au**. It is gold. :: Au :: right :: another label, and bold
+The answer is Dr. Who. I know him. :: Dr. Who :: right :: a truth has a stop
+The answer is Rome, not Paris. :: Paris :: unknown :: it is denied
+The answer is Paris or Rome. :: Paris :: unknown :: it is one of two
+The answer is Paris only if I am wrong. :: Paris :: unknown :: on a condition
+Is the answer Paris? No. :: Paris :: unknown :: a question states nothing
+The answer is Parisian. Yes. :: Paris :: unknown :: it is a part of a word
+Answer: Paris. No. Answer: Rome. So. :: Paris :: wrong :: the last one counts
+"""
+"""A completion, its truth, whether it is right, and why."""
+CERTAIN = {"right": 1.0, "wrong": 0.0, "unknown": math.nan}
 
 
 TRUTH_COLUMNS = [
@@ -178,9 +181,14 @@ def test_few_right_completions_that_earn_nothing_are_no_fault(
     assert found == codes, why
 
 
-@pytest.mark.parametrize(("completion", "truth", "right", "why"), RIGHT)
+@pytest.mark.parametrize(("completion", "truth", "right", "why"), read_table(RIGHT))
 def test_a_completion_is_right_where_it_states_the_truth(completion, truth, right, why):
-    assert states_truth(completion, truth) == pytest.approx(right, nan_ok=True), why
+    expected = pytest.approx(CERTAIN[right], nan_ok=True)
+    assert states_truth(completion, truth) == expected, why
+
+
+def test_an_object_is_no_answer():
+    assert math.isnan(states_truth("x", {"answer": "x"}))
 
 
 def test_the_kind_of_many_answers_is_that_of_nearly_all_or_of_half_where_marks_err():
@@ -246,23 +254,23 @@ def test_a_truth_of_the_same_form_with_another_answer(truth, answer, made):
     assert truth_like(truth, answer) == made
 
 
-FORMS_WITH_A_UNIT = [
-    # opening, closing, tail, right answer, the answer in its form
-    ("**Turnout: ", " %**", "", "45.3%", "**Turnout: 45.3%**"),
-    ("**Turnout: ", " %**", "", "45.3", "**Turnout: 45.3 %**"),
-    ("Way: ", "", " m. I checked.", "42 m", "Way: 42 m. I checked."),
-    ("Way: ", "", " metres", "42", "Way: 42 metres"),
-    ("Way: ", "", " more", "42 m", "Way: 42 m more"),
-    ("Price: $", ".", "", "$5", "Price: $5."),
-    ("$", "$", "", "$5", "$$5$"),  # dollars that mark mathematics
-    ("**", "**", "", "**B**", "**B**"),
-    ("Turnout: ", "", " .", "Turnout: 45.3", "Turnout: 45.3 ."),
-    ("<answer>", "</answer>", "", "4", "<answer>4</answer>"),
-]
+FORMS_WITH_A_UNIT = """
+**Turnout:  ::  %** :: '' :: 45.3% :: **Turnout: 45.3%**
+**Turnout:  ::  %** :: '' :: 45.3 :: **Turnout: 45.3 %**
+Way:  :: '' ::  m. I checked. :: 42 m :: Way: 42 m. I checked.
+Way:  :: '' ::  metres :: 42 :: Way: 42 metres
+Way:  :: '' ::  more :: 42 m :: Way: 42 m more
+Price: $ :: . :: '' :: $5 :: Price: $5.
+$ :: $ :: '' :: $5 :: $$5$
+** :: ** :: '' :: **B** :: **B**
+Turnout:  :: '' ::  . :: Turnout: 45.3 :: Turnout: 45.3 .
+<answer> :: </answer> :: '' :: 4 :: <answer>4</answer>
+"""
+"""Opening, closing, tail, the right answer, and the answer in its form."""
 
 
 @pytest.mark.parametrize(
-    ("opening", "closing", "tail", "right", "written"), FORMS_WITH_A_UNIT
+    ("opening", "closing", "tail", "right", "written"), read_table(FORMS_WITH_A_UNIT)
 )
 def test_no_unit_and_no_mark_that_the_right_answer_brings_along_is_written_twice(
     opening, closing, tail, right, written
