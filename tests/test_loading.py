@@ -1,5 +1,6 @@
 """load_reward(): the three forms, and one clear sentence for whatever a name can get wrong."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -9,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from tables import read_blocks
 
 import rewardkit as rk
 
@@ -105,172 +107,192 @@ LOG = [
     | {"short": float(len(text) < 9), "reward": 2 * right + (len(text) < 9)}
     for text, right in RIGHT_ROWS * 4
 ]
-# what stands behind the functions, whether there is the log, and the weights of what is taken
-CHOSEN = {
-    "a partial": (
-        "compute_score = partial(right, answer='4')",
-        False,
-        {"compute_score": 1},
-    ),
-    "an object, and not its class": (
-        "class P:\n    def __call__(self, completion): return other(completion) + total(completion, '4')\np = P()",
-        False,
-        {"p": 1},
-    ),
-    "a module called reward is none": (
-        "import json as reward\ndef compute_score(completion): return 1.0",
-        False,
-        {"compute_score": 1},
-    ),
-    "what a function of another module makes": (
-        "made = {'__name__': 'maker'}\n"
-        "exec('def make(k): return lambda completion, **kwargs: float(k)', made)\n"
-        "make = made['make']\ngraded_reward = make(1.0)",
-        False,
-        {"graded_reward": 1},
-    ),
-    "a pair of functions and their weights, which a function returns": (
-        "def make_rewards(): return [right, short], [1.0, 0.2]",
-        False,
-        {"right": 1, "short": 0.2},
-    ),
-    "a list with the weights beside it": (
-        "FUNCS, WEIGHTS = [right, short], [1.0, 0.2]",
-        False,
-        {"right": 1, "short": 0.2},
-    ),
-    "a list of pairs of a function and its weight": (
-        "REWARDS = [(right, 1.0), (short, 0.2)]",
-        False,
-        {"right": 1, "short": 0.2},
-    ),
-    "a dict from functions to their weights": (
-        "PAID = {right: 1.0, short: -0.5}",
-        False,
-        {"right": 1, "short": -0.5},
-    ),
-    "a registry with weights by its keys": (
-        "REWARDS = {'a': right, 'b': partial(short, limit=9)}\nWEIGHTS = {'b': 3, 'a': 0.5}",
-        False,
-        {"a": 0.5, "b": 3},
-    ),
-    "a registry of what the log has, as that calls them": (
-        "registry = {'a': right, 'b': partial(short, limit=9)}\nWEIGHTS = {'b': 3, 'a': 0.5}",
-        True,
-        {"right": 0.5, "short": 3},
-    ),
-    "the functions of which the log has scores, as it adds them up": (
-        "",
-        True,
-        {"right": 2, "short": 1},
-    ),
-    "the function that gives the scores of the log": (
-        "del right, short\ndef again(completion, answer): return 2 * (completion == answer) + (len(completion) < 9)",
-        True,
-        {"again": 1},
-    ),
-    "the function of a usual name that cannot be called": (
-        "def compute_score(completion, gpu): return total(completion, gpu)\n"
-        "def again(completion, answer): return compute_score(completion, answer)",
-        True,
-        {"again": 1},
-    ),
-    "what a function without arguments makes": (
-        "def make_reward():\n    def f(completion, answer): return 1.0\n    return f",
-        False,
-        {"make_reward": 1},
-    ),
-    "the list that a script hands to a trainer, with its weights": (
-        "def capped(most): return lambda completion: float(len(completion) < most)\n"
-        "def main():\n    config = GRPOConfig(reward_weights=[1.0, 0.5, 0.1])\n"
-        "    GRPOTrainer(reward_funcs=[short, right, capped(9)], args=config)",
-        False,
-        {"short": 1, "right": 0.5, "lambda_": 0.1},
-    ),
-    "the variable that it hands over": (
-        "if __name__ == '__main__':\n    reward_funcs = [right, short]\n    train(reward_funcs=reward_funcs)",
-        False,
-        {"right": 1, "short": 1},
-    ),
-    "the reward of the file, and not the list beside it": (
-        "import rewardkit as rk\nreward_funcs = [right, short]\n"
-        "reward = rk.Reward('r', {}, [rk.Component('c', right, weight=2.0)])",
-        False,
-        {"c": 2},
-    ),
-    "the list that the file has changed": (
-        "reward_funcs = [right]\nreward_funcs.append(short)\n"
-        "def main(): a(reward_funcs=reward_funcs)",
-        False,
-        {"right": 1, "short": 1},
-    ),
-    "a list with the weights of its own call, and not those of another one": (
-        "def stages():\n    b(reward_weights=[3, 4])\n"
-        "    a(reward_funcs=[short, right], args=C(reward_weights=[0.2, 1]))",
-        False,
-        {"short": 0.2, "right": 1},
-    ),
-    "the name that a trainer's guide has for one of two": (
-        "def own(solution_str, ground_truth): return 1.0\n"
-        "def other_one(solution_str, ground_truth): return 0.5\ncompute_score = own",
-        False,
-        {"compute_score": 1},
-    ),
-    "the only function, though it is called like a test": (
-        "del right, short, total, other, cut\n"
-        "def test_pass_rate(completion, ground_truth): return 1.0",
-        False,
-        {"test_pass_rate": 1},
-    ),
-    "a list with reward in its name, and not the function with that": (
-        "def paid_reward(completion): return 1.0\nREWARDS_V2 = [short, paid_reward]",
-        False,
-        {"short": 1, "paid_reward": 1},
-    ),
-    "a dict of parts": (
-        "REWARDS = {'right': right, 'short': short}",
-        False,
-        {"right": 1, "short": 1},
-    ),
-    "the only one with a trainer's own arguments": (
-        "def make_score(k): return lambda text: k\ndef paid(solution_str, ground_truth): return 0.5",
-        False,
-        {"paid": 1},
-    ),
-    "not a total of other arguments than the trainer's": (
-        "def fmt(completions, **kwargs): return [1.0 for _ in completions]\n"
-        "def reward_single(word): return fmt([word])",
-        False,
-        {"fmt": 1},
-    ),
-    "what one has made": (
-        "def make_reward():\n    def f(completion): return total(completion, '4') + other('')\n    return f\nf = make_reward()",
-        False,
-        {"f": 1},
-    ),
-}
+CHOSEN = """
+== a partial
+compute_score = partial(right, answer='4')
+-> {"compute_score": 1}
+
+== an object, and not its class
+class P:
+    def __call__(self, completion): return other(completion) + total(completion, '4')
+p = P()
+-> {"p": 1}
+
+== a module called reward is none
+import json as reward
+def compute_score(completion): return 1.0
+-> {"compute_score": 1}
+
+== what a function of another module makes
+made = {'__name__': 'maker'}
+exec('def make(k): return lambda completion, **kwargs: float(k)', made)
+make = made['make']
+graded_reward = make(1.0)
+-> {"graded_reward": 1}
+
+== a pair of functions and their weights, which a function returns
+def make_rewards(): return [right, short], [1.0, 0.2]
+-> {"right": 1, "short": 0.2}
+
+== a list with the weights beside it
+FUNCS, WEIGHTS = [right, short], [1.0, 0.2]
+-> {"right": 1, "short": 0.2}
+
+== a list of pairs of a function and its weight
+REWARDS = [(right, 1.0), (short, 0.2)]
+-> {"right": 1, "short": 0.2}
+
+== a dict from functions to their weights
+PAID = {right: 1.0, short: -0.5}
+-> {"right": 1, "short": -0.5}
+
+== a registry with weights by its keys
+REWARDS = {'a': right, 'b': partial(short, limit=9)}
+WEIGHTS = {'b': 3, 'a': 0.5}
+-> {"a": 0.5, "b": 3}
+
+== a registry of what the log has, as that calls them
+registry = {'a': right, 'b': partial(short, limit=9)}
+WEIGHTS = {'b': 3, 'a': 0.5}
+-> {"right": 0.5, "short": 3} of a log
+
+== the functions of which the log has scores, as it adds them up
+-> {"right": 2, "short": 1} of a log
+
+== the function that gives the scores of the log
+del right, short
+def again(completion, answer): return 2 * (completion == answer) + (len(completion) < 9)
+-> {"again": 1} of a log
+
+== the function of a usual name that cannot be called
+def compute_score(completion, gpu): return total(completion, gpu)
+def again(completion, answer): return compute_score(completion, answer)
+-> {"again": 1} of a log
+
+== what a function without arguments makes
+def make_reward():
+    def f(completion, answer): return 1.0
+    return f
+-> {"make_reward": 1}
+
+== the list that a script hands to a trainer, with its weights
+def capped(most): return lambda completion: float(len(completion) < most)
+def main():
+    config = GRPOConfig(reward_weights=[1.0, 0.5, 0.1])
+    GRPOTrainer(reward_funcs=[short, right, capped(9)], args=config)
+-> {"short": 1, "right": 0.5, "lambda_": 0.1}
+
+== the variable that it hands over
+if __name__ == '__main__':
+    reward_funcs = [right, short]
+    train(reward_funcs=reward_funcs)
+-> {"right": 1, "short": 1}
+
+== the reward of the file, and not the list beside it
+import rewardkit as rk
+reward_funcs = [right, short]
+reward = rk.Reward('r', {}, [rk.Component('c', right, weight=2.0)])
+-> {"c": 2}
+
+== the list that the file has changed
+reward_funcs = [right]
+reward_funcs.append(short)
+def main(): a(reward_funcs=reward_funcs)
+-> {"right": 1, "short": 1}
+
+== a list with the weights of its own call, and not those of another one
+def stages():
+    b(reward_weights=[3, 4])
+    a(reward_funcs=[short, right], args=C(reward_weights=[0.2, 1]))
+-> {"short": 0.2, "right": 1}
+
+== the name that a trainer's guide has for one of two
+def own(solution_str, ground_truth): return 1.0
+def other_one(solution_str, ground_truth): return 0.5
+compute_score = own
+-> {"compute_score": 1}
+
+== the only function, though it is called like a test
+del right, short, total, other, cut
+def test_pass_rate(completion, ground_truth): return 1.0
+-> {"test_pass_rate": 1}
+
+== a list with reward in its name, and not the function with that
+def paid_reward(completion): return 1.0
+REWARDS_V2 = [short, paid_reward]
+-> {"short": 1, "paid_reward": 1}
+
+== a dict of parts
+REWARDS = {'right': right, 'short': short}
+-> {"right": 1, "short": 1}
+
+== the only one with a trainer's own arguments
+def make_score(k): return lambda text: k
+def paid(solution_str, ground_truth): return 0.5
+-> {"paid": 1}
+
+== not a total of other arguments than the trainer's
+def fmt(completions, **kwargs): return [1.0 for _ in completions]
+def reward_single(word): return fmt([word])
+-> {"fmt": 1}
+
+== what one has made
+def make_reward():
+    def f(completion): return total(completion, '4') + other('')
+    return f
+f = make_reward()
+-> {"f": 1}
+"""
+"""What stands behind the functions, and the weights of what is taken, perhaps for a log."""
 
 
-NOT_CHOSEN = {
-    "which function is for which data": "REWARDS = {'a': right, 'b': short}",
-    "limits by the names of functions": "FUNCS = [right, short]\nLIMITS = {'right': 10, 'short': 2}",
-    "from which a script takes some": "REWARD_REGISTRY = {'right': right, 'short': short}",
-    "which function is for which data, by name": "def a_total(completion, answer): return 1.0\n"
-    "REWARDS = {'total': total, 'a_total': a_total}",
-    "two lists of two trainings": "def main(): a(reward_funcs=[right]), b(reward_funcs=[short])",
-    "a list that only the run makes": "def main(args): a(reward_funcs=[FUNCS[name] for name in args])",
-    "a list that the run changes": "def main(more):\n    reward_funcs = [right]\n    reward_funcs += more\n    a(reward_funcs=reward_funcs)",
-    "a list with what another module's call makes": "import os\ndef main(): a(reward_funcs=[right, os.abort()])",
-    "a list with a model": "import os\nclass M:\n    def load(): os.abort()\n"
-    "def main(): a(reward_funcs=[right, M.load()])",
-    "a helper that a column is called like": "del short, total\ndef places(completion): return 1.0",
-}
+NOT_CHOSEN = """
+== which function is for which data
+REWARDS = {'a': right, 'b': short}
+
+== limits by the names of functions
+FUNCS = [right, short]
+LIMITS = {'right': 10, 'short': 2}
+
+== from which a script takes some
+REWARD_REGISTRY = {'right': right, 'short': short}
+
+== which function is for which data, by name
+def a_total(completion, answer): return 1.0
+REWARDS = {'total': total, 'a_total': a_total}
+
+== two lists of two trainings
+def main(): a(reward_funcs=[right]), b(reward_funcs=[short])
+
+== a list that only the run makes
+def main(args): a(reward_funcs=[FUNCS[name] for name in args])
+
+== a list that the run changes
+def main(more):
+    reward_funcs = [right]
+    reward_funcs += more
+    a(reward_funcs=reward_funcs)
+
+== a list with what another module's call makes
+import os
+def main(): a(reward_funcs=[right, os.abort()])
+
+== a list with a model
+import os
+class M:
+    def load(): os.abort()
+def main(): a(reward_funcs=[right, M.load()])
+
+== a helper that a column is called like
+del short, total
+def places(completion): return 1.0
+"""
 
 
-@pytest.mark.parametrize("kind", NOT_CHOSEN)
+@pytest.mark.parametrize("kind", read_blocks(NOT_CHOSEN))
 def test_of_several_functions_none_is_taken_that_nothing_tells(kind, tmp_path):
     path = tmp_path / "many.py"
-    path.write_text(f"{PARTS}\n{NOT_CHOSEN[kind]}\n")
+    path.write_text(f"{PARTS}\n{read_blocks(NOT_CHOSEN)[kind]}\n")
     log = [{"prompt": "?", "completion": text, "places": 1.0} for text in "ab"]
     with pytest.raises(rk.RewardError, match="name one, as"):
         rk.load_reward(str(path), rollouts=rk.load_rollouts(log))
@@ -285,13 +307,15 @@ def test_a_function_that_asks_for_no_truth_is_not_called_to_find_the_reward(tmp_
     assert not sent.exists()
 
 
-@pytest.mark.parametrize("kind", CHOSEN)
+@pytest.mark.parametrize("kind", read_blocks(CHOSEN))
 def test_of_several_functions_those_are_taken_that_are_meant(kind, tmp_path):
-    source, has_log, weights = CHOSEN[kind]
+    source, _, expected = read_blocks(CHOSEN)[kind].rpartition("-> ")
+    weights, of_log, _ = expected.partition(" of a log")
     path = tmp_path / "many.py"
     path.write_text(f"{PARTS}\n{source}\n")
-    rollouts = rk.load_rollouts(LOG) if has_log else None
-    assert rk.load_reward(str(path), rollouts=rollouts).weights == weights
+    rollouts = rk.load_rollouts(LOG) if of_log else None
+    reward = rk.load_reward(str(path), rollouts=rollouts)
+    assert reward.weights == json.loads(weights)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import trainer_logs as made
 from commands import refused, run
+from tables import read_values
 
 import rewardkit as rk
 from rewardkit.analysis.findings.logs import compare_with_log
@@ -113,17 +114,17 @@ def test_a_column_of_scores_that_holds_texts_is_named(score):
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "mapped", "why"),
-    [
-        (["12", "4"], "label", "texts are the truth"),
-        ([12, 4], "label", "whole numbers are the truth"),
-        ([0.0, 2.0], None, "ratings are none"),
-        ([1, 0], None, "verdicts are none"),
-        (["correct", None], None, "nor are they in words"),
-        ([["a", "b"], ["b"]], None, "sets of labels stay labels"),
-    ],
-)
+LABELS = """
+["12", "4"] :: "label" :: texts are the truth
+[12, 4] :: "label" :: whole numbers are the truth
+[0.0, 2.0] :: null :: ratings are none
+[1, 0] :: null :: verdicts are none
+["correct", null] :: null :: nor are they in words
+[["a", "b"], ["b"]] :: null :: sets of labels stay labels
+"""
+
+
+@pytest.mark.parametrize(("labels", "mapped", "why"), read_values(LABELS))
 def test_a_column_called_label_is_the_truth_unless_it_says_what_is_right(
     labels, mapped, why
 ):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import read_values
 from trainer_logs import values
 
 import rewardkit as rk
@@ -30,38 +31,31 @@ TURNS = [
 CHAT = [{"role": "user", "content": "2+2?"}, *TURNS]
 
 
-@pytest.mark.parametrize(
-    ("row", "columns", "expected", "why"),
-    [
-        ({"response": "c"}, None, {"completion": "c"}, "usual names"),
-        ({"completion": "c", "ground_truth": "4", "answer": "b"}, None, {"ground_truth": "4", "answer": "b"},
-         "a canonical name comes first, and its alias is a column of the user's own"),
-        ({"solution": "b", "answer": "4", "response": "r"}, None, {"ground_truth": "4", "solution": "b"},
-         "the first alias wins"),
-        ({"completion": "not this", "text": "this"}, {"completion": "text"}, {"completion": "this"},
-         "columns= comes before every name"),
-        ({"answer": "a", "prompt": "p"}, {"completion": "answer"}, {"completion": "a", "ground_truth": None},
-         "what columns= takes is not taken a second time by its alias"),
-        ({"completion": "", "n": float("nan")}, None, {"completion": "", "n": None}, "missing is None"),
-        ({"completion": TURNS}, None, {"completion": "last"}, "chat becomes the last turn of the assistant"),
-        ({"messages": CHAT}, None, {"completion": "last", "messages": CHAT, "prompt": CHAT[:1]},
-         "and messages, which stay, and begin with the prompt"),
-        ({"messages": CHAT[:-1], "completion": "c"}, None,
-         {"prompt": CHAT[:-1], "messages": [*CHAT[:-1], {"role": "assistant", "content": "c"}]},
-         "messages without the answer that stands beside them are the prompt"),
-        ({"messages": CHAT[:-1], "completion": "first"}, None, {"prompt": CHAT[:1], "messages": CHAT[:-1]},
-         "messages that end with what was said to the answer are no prompt"),
-        ({"chat": CHAT, "tags": [{"role": "user"}]}, None, {"completion": "last", "messages": CHAT, "prompt": CHAT[:1]},
-         "messages are known by their form where no name is known"),
-        ({"chat": CHAT, "completion": "c"}, None, {"completion": "c", "chat": CHAT, "messages": None},
-         "and not beside a completion"),
-        ({"chat": CHAT, "talk": TURNS}, {"messages": "talk"}, {"messages": TURNS, "chat": CHAT},
-         "columns= comes before a form"),
-        ({"completion": "c", "source": "web"}, None, {"data_source": "web"}, "where a prompt comes from"),
-        ({"completion": "c", "source": "Es regnet seit heute."}, None,
-         {"data_source": None, "source": "Es regnet seit heute."}, "a sentence to translate is no data source"),
-    ],
-)  # fmt: skip
+USUAL = r"""
+{"response": "c"} :: null :: {"completion": "c"} :: usual names
+{"completion": "c", "ground_truth": "4", "answer": "b"} :: null :: {"ground_truth": "4", "answer": "b"} :: a canonical name comes first, and its alias is a column of the user's own
+{"solution": "b", "answer": "4", "response": "r"} :: null :: {"ground_truth": "4", "solution": "b"} :: the first alias wins
+{"completion": "not this", "text": "this"} :: {"completion": "text"} :: {"completion": "this"} :: columns= comes before every name
+{"answer": "a", "prompt": "p"} :: {"completion": "answer"} :: {"completion": "a", "ground_truth": null} :: what columns= takes is not taken a second time by its alias
+{"completion": "", "n": NaN} :: null :: {"completion": "", "n": null} :: missing is None
+{"completion": TURNS} :: null :: {"completion": "last"} :: chat becomes the last turn of the assistant
+{"messages": CHAT} :: null :: {"completion": "last", "messages": CHAT, "prompt": ASKED} :: and messages, which stay, and begin with the prompt
+{"messages": OPEN, "completion": "c"} :: null :: {"prompt": OPEN, "messages": ANSWERED} :: messages without the answer that stands beside them are the prompt
+{"messages": OPEN, "completion": "first"} :: null :: {"prompt": ASKED, "messages": OPEN} :: messages that end with what was said to the answer are no prompt
+{"chat": CHAT, "tags": [{"role": "user"}]} :: null :: {"completion": "last", "messages": CHAT, "prompt": ASKED} :: messages are known by their form where no name is known
+{"chat": CHAT, "completion": "c"} :: null :: {"completion": "c", "chat": CHAT, "messages": null} :: and not beside a completion
+{"chat": CHAT, "talk": TURNS} :: {"messages": "talk"} :: {"messages": TURNS, "chat": CHAT} :: columns= comes before a form
+{"completion": "c", "source": "web"} :: null :: {"data_source": "web"} :: where a prompt comes from
+{"completion": "c", "source": "Es regnet seit heute."} :: null :: {"data_source": null, "source": "Es regnet seit heute."} :: a sentence to translate is no data source
+"""
+"""A row, what columns= names, some columns that are read, and why."""
+OPEN, ANSWER = CHAT[:-1], {"role": "assistant", "content": "c"}
+NAMED = {"CHAT": CHAT, "TURNS": TURNS, "ASKED": CHAT[:1], "OPEN": OPEN, "ANSWERED": [*OPEN, ANSWER]}  # fmt: skip
+for name, turns in NAMED.items():
+    USUAL = USUAL.replace(name, json.dumps(turns))
+
+
+@pytest.mark.parametrize(("row", "columns", "expected", "why"), read_values(USUAL))
 def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(
     row, columns, expected, why
 ):

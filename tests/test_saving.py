@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tables import read_blocks
 
 import rewardkit as rk
 
@@ -142,17 +143,46 @@ def test_functions_of_a_file_are_copied_once_and_do_the_same_without_it(tmp_path
 
 FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', components=[rk.Component('f', f)])\n"
 
-WITH_WHAT_IT_USES = {
-    "class": "class Base:\n    worth = 1.0\nclass F(Base):\n    def __call__(self, completion):\n"
-    "        return self.worth\nf = F()",
-    "tokenizer": "class T:\n    def encode(self, text):\n        return text.split()\n"
-    "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
-    "object with state": "class F:\n    def __init__(self, k):\n        self.k = k\n"
-    "    def __call__(self, completion):\n        return self.k\nf = F(1.0)",
-    "closure": "def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1.0)",
-    "a name bound again later": "def helper():\n    return 1.0\ndef f(completion):\n    return helper()\n"
-    "first = f\ndef f(completion):\n    return 0.0\nfirst, f = f, first",
-}
+WITH_WHAT_IT_USES = read_blocks("""
+== class
+class Base:
+    worth = 1.0
+class F(Base):
+    def __call__(self, completion):
+        return self.worth
+f = F()
+
+== tokenizer
+class T:
+    def encode(self, text):
+        return text.split()
+f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())
+
+== object with state
+class F:
+    def __init__(self, k):
+        self.k = k
+    def __call__(self, completion):
+        return self.k
+f = F(1.0)
+
+== closure
+def made(k):
+    def f(completion):
+        return k
+    return f
+f = made(1.0)
+
+== a name bound again later
+def helper():
+    return 1.0
+def f(completion):
+    return helper()
+first = f
+def f(completion):
+    return 0.0
+first, f = f, first
+""")
 
 
 @pytest.mark.parametrize("kind", WITH_WHAT_IT_USES)

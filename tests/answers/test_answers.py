@@ -33,28 +33,35 @@ OF_TRUTHS = [
     ({"a": 1}, '{"a": 1}'),
     *((empty, None) for empty in ("  ", None, [], "x ####")),
 ]
-KINDS = {
-    "number": ["-3.5", "$1,234", "50%"],
-    "choice": ["B", "(C)", "B) Mercury"],
-    "text": ["A boat", "Ada Lovelace", "1.2.3", "Select one of them.\nIt is from Oslo"],
-    "mathematics": [r"\sqrt{2}", "x^2+1", "(3, 4)"],
-    "json": ['{"a": [1, 2]}', "[1, 2]"],
-    "code": [
-        "def f(x):\n    return x",
-        "SELECT COUNT(*)\nFROM item\nWHERE price = 7",
-        "WITH dear AS (\n  SELECT name\n  FROM item\n)\nSELECT * FROM dear",
-    ],
-}
-OPTIONS = [
-    ("Which?\nA. one\nB. two\nC. three", "ABC"),
-    ("Which? (A) one (B) two (E) none", "ABE"),
-    ("A question without options.", "ABCD"),
-]
-KIND_OF = [(answer, kind) for kind, answers in KINDS.items() for answer in answers]
+KINDS = r"""
+-3.5 :: number
+$1,234 :: number
+50% :: number
+B :: choice
+(C) :: choice
+B) Mercury :: choice
+A boat :: text
+Ada Lovelace :: text
+1.2.3 :: text
+Select one of them.\nIt is from Oslo :: text
+\sqrt{2} :: mathematics
+x^2+1 :: mathematics
+(3, 4) :: mathematics
+{"a": [1, 2]} :: json
+[1, 2] :: json
+def f(x):\n    return x :: code
+SELECT COUNT(*)\nFROM item\nWHERE price = 7 :: code
+WITH dear AS (\n  SELECT name\n  FROM item\n)\nSELECT * FROM dear :: code
+"""
+OPTIONS = r"""
+Which?\nA. one\nB. two\nC. three :: ABC
+Which? (A) one (B) two (E) none :: ABE
+A question without options. :: ABCD
+"""
 READ = [
     *((read_truth, *row) for row in OF_TRUTHS),
-    *((kind_of, *row) for row in KIND_OF),
-    *((read_options, *row) for row in OPTIONS),
+    *((kind_of, *row) for row in read_table(KINDS)),
+    *((read_options, *row) for row in read_table(OPTIONS)),
 ]
 
 

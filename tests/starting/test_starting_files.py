@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from executed import executed
+from tables import read_table
 
 import rewardkit as rk
 from rewardkit.starting import start as starting
@@ -65,19 +66,17 @@ def test_a_file_that_is_there_is_not_written_over_and_nothing_else_is_written(
         written(ROWS)
 
 
-NAMES = [
-    ("3x", "cannot be the name"),
-    ("class", "cannot be the name"),
-    ("a/b", "cannot be the name"),
-]
-NAMES += [
-    ("", "cannot be the name"),
-    ("json", "'json' is the name of a module"),
-    ("pandas", "take another"),
-]
+NAMES = """
+3x :: cannot be the name
+class :: cannot be the name
+a/b :: cannot be the name
+'' :: cannot be the name
+json :: 'json' is the name of a module
+pandas :: take another
+"""
 
 
-@pytest.mark.parametrize(("name", "said"), NAMES)
+@pytest.mark.parametrize(("name", "said"), read_table(NAMES))
 def test_a_name_that_no_module_can_have_or_that_hides_one_is_refused(
     tmp_path, name, said
 ):
@@ -192,15 +191,15 @@ def test_the_notebook_has_no_outputs_typed_parameters_and_ids_that_stay(written)
     assert set(names["__annotations__"]) <= set(names)
 
 
-SEEN = [
-    (".", "../log.jsonl"),
-    ("a/b", "../../../log.jsonl"),
-    ("..", "log.jsonl"),
-    ("link", "../../../log.jsonl"),
-]
+SEEN = """
+. :: ../log.jsonl
+a/b :: ../../../log.jsonl
+.. :: log.jsonl
+link :: ../../../log.jsonl
+"""
 
 
-@pytest.mark.parametrize(("folder", "seen"), SEEN)
+@pytest.mark.parametrize(("folder", "seen"), read_table(SEEN))
 def test_the_log_is_named_as_the_notebook_sees_it_from_a_folder_that_may_be_a_link(
     written, folder, seen, tmp_path
 ):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tables import read_table, read_values
 
 import rewardkit as rk
 from rewardkit.answers import find_truth
@@ -47,31 +48,19 @@ def told(made):
     return " ".join(made.reward.read_text().replace("#", " ").split())
 
 
-READ = [
-    ("<answer>{}</answer>", 'rk.extract.tag("answer")', "a tag of any name"),
-    (
-        "<result>{}</result> of 7",
-        'rk.extract.tag("result")',
-        "not the last number, which is 7",
-    ),
-    (
-        "<answer>${} in all</answer>",
-        "within(",
-        "the number in the tag, as the tag holds words, too",
-    ),
-    ("so \\boxed{{{}}}", "rk.extract.boxed()", "a box"),
-    ("#### {}", "rk.extract.gsm8k()", "GSM8K's mark"),
-    (
-        "The answer is {} apples.",
-        "within(rk.extract.answer_phrase()",
-        "the number in a sentence",
-    ),
-    ('{{"sum": {}}}', 'rk.extract.json_value("sum")', "a key of an object"),
-    ("it makes {}", "rk.extract.number()", "no mark: the last number"),
-]
+READ = r"""
+<answer>{}</answer> :: rk.extract.tag("answer") :: a tag of any name
+<result>{}</result> of 7 :: rk.extract.tag("result") :: not the last number, which is 7
+<answer>${} in all</answer> :: within( :: the number in the tag, as the tag holds words, too
+so \boxed{{{}}} :: rk.extract.boxed() :: a box
+#### {} :: rk.extract.gsm8k() :: GSM8K's mark
+The answer is {} apples. :: within(rk.extract.answer_phrase() :: the number in a sentence
+{{"sum": {}}} :: rk.extract.json_value("sum") :: a key of an object
+it makes {} :: rk.extract.number() :: no mark: the last number
+"""
 
 
-@pytest.mark.parametrize(("form", "code", "why"), READ, ids=[why for *_, why in READ])
+@pytest.mark.parametrize(("form", "code", "why"), read_table(READ))
 def test_numbers_are_read_as_the_completions_state_them(written, form, code, why):
     made = written(stated(form))
     reward = rk.load_reward(str(made.reward))
@@ -88,27 +77,27 @@ def test_numbers_are_read_as_the_completions_state_them(written, form, code, why
     )
 
 
-TRUTHS = [
-    (["4", "1,250.5", "-3"], "number"),
-    ([7, 8.5], "number"),
-    (["A", "B", "(C)"], "choice"),
-    ([r"\frac{1}{2}", "x^2"], "mathematics"),
-    (["3", r"\sqrt{2}"], "mathematics"),
-    (["Oslo", "New York"], "text"),
-    (["It was the largest city of the north in those days."] * 2, "prose"),
-    (["assert f(1) == 2", "assert f(2) == 3"], "code"),
-    ([["Oslo", "Christiania"]], "accepted"),
-    ([{"target": 98, "numbers": [1, 2]}], "opaque"),
-    ([{"answer": 98, "numbers": [1, 2]}, {"answer": 3}], "opaque"),
-    ([{"answer": 12, "unit": "kg"}, {"answer": 3, "unit": None}], "number"),
-    ([None, None], "none"),
-    ([[], ""], "none"),
-    ([*map(str, range(19)), "Oslo"], "number"),  # few of another kind are not judged
-    ([*map(str, range(5)), "Oslo"], "text"),
-]
+TRUTHS = r"""
+["4", "1,250.5", "-3"] :: number
+[7, 8.5] :: number
+["A", "B", "(C)"] :: choice
+["\\frac{1}{2}", "x^2"] :: mathematics
+["3", "\\sqrt{2}"] :: mathematics
+["Oslo", "New York"] :: text
+["It was the largest city of the north in those days.", "It was the largest city of the north in those days."] :: prose
+["assert f(1) == 2", "assert f(2) == 3"] :: code
+[["Oslo", "Christiania"]] :: accepted
+[{"target": 98, "numbers": [1, 2]}] :: opaque
+[{"answer": 98, "numbers": [1, 2]}, {"answer": 3}] :: opaque
+[{"answer": 12, "unit": "kg"}, {"answer": 3, "unit": null}] :: number
+[null, null] :: none
+[[], ""] :: none
+["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "Oslo"] :: number
+["0", "1", "2", "3", "4", "Oslo"] :: text
+"""
 
 
-@pytest.mark.parametrize(("truths", "kind"), TRUTHS)
+@pytest.mark.parametrize(("truths", "kind"), read_values(TRUTHS))
 def test_the_kind_of_the_truths_decides_how_answers_are_compared(truths, kind):
     rows = [{"completion": "no", "ground_truth": truth} for truth in truths]
     assert find_truth(rows, [""] * len(rows)).kind == kind
