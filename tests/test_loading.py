@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from tables import read_blocks
+from tables import read_blocks, read_table
 
 import rewardkit as rk
 
@@ -377,27 +377,24 @@ def test_a_file_without_a_name_is_the_function_that_no_other_one_uses(tmp_path):
         rk.load_reward(str(path))
 
 
-@pytest.mark.parametrize(
-    ("names", "taken"),
-    [
-        (["parse", "f1"], "PaidF1"),
-        (["helper", "reward"], "reward"),
-        (["helper", "compute_score"], "compute_score"),
-        (["main", "test_reward", "other"], "other"),
-        (["_helper", "bearing_reward"], "bearing_reward"),
-        (["helper", "paid_reward"], "paid_reward"),
-        (
-            ["parse_it", "b_reward", "c_reward"],
-            "many.py:b_reward, or several, as many.py:b_reward,c_reward$",
-        ),
-        (["compute_score", "reward_fn"], "name one, as many.py:compute_score"),
-    ],
-)
+MEANT = r"""
+parse f1 :: PaidF1
+helper reward :: reward
+helper compute_score :: compute_score
+main test_reward other :: other
+_helper bearing_reward :: bearing_reward
+helper paid_reward :: paid_reward
+parse_it b_reward c_reward :: many.py:b_reward, or several, as many.py:b_reward,c_reward$
+compute_score reward_fn :: name one, as many.py:compute_score
+"""
+
+
+@pytest.mark.parametrize(("names", "taken"), read_table(MEANT))
 def test_a_file_without_a_name_is_the_function_that_can_only_be_meant(
     names, taken, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    functions = [f"def {name}(completion):\n    return 0.5\n" for name in names]
+    functions = [f"def {name}(completion):\n    return 0.5\n" for name in names.split()]
     if taken == "PaidF1":
         functions.append(ORM)
     Path("many.py").write_text("\n\n".join(functions))
@@ -410,29 +407,27 @@ def test_a_file_without_a_name_is_the_function_that_can_only_be_meant(
             rk.load_reward("many.py")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("{file}:rewrad", ["my_reward.py has no 'rewrad'", "did you mean 'reward'?"]),
-        ("{file}:Thing", ["not a reward"]),
-        ("{file}:Judge", ["the methods ['paid'] (name one, as Judge.paid)"]),
-        ("{file}:Judge.piad", ["has no 'Judge.piad'"]),
-        ("{file}:makes_nothing", ["makes_nothing() of", "returned 7, not a Reward"]),
-        ("{file}:raises", [f"my_reward.py:{INSIDE}: KeyError: 'inside'"]),
-        ("{file}:a b", ["neither a Python file"]),
-        ("nowhere.py", ["there is no reward file 'nowhere.py'"]),
-        (
-            "no_such_module_of_anyone:f",
-            ["there is no module 'no_such_module_of_anyone'"],
-        ),
-        ("gallery:arithmetik", ["did you mean 'arithmetic'?"]),
-        ("gallery:arithmetic.flawd", ["did you mean 'flawed'?"]),
-    ],
-)
+NO_REWARD = r"""
+{file}:rewrad :: my_reward.py has no 'rewrad' ... did you mean 'reward'?
+{file}:Thing :: not a reward
+{file}:Judge :: the methods ['paid'] (name one, as Judge.paid)
+{file}:Judge.piad :: has no 'Judge.piad'
+{file}:makes_nothing :: makes_nothing() of ... returned 7, not a Reward
+{file}:raises :: my_reward.py:INSIDE: KeyError: 'inside'
+{file}:a b :: neither a Python file
+nowhere.py :: there is no reward file 'nowhere.py'
+no_such_module_of_anyone:f :: there is no module 'no_such_module_of_anyone'
+gallery:arithmetik :: did you mean 'arithmetic'?
+gallery:arithmetic.flawd :: did you mean 'flawed'?
+"""
+
+
+@pytest.mark.parametrize(("name", "said"), read_table(NO_REWARD))
 def test_a_name_that_gives_no_reward_is_an_error_in_one_sentence(file, name, said):
     with pytest.raises(rk.RewardError) as raised:
         rk.load_reward(name.format(file=file))
-    assert [words for words in said if words not in str(raised.value)] == []
+    words = said.replace("INSIDE", str(INSIDE)).split(" ... ")
+    assert [part for part in words if part not in str(raised.value)] == []
     assert "\n" not in str(raised.value)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import read_values
+from tables import read_table, read_values
 from trainer_logs import values
 
 import rewardkit as rk
@@ -299,19 +299,21 @@ def test_csv_text_that_a_number_would_not_give_back_stays_text_in_every_column(
 
 
 KEPT_OUT = [
-    ({"completion": "fine", "rollout_id": "u"}, None),
-    ('{"completion": "cut of', "broken JSON"),
-    ("", None),
-    ("[1, 2]", "not list"),
-    ({"completion": 3}, "type int"),
-    ({"prompt": "p"}, "has no completion"),
-    ({"completion": None}, "has no completion"),
-    ({"completion": "again", "rollout_id": "u"}, "repeats rollout_id 'u' of line 1"),
-    ({"completion": [{"role": "user", "content": "nobody answered"}]}, "type list"),
-    ({"completion": "x", "rollout_id": ["u"]}, "rollout_id of type list"),
+    *read_table(r"""
+{"completion": "fine", "rollout_id": "u"} :: read
+{"completion": "cut of :: broken JSON
+'' :: read
+[1, 2] :: not list
+{"completion": 3} :: type int
+{"prompt": "p"} :: has no completion
+{"completion": null} :: has no completion
+{"completion": "again", "rollout_id": "u"} :: repeats rollout_id 'u' of line 1
+{"completion": [{"role": "user", "content": "nobody answered"}]} :: type list
+{"completion": "x", "rollout_id": ["u"]} :: rollout_id of type list
+"""),
     ("[" * 100_000, "broken JSON"),  # what Python's own reader refuses
     ('{"completion": "a", "n": ' + "9" * 5000 + "}", "broken JSON"),
-    ({"completion": "fine too"}, None),
+    ('{"completion": "fine too"}', "read"),
 ]
 
 
@@ -320,7 +322,11 @@ def test_what_cannot_be_used_is_kept_out_with_line_and_reason_and_counted(load, 
     assert values(rollouts, "completion") == ["fine", "fine too"]
     assert values(rollouts, "rollout_id") == ["u", 13]  # the default is the line
     reasons = {item.line: item.reason for item in rollouts.rejected}
-    expected = {at: said for at, (_, said) in enumerate(KEPT_OUT, start=1) if said}
+    expected = {
+        at: said
+        for at, (line, said) in enumerate(KEPT_OUT, start=1)
+        if line and said != "read"
+    }
     assert list(reasons) == list(expected)
     assert [line for line, said in expected.items() if said not in reasons[line]] == []
     assert rollouts.warnings[0].startswith(

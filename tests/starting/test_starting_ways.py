@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from tables import read_table, read_values
 
@@ -561,26 +562,21 @@ def test_a_column_named_like_a_part_of_the_reward_is_no_error(written, name):
     assert right.scores[reward.primary] == 1.0
 
 
-VERDICTS = [
-    ({"reward": [1.0, 0.0], "correct": [0, 1]}, ("correct", [0.0, 1.0])),
-    ({"reward": [-1.0, 2.0]}, ("reward", [0.0, 1.0])),
-    ({"score": [0.0, 0.5, 1.0]}, ("score", [0.0, 0.0, 1.0])),
-    ({"reward": [0.0, 0.0]}, ("reward", [0.0, 0.0])),
-    ({"reward": [0.1, 0.7, -2.0]}, None),  # how much of it is right nobody says
-    ({"judge_seed": [1, 0], "length": [0, 1]}, None),
-]
+VERDICTS = """
+{"reward": [1.0, 0.0], "correct": [0, 1]} :: ["correct", [0.0, 1.0]] :: a name that says so before the total
+{"reward": [-1.0, 2.0]} :: ["reward", [0.0, 1.0]] :: two values
+{"score": [0.0, 0.5, 1.0]} :: ["score", [0.0, 0.0, 1.0]] :: a share
+{"reward": [0.0, 0.0]} :: ["reward", [0.0, 0.0]] :: nothing right
+{"reward": [0.1, 0.7, -2.0]} :: null :: how much of it is right nobody says
+{"judge_seed": [1, 0], "length": [0, 1]} :: null :: what counts or sets something
+"""
 
 
-@pytest.mark.parametrize(("columns", "expected"), VERDICTS)
+@pytest.mark.parametrize(("columns", "expected", "why"), read_values(VERDICTS))
 def test_what_the_log_calls_right_is_a_column_of_two_values_or_a_share(
-    columns, expected
+    columns, expected, why
 ):
-    size = len(next(iter(columns.values())))
-    rows = [
-        {"prompt": "p", "completion": f"{at}"}
-        | {name: values[at] for name, values in columns.items()}
-        for at in range(size)
-    ]
-    verdict = find_verdict(rk.load_rollouts(rows))
-    found = verdict and (verdict.name, verdict.is_right.tolist())
-    assert found == expected
+    table = pd.DataFrame(columns).assign(prompt="p", completion="x")
+    verdict = find_verdict(rk.load_rollouts(table))
+    found = verdict and [verdict.name, verdict.is_right.tolist()]
+    assert found == expected, why
