@@ -123,6 +123,10 @@ class LoggedAnswer:
         return normal_text(self.truth) not in self.own_words
 
 
+Answers = Sequence[LoggedAnswer]
+"""The rows of a log, or some of them."""
+
+
 def judge_log(
     rows: Sequence[Row],
     earned: Sequence[float],
@@ -164,7 +168,7 @@ def _read_row(row: Row) -> tuple[str | None, Statement]:
     return next(iter(answers), None), read_statement(completion, truth)
 
 
-def _find_labels(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
+def _find_labels(answers: Answers) -> list[LoggedAnswer]:
     """Say which answers have the label that half of all have, if there is one.
 
     What lacks it may state nothing; another answer behind it may be right all the same.
@@ -177,9 +181,7 @@ def _find_labels(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
     ]
 
 
-def _measure_gains(
-    answers: Sequence[LoggedAnswer], *, is_routed: bool
-) -> list[LoggedAnswer]:
+def _measure_gains(answers: Answers, *, is_routed: bool) -> list[LoggedAnswer]:
     """Measure what rows earned between the least and the most that a reward gave.
 
     Parts of a log that one reward pays on scales of their own are measured apart.
@@ -207,7 +209,7 @@ def _measure_gains(
     return measured
 
 
-def _judge_by_truths(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
+def _judge_by_truths(answers: Answers) -> list[LoggedAnswer]:
     """Say of each row whether it states the truth, where that is certain.
 
     Certainly wrong is only an answer that is marked on purpose; and none at all, where
@@ -253,7 +255,7 @@ def _is_unfinished(completion: str, closings: Sequence[str]) -> bool:
     return False
 
 
-def _judge_by_siblings(answers: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
+def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
     """Add that rows are right which state what a sibling was paid for.
 
     Where a prompt pays all that it was answered, wrong answers too, that says nothing:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.answers.logged import LoggedAnswer
+from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.stated import read_statement
 from rewardkit.answers.traits import FORM_TRAIT, TOOL_TRAIT, Trait, find_trait
 from rewardkit.errors import preview
@@ -33,8 +33,8 @@ class Misjudged:
     """
 
     code: str
-    at_fault: Sequence[LoggedAnswer]
-    rows: Sequence[LoggedAnswer]
+    at_fault: Answers
+    rows: Answers
     trait: Trait | None = None
     is_certain: bool = True
     details: dict[str, Any] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Misjudged:
 
 
 def find_misjudged(
-    answers: Sequence[LoggedAnswer], *, by_label: bool = False, is_unread: bool = False
+    answers: Answers, *, by_label: bool = False, is_unread: bool = False
 ) -> Iterator[Misjudged]:
     """Find completions that are right and earned nothing, then others that are paid.
 
@@ -120,7 +120,7 @@ def find_misjudged(
         yield Misjudged("wrong_paid", paid_wrong, wrong, trait, details=details)
 
 
-def find_unpaid_truths(answers: Sequence[LoggedAnswer]) -> Iterator[Misjudged]:
+def find_unpaid_truths(answers: Answers) -> Iterator[Misjudged]:
     """Find a class of prompts whose right answer is paid nowhere.
 
     Truths are codes of classes, which completions call by other words. What is stated
@@ -190,7 +190,7 @@ ASKS_FOR_NOTHING_ELSE = re.compile(
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
 
 
-def _is_asked_for(trait: Trait, lost: Sequence[LoggedAnswer]) -> bool:
+def _is_asked_for(trait: Trait, lost: Answers) -> bool:
     """Whether prompts may want the form without which rows are lost."""
     if trait.kind not in TRAITS_OF_PLACE:
         return trait.kind == FORM_TRAIT
@@ -198,5 +198,5 @@ def _is_asked_for(trait: Trait, lost: Sequence[LoggedAnswer]) -> bool:
     return all(ASKS_FOR_NOTHING_ELSE.search(text) for text, _ in prompts)
 
 
-def _are_many(at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer]) -> bool:
+def _are_many(at_fault: Answers, others: Answers) -> bool:
     return len(at_fault) >= max(LEAST_ROWS, LEAST_MISJUDGED_SHARE * len(others))

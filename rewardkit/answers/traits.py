@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rewardkit.answers.formats import TAG
-from rewardkit.answers.logged import LoggedAnswer
+from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.stated import describe_notation
 from rewardkit.primitives.texts import normal_text
 from rewardkit.rollouts.values import extra_names
@@ -122,7 +122,7 @@ TRAITS_OF_LENGTH: Sequence[TraitColumn] = (
 of a few values, a number a length."""
 
 
-def _slices(answers: Sequence[LoggedAnswer]) -> Iterator[TraitColumn]:
+def _slices(answers: Answers) -> Iterator[TraitColumn]:
     """Yield the data source, and what `extra_info` says in words or yes and no."""
     yield "slice", "come from {}", lambda answer: answer.part
     for name in extra_names(answer.row.get("extra_info") for answer in answers):
@@ -134,9 +134,7 @@ def _extra(answer: LoggedAnswer, name: str) -> str:
     return str(extra.get(name, "")) if isinstance(extra, Mapping) else ""
 
 
-def find_trait(
-    at_fault: Sequence[LoggedAnswer], others: Sequence[LoggedAnswer], fate: str
-) -> Trait | None:
+def find_trait(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
     """Find what separates rows at fault from other rows best; None where nothing does.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.script import HandedList, factories, handed_over
+from rewardkit.rewards.script import HandedList, Values, factories, handed_over
 from rewardkit.rewards.users_code import (
     helpers,
     label_of,
@@ -67,7 +67,7 @@ class Candidates:
 
     place: str
     attribute: str
-    values: Mapping[str, Any]
+    values: Values
     names: tuple[str, ...]
     likely: tuple[str, ...]
     logged: Collection[str]
@@ -138,7 +138,7 @@ class Candidates:
 def find_candidates(
     place: str,
     attribute: str,
-    values: Mapping[str, Any],
+    values: Values,
     module: str,
     source: ast.Module,
     logged: Collection[str] = (),
@@ -207,7 +207,7 @@ def _names_of_calls(tree: ast.Module) -> set[str]:
 
 
 def _likely(
-    fits: Mapping[str, Fit], values: Mapping[str, Any], logged: Collection[str]
+    fits: Mapping[str, Fit], values: Values, logged: Collection[str]
 ) -> list[str]:
     """Return the names of which one is meant, best first.
 
@@ -261,7 +261,7 @@ def _likely(
     return fitting if len(fitting) > 1 else likely
 
 
-def _is_sum(name: str, values: Mapping[str, Any]) -> bool:
+def _is_sum(name: str, values: Values) -> bool:
     """Return whether the functions under a name are added up.
 
     A dict may say which function is for which data, or be chosen from: it has parts of
@@ -332,7 +332,7 @@ def _labels(functions: Any, logged: Collection[str]) -> list[str]:
 def _weights_beside(
     functions: Any,
     labels: Sequence[str],
-    values: Mapping[str, Any],
+    values: Values,
     *,
     has_order: bool = True,
 ) -> list[float | None]:
@@ -356,7 +356,7 @@ def _weights_beside(
     return [*weights[0]] if len(weights) == 1 else [None] * len(keys)
 
 
-def _unused(names: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+def _unused(names: Sequence[str], values: Values) -> list[str]:
     """Return the names of functions and classes that no other one of these uses."""
     used: set[str] = set()
     for name in names:

@@ -25,6 +25,10 @@ CHANGES = frozenset("append extend insert remove pop clear".split())
 """Methods after which a list is no longer what its source says."""
 
 
+Values = Mapping[str, Any]
+"""What stands under each name of a module."""
+
+
 @dataclass(frozen=True)
 class HandedList:
     """A list of reward functions that a script hands to a trainer.
@@ -40,9 +44,7 @@ class HandedList:
     where: str
 
 
-def handed_over(
-    tree: ast.Module, values: Mapping[str, Any], module: str
-) -> dict[str, HandedList]:
+def handed_over(tree: ast.Module, values: Values, module: str) -> dict[str, HandedList]:
     """Find the lists of reward functions that a script hands to a trainer.
 
     Also inside of functions. Of the code in a list only calls of what the module itself
@@ -170,9 +172,7 @@ def _functions_of(value: Any) -> list[Callable[..., Any]]:
     return [*value] if is_list and all(map(callable, value)) else []
 
 
-def _evaluate(
-    value: ast.expr, values: Mapping[str, Any], module: str
-) -> list[Callable[..., Any]]:
+def _evaluate(value: ast.expr, values: Values, module: str) -> list[Callable[..., Any]]:
     """Return the functions in the source of a list, [] where they are unknown."""
     if not isinstance(value, ast.List | ast.Tuple):
         return []
@@ -186,7 +186,7 @@ def _evaluate(
         return []
 
 
-def _is_cheap(node: ast.AST, values: Mapping[str, Any], module: str) -> bool:
+def _is_cheap(node: ast.AST, values: Values, module: str) -> bool:
     """Return whether a node runs no code but the calls of what the module defines."""
     match node:
         case ast.Call(func=ast.Name(id=name)):
@@ -203,7 +203,7 @@ def _is_cheap(node: ast.AST, values: Mapping[str, Any], module: str) -> bool:
     return True
 
 
-def _name_of(function: Callable[..., Any], values: Mapping[str, Any]) -> str:
+def _name_of(function: Callable[..., Any], values: Values) -> str:
     """Return the name of a function among these values, else a free one."""
     label = label_of(function).strip("<>")
     if values.get(label) is function:

@@ -49,6 +49,10 @@ _TURN = re.compile(
 """Where a turn begins; some logs glue it to the turn before."""
 
 
+Match = tuple[Sequence[int], bool]
+"""The rows of a data set for one of a log, and whether by its last question alone."""
+
+
 @dataclass(frozen=True)
 class DataSet:
     """A data set to join: its columns under canonical names, and rows not read."""
@@ -159,7 +163,7 @@ def _check_key(on: str, columns: Columns, data: DataSet) -> None:
 
 
 def _warn_of_matches(
-    matches: Sequence[tuple[Sequence[int], bool]], name: str, on: str, brought: str
+    matches: Sequence[Match], name: str, on: str, brought: str
 ) -> list[str]:
     """Describe rows without a match, or matched by their last question alone."""
     warnings = []
@@ -182,7 +186,7 @@ def _warn_of_matches(
 def _fill(
     logged: Sequence[Any],
     joined: Sequence[Any],
-    matches: Sequence[tuple[Sequence[int], bool]],
+    matches: Sequence[Match],
 ) -> tuple[list[Any], int, int]:
     """Fill missing cells of a column with the one value of the matching rows.
 
@@ -217,9 +221,7 @@ def fill_columns(
     return filled, notes
 
 
-def match(
-    log: Sequence[Any], data: Sequence[Any], *, prompts: bool
-) -> list[tuple[Sequence[int], bool]]:
+def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[Match]:
     r"""Find the data-set rows of each logged value, or of its last question.
 
     Texts are the same but for white space, all else as JSON writes it. Of prompts the
@@ -237,7 +239,7 @@ def match(
         for key in dict.fromkeys(keys_of(value)[:2]):
             index[key].append(row)
     texts = list(map(repr, log))
-    by_text: dict[str, tuple[Sequence[int], bool]] = {}
+    by_text: dict[str, Match] = {}
     for text, value in zip(texts, log, strict=True):
         if text in by_text:
             continue

@@ -34,6 +34,10 @@ from rewardkit.rollouts.values import (
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
+Codes = NDArray[np.intp]
+"""Numbers of groups, from 0."""
+Hashes = NDArray[np.uint64]
+
 PLAIN_NUMBERS = (np.dtype("<i8"), np.dtype("<f8"))
 """Types of columns whose bytes are the same on every machine."""
 
@@ -152,31 +156,27 @@ class Rollouts(HasPage):
         """Return whether siblings have different values of a column."""
         return bool((values.groupby(self.groups).nunique() > 1).any())
 
-    def select(
-        self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]
-    ) -> Rollouts:
+    def select(self, rows: NDArray[np.bool_] | Codes | Sequence[int]) -> Rollouts:
         """Return the rollouts at these positions (or where the mask is true)."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)
         return replace(self, table=self.table.iloc[chosen])
 
     @cached_property
-    def groups(self) -> NDArray[np.intp]:
+    def groups(self) -> Codes:
         """Group code of each row, (rows,), from 0 in order of first appearance."""
         return self.codes(self.group_key)
 
     @cached_property
-    def group_hashes(self) -> NDArray[np.uint64]:
+    def group_hashes(self) -> Hashes:
         """Hash of each group's key, (groups,), the same wherever it is computed."""
         return self._hashes(self.group_key, self.groups)
 
     @cached_property
-    def prompt_hashes(self) -> NDArray[np.uint64]:
+    def prompt_hashes(self) -> Hashes:
         """Hash of each prompt, (prompts,), likewise."""
         return self._hashes(self._prompt_key, self.prompts)
 
-    def _hashes(
-        self, names: Sequence[str], codes: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
+    def _hashes(self, names: Sequence[str], codes: Codes) -> Hashes:
         """Return a hash of the columns' values for each code.
 
         What is a group by itself, without a prompt, is hashed by its `rollout_id`.
@@ -193,7 +193,7 @@ class Rollouts(HasPage):
         return hashes
 
     @cached_property
-    def prompts(self) -> NDArray[np.intp]:
+    def prompts(self) -> Codes:
         """Prompt code of each row, (rows,): what a bootstrap resamples.
 
         Groups of one prompt (say of two policies) share it.
@@ -210,7 +210,7 @@ class Rollouts(HasPage):
                 return [key for key in (name, "data_source") if key in self.table]
         return self.group_key
 
-    def codes(self, names: Sequence[str]) -> NDArray[np.intp]:
+    def codes(self, names: Sequence[str]) -> Codes:
         """Return codes of the combinations of columns, (rows,), by first appearance.
 
         A missing prompt_id falls back on the prompt, then on the row alone, as does a
