@@ -10,7 +10,6 @@ from typing import Any
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
-from rewardkit.rollouts.logs.episodes import EPISODE_FORMS
 from rewardkit.rollouts.logs.evaluations import (
     EVALUATION_FORMS,
     INSPECT_LOG,
@@ -28,7 +27,7 @@ from rewardkit.rollouts.logs.log import (
 )
 from rewardkit.rollouts.logs.nested import (
     COMPLETION_NAMES,
-    GROUP_FORMS,
+    NESTED_FORMS,
     has_rows_within,
     unfold,
 )
@@ -227,8 +226,7 @@ FORMS = (
     PRIME_RL,
     *STEP_FORMS,
     *TRAINER_FORMS,
-    *EPISODE_FORMS,
-    *GROUP_FORMS,
+    *NESTED_FORMS,
     *EVALUATION_FORMS,
     Form("OpenRLHF queries", _parse_queries, _are_queries),
     Form("TRL columns", _parse_completions, _are_completions),
