@@ -106,36 +106,24 @@ def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
         )  # of numbers that YAML takes for texts, too
 
 
-BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"}
+REFUSED = """
+{"scale_rewards": "grup"} :: scale_rewards='grup' is not one of .*did you mean 'group'
+{"num_generations": 2.5} :: num_generations=2.5 is not a whole number
+{"max_completion_length": 0} :: max_completion_length=0 is not a whole number of at least 1
+{"beta": -1} :: beta=-1 is not a number of at least 0
+{"trainer": 3} :: trainer=3 is not a name
+{"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"} :: takes the sum
+{"algorithm": {"adv_estimator": "gae"}} :: adv_estimator='gae' has no advantages of groups
+7 :: training=7 is no settings; give rk.Training
+"nowhere.yaml" :: 'nowhere.yaml' cannot be read: No such file
+"a: [" :: are no YAML
+"- 1" :: hold list, not names
+"lr: 1" :: has no settings of a GRPO training
+"scale_reward: none\\nnum_generations: 8" :: no setting 'scale_reward'; did you mean 'scale_rewards'
+"""
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            {"scale_rewards": "grup"},
-            "scale_rewards='grup' is not one of .*did you mean 'group'",
-        ),
-        ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
-        (
-            {"max_completion_length": 0},
-            "max_completion_length=0 is not a whole number of at least 1",
-        ),
-        ({"beta": -1}, "beta=-1 is not a number of at least 0"),
-        ({"trainer": 3}, "trainer=3 is not a name"),
-        (BOTH, "takes the sum"),
-        (verl(adv_estimator="gae"), "adv_estimator='gae' has no advantages of groups"),
-        (7, "training=7 is no settings; give rk.Training"),
-        ("nowhere.yaml", "'nowhere.yaml' cannot be read: No such file"),
-        ("a: [", "are no YAML"),
-        ("- 1", "hold list, not names"),
-        ("lr: 1", "has no settings of a GRPO training"),
-        (
-            "scale_reward: none\nnum_generations: 8",
-            "no setting 'scale_reward'; did you mean 'scale_rewards'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), read_values(REFUSED))
 def test_what_is_no_setting_is_one_clear_sentence(given, said, tmp_path):
     if isinstance(given, str) and given != "nowhere.yaml":
         (tmp_path / "run.yaml").write_text(given)
