@@ -385,16 +385,16 @@ def test_unusual_text_is_read_as_it_stands(load, content, completions):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("r.jsonl", "", "is empty"),
-        ("r.csv", "completion,prompt,completion\na,p,b\n", "completion"),
-        ("r.jsonl", '{"completion": 1}\n{\n', "no usable row; line 1"),
-        ("r.parquet", "not Parquet", "is not a .parquet file that can be read"),
-        ("r.txt", "x", "ends in '.txt'"),
-    ],
-)
+UNUSABLE = r"""
+r.jsonl :: '' :: is empty
+r.csv :: completion,prompt,completion\na,p,b\n :: completion
+r.jsonl :: {"completion": 1}\n{\n :: no usable row; line 1
+r.parquet :: not Parquet :: is not a .parquet file that can be read
+r.txt :: x :: ends in '.txt'
+"""
+
+
+@pytest.mark.parametrize(("name", "content", "said"), read_table(UNUSABLE))
 def test_a_file_without_a_usable_row_is_an_error_with_its_name(
     load, name, content, said
 ):
@@ -492,24 +492,24 @@ def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path, monkeypat
     assert told.value.filename == str(file)
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "is_offered"),
-    [
-        ("resolved", [True, False, False, True], True),
-        ("resolved", [True, None, False, True], True),
-        ("resolved", [True, True, False, False], False),  # the same for all of a prompt
-        ("resolved", [1, 0, 0, 1], False),
-        ("is_truncated", [True, False, False, True], False),
-    ],
-)
+LABELS = """
+"resolved" :: [true, false, false, true] :: true :: siblings differ
+"resolved" :: [true, null, false, true] :: true :: one is not judged
+"resolved" :: [true, true, false, false] :: false :: the same for all of a prompt
+"resolved" :: [1, 0, 0, 1] :: false :: numbers
+"is_truncated" :: [true, false, false, true] :: false :: how a completion ended
+"""
+
+
+@pytest.mark.parametrize(("name", "cells", "is_offered", "why"), read_values(LABELS))
 def test_a_column_of_true_and_false_that_tells_siblings_apart_may_be_a_label(
-    name, values, is_offered
+    name, cells, is_offered, why
 ):
     rows = [
-        {"prompt_id": at // 2, "completion": "x", name: value}
-        for at, value in enumerate(values)
+        {"prompt_id": at // 2, "completion": "x", name: cell}
+        for at, cell in enumerate(cells)
     ]
-    assert rk.load_rollouts(rows).possible_labels == [name] * is_offered
+    assert rk.load_rollouts(rows).possible_labels == [name] * is_offered, why
 
 
 def test_a_completion_of_several_turns_keeps_them_behind_its_prompt():
