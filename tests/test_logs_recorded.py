@@ -236,19 +236,19 @@ def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
     assert {"log_mismatch", "log_not_compared"}.isdisjoint(codes(rk.diagnose(scores)))
 
 
-@pytest.mark.parametrize(
-    ("logged", "rows"),
-    [
-        ([0.3333, 0.6667, 0.1235], 0),
-        ([0.333, 0.667, 0.123], 0),
-        ([0.33, 0.67, 0.12], 3),  # of two decimals a step may be another score
-        ([0.3333, 0.6666, 0.1235], 1),
-        ([0.33334, 0.666667, 0.123456], 1),
-    ],
-)
-def test_scores_that_a_log_rounds_are_the_same(logged, rows):
+ROUNDED = """
+[0.3333, 0.6667, 0.1235] :: 0 :: four decimals
+[0.333, 0.667, 0.123] :: 0 :: three decimals
+[0.33, 0.67, 0.12] :: 3 :: of two decimals a step may be another score
+[0.3333, 0.6666, 0.1235] :: 1 :: one is another number
+[0.33334, 0.666667, 0.123456] :: 1 :: one is rounded otherwise
+"""
+
+
+@pytest.mark.parametrize(("logged", "rows", "why"), read_values(ROUNDED))
+def test_scores_that_a_log_rounds_are_the_same(logged, rows, why):
     ours = np.array([1 / 3, 2 / 3, 0.123456])
-    assert compare_with_log(ours, np.array(logged))[0]["rows"] == rows
+    assert compare_with_log(ours, np.array(logged))[0]["rows"] == rows, why
 
 
 def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_numbers(
