@@ -192,6 +192,16 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data(goo
     )
 
 
+def test_every_finding_of_the_bundled_rewards_has_an_interval_a_threshold_and_rows_to_read(
+    good, flawed
+):
+    assert good.findings and flawed.findings
+    for item in (*good.findings, *flawed.findings):
+        low, high = item.evidence["interval"]
+        assert low - 1e-9 <= item.evidence["value"] <= high + 1e-9, item.code
+        assert item.threshold is not None and item.rollout_ids, item.code
+
+
 def test_progress_rises_to_all_of_the_work_and_ends_it_where_it_says_so(good):
     heard = []
     with_slices = rk.diagnose(
