@@ -1,7 +1,5 @@
 """Tables of texts in tests: a row a line, cells between two colons."""
 
-import json
-
 
 def read_table(text):
     r"""Return the rows of a table: \n stands for the end of a line, '' for no text."""
@@ -19,12 +17,3 @@ def read_blocks(text):
         name, _, content = block.partition("\n")
         blocks[name] = content.strip("\n")
     return blocks
-
-
-def read_values(text):
-    """Return the rows of a table whose cells are JSON, but for the last, which says why."""
-    rows = []
-    for line in text.strip("\n").splitlines():
-        *cells, why = line.split(" :: ")
-        rows.append((*map(json.loads, cells), why))
-    return rows

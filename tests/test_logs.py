@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import trainer_logs as made
-from tables import read_values
 from trainer_logs import values
 
 import rewardkit as rk
@@ -417,15 +416,6 @@ def verl(**columns):
     return pd.DataFrame(made.verl_rows()).assign(**columns).to_dict("records")
 
 
-SCORES = """
-[{"completion": "a", "quality": 0.5, "level": 3}] :: {} :: null :: other numbers stay what they were
-[{"completion": "a", "score": 0.5, "level": 3}] :: {"score": 1.0} :: "logged/score" :: a score is a total
-[{"completion": "a", "tool_reward": 0.5}] :: {"tool_reward": 1.0} :: "logged/tool_reward" :: the only reward
-[{"completion": "a", "reward": 2, "tool_reward": 1}] :: {"reward": 1.0, "tool_reward": 0.0} :: "logged/reward" :: beside a total a reward is recorded
-[{"completion": "a", "b_reward": 2, "c_reward": 1}] :: {"b_reward": 1.0, "c_reward": 1.0} :: null :: two rewards
-"""
-
-
 @pytest.mark.parametrize(
     ("rows", "weights", "total", "why"),
     [
@@ -433,7 +423,12 @@ SCORES = """
         (trl(answer=4.0), {"right": 1.0, "brief": 1.0}, None, "a ground truth is no score"),
         (trl(brief=None), {"right": 1.0}, "logged/right", "what judged nothing is no score of this log"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
-        *read_values(SCORES),
+        ([{"completion": "a", "quality": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
+        ([{"completion": "a", "score": 0.5, "level": 3}], {"score": 1.0}, "logged/score", "a score is a total"),
+        ([{"completion": "a", "tool_reward": 0.5}], {"tool_reward": 1.0}, "logged/tool_reward", "the only reward"),
+        ([{"completion": "a", "reward": 2, "tool_reward": 1}], {"reward": 1.0, "tool_reward": 0.0},
+         "logged/reward", "beside a total a reward is recorded"),
+        ([{"completion": "a", "b_reward": 2, "c_reward": 1}], {"b_reward": 1.0, "c_reward": 1.0}, None, "two rewards"),
         ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
 )  # fmt: skip

@@ -3,7 +3,6 @@
 import time
 
 import pytest
-from tables import read_values
 
 from rewardkit.rollouts.join import match
 
@@ -125,23 +124,26 @@ def test_of_rows_that_differ_in_the_system_prompt_the_one_of_the_log_is_taken_el
         ), (log, data)
 
 
-QUESTIONS = r"""
-"  What is\n2+2? " :: [0] :: white space
-"Café?" :: [4] :: the same letters in another form of Unicode
-[{"role": "user", "content": [{"type": "text", "text": "What is 2+2?"}]}] :: [0] :: content in parts
-[{"role": "user", "content": "What is 2+2?"}, {"role": "assistant", "content": "<think>"}] :: [0] :: a thought that was begun for the model
-"system\n\nToday.\n\nuser\n\nWhat is 2+2?assistant\n\n" :: [0] :: roles on lines of their own
-"What is 2+20?" :: [] :: a longer number
-"Rewrite this chat.\nuser\nWhat is 2+2?" :: [] :: another question before it
-"Translate to Thai: What is 2+2?" :: [] :: another beginning
-"" :: [] :: nothing
-"""
-
-
-@pytest.mark.parametrize(("log", "rows", "why"), read_values(QUESTIONS))
-def test_what_is_the_question_and_what_only_holds_it(log, rows, why):
+@pytest.mark.parametrize(
+    ("log", "rows"),
+    [
+        ("  What is\n2+2? ", [0]),
+        ("Cafe\u0301?", [4]),  # the same letters in another form of Unicode
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "What is 2+2?"}]}],
+            [0],
+        ),
+        ([*chat("What is 2+2?"), {"role": "assistant", "content": "<think>"}], [0]),
+        ("system\n\nToday.\n\nuser\n\nWhat is 2+2?assistant\n\n", [0]),
+        ("What is 2+20?", []),
+        ("Rewrite this chat.\nuser\nWhat is 2+2?", []),
+        ("Translate to Thai: What is 2+2?", []),
+        ("", []),
+    ],
+)
+def test_what_is_the_question_and_what_only_holds_it(log, rows):
     data = "What is 2+2?", "hello", "", None, "Caf\u00e9?", "Translate to Thai: hello"
-    assert matched(log, *data)[0] == rows, why
+    assert matched(log, *data)[0] == rows
 
 
 def test_other_keys_are_compared_as_values():

@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tables import read_values
 
 import rewardkit as rk
 from rewardkit.rollouts.prompts import read_prompts
@@ -88,16 +87,21 @@ def test_an_id_stays_as_it_is_and_a_row_without_one_gets_one(given, expected):
     assert prompt_id == expected and type(prompt_id) is type(expected)
 
 
-NO_PROMPTS = r"""
-{"prompt": " \n"} :: {} :: has no prompt
-{"prompt": 4} :: {} :: has a prompt of type int
-{"prompt": "b", "prompt_id": [1]} :: {} :: has a prompt_id of type list
-{"prompt": [{"role": "system", "content": "Old."}, {"role": "user", "content": "2+2?"}]} :: {"system": "New."} :: has a system message of its own
-[] :: {} :: a row is an object with columns
-"""
-
-
-@pytest.mark.parametrize(("row", "options", "reason"), read_values(NO_PROMPTS))
+@pytest.mark.parametrize(
+    ("row", "options", "reason"),
+    [
+        ({"prompt": " \n"}, {}, "has no prompt"),
+        ({"prompt": 4}, {}, "has a prompt of type int"),
+        ({"prompt": "b", "prompt_id": [1]}, {}, "has a prompt_id of type list"),
+        (
+            {"prompt": [SYSTEM, *USER]},
+            {"system": "New."},
+            "has a system message of its own",
+        ),
+        ([], {}, "a row is an object with columns"),
+    ],
+    ids=ascii,
+)
 def test_a_row_that_is_no_prompt_is_kept_out_and_said(row, options, reason):
     read, rejected, warnings = read_prompts([{"prompt": "a"}, row], **options)
     assert len(read) == 1

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import read_table, read_values
 from trainer_logs import values
 
 import rewardkit as rk
@@ -31,31 +30,38 @@ TURNS = [
 CHAT = [{"role": "user", "content": "2+2?"}, *TURNS]
 
 
-USUAL = r"""
-{"response": "c"} :: null :: {"completion": "c"} :: usual names
-{"completion": "c", "ground_truth": "4", "answer": "b"} :: null :: {"ground_truth": "4", "answer": "b"} :: a canonical name comes first, and its alias is a column of the user's own
-{"solution": "b", "answer": "4", "response": "r"} :: null :: {"ground_truth": "4", "solution": "b"} :: the first alias wins
-{"completion": "not this", "text": "this"} :: {"completion": "text"} :: {"completion": "this"} :: columns= comes before every name
-{"answer": "a", "prompt": "p"} :: {"completion": "answer"} :: {"completion": "a", "ground_truth": null} :: what columns= takes is not taken a second time by its alias
-{"completion": "", "n": NaN} :: null :: {"completion": "", "n": null} :: missing is None
-{"completion": TURNS} :: null :: {"completion": "last"} :: chat becomes the last turn of the assistant
-{"messages": CHAT} :: null :: {"completion": "last", "messages": CHAT, "prompt": ASKED} :: and messages, which stay, and begin with the prompt
-{"messages": OPEN, "completion": "c"} :: null :: {"prompt": OPEN, "messages": ANSWERED} :: messages without the answer that stands beside them are the prompt
-{"messages": OPEN, "completion": "first"} :: null :: {"prompt": ASKED, "messages": OPEN} :: messages that end with what was said to the answer are no prompt
-{"chat": CHAT, "tags": [{"role": "user"}]} :: null :: {"completion": "last", "messages": CHAT, "prompt": ASKED} :: messages are known by their form where no name is known
-{"chat": CHAT, "completion": "c"} :: null :: {"completion": "c", "chat": CHAT, "messages": null} :: and not beside a completion
-{"chat": CHAT, "talk": TURNS} :: {"messages": "talk"} :: {"messages": TURNS, "chat": CHAT} :: columns= comes before a form
-{"completion": "c", "source": "web"} :: null :: {"data_source": "web"} :: where a prompt comes from
-{"completion": "c", "source": "Es regnet seit heute."} :: null :: {"data_source": null, "source": "Es regnet seit heute."} :: a sentence to translate is no data source
-"""
-"""A row, what columns= names, some columns that are read, and why."""
-OPEN, ANSWER = CHAT[:-1], {"role": "assistant", "content": "c"}
-NAMED = {"CHAT": CHAT, "TURNS": TURNS, "ASKED": CHAT[:1], "OPEN": OPEN, "ANSWERED": [*OPEN, ANSWER]}  # fmt: skip
-for name, turns in NAMED.items():
-    USUAL = USUAL.replace(name, json.dumps(turns))
-
-
-@pytest.mark.parametrize(("row", "columns", "expected", "why"), read_values(USUAL))
+@pytest.mark.parametrize(
+    ("row", "columns", "expected", "why"),
+    [
+        ({"response": "c"}, None, {"completion": "c"}, "usual names"),
+        ({"completion": "c", "ground_truth": "4", "answer": "b"}, None, {"ground_truth": "4", "answer": "b"},
+         "a canonical name comes first, and its alias is a column of the user's own"),
+        ({"solution": "b", "answer": "4", "response": "r"}, None, {"ground_truth": "4", "solution": "b"},
+         "the first alias wins"),
+        ({"completion": "not this", "text": "this"}, {"completion": "text"}, {"completion": "this"},
+         "columns= comes before every name"),
+        ({"answer": "a", "prompt": "p"}, {"completion": "answer"}, {"completion": "a", "ground_truth": None},
+         "what columns= takes is not taken a second time by its alias"),
+        ({"completion": "", "n": float("nan")}, None, {"completion": "", "n": None}, "missing is None"),
+        ({"completion": TURNS}, None, {"completion": "last"}, "chat becomes the last turn of the assistant"),
+        ({"messages": CHAT}, None, {"completion": "last", "messages": CHAT, "prompt": CHAT[:1]},
+         "and messages, which stay, and begin with the prompt"),
+        ({"messages": CHAT[:-1], "completion": "c"}, None,
+         {"prompt": CHAT[:-1], "messages": [*CHAT[:-1], {"role": "assistant", "content": "c"}]},
+         "messages without the answer that stands beside them are the prompt"),
+        ({"messages": CHAT[:-1], "completion": "first"}, None, {"prompt": CHAT[:1], "messages": CHAT[:-1]},
+         "messages that end with what was said to the answer are no prompt"),
+        ({"chat": CHAT, "tags": [{"role": "user"}]}, None, {"completion": "last", "messages": CHAT, "prompt": CHAT[:1]},
+         "messages are known by their form where no name is known"),
+        ({"chat": CHAT, "completion": "c"}, None, {"completion": "c", "chat": CHAT, "messages": None},
+         "and not beside a completion"),
+        ({"chat": CHAT, "talk": TURNS}, {"messages": "talk"}, {"messages": TURNS, "chat": CHAT},
+         "columns= comes before a form"),
+        ({"completion": "c", "source": "web"}, None, {"data_source": "web"}, "where a prompt comes from"),
+        ({"completion": "c", "source": "Es regnet seit heute."}, None,
+         {"data_source": None, "source": "Es regnet seit heute."}, "a sentence to translate is no data source"),
+    ],
+)  # fmt: skip
 def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(
     row, columns, expected, why
 ):
@@ -299,21 +305,19 @@ def test_csv_text_that_a_number_would_not_give_back_stays_text_in_every_column(
 
 
 KEPT_OUT = [
-    *read_table(r"""
-{"completion": "fine", "rollout_id": "u"} :: read
-{"completion": "cut of :: broken JSON
-'' :: read
-[1, 2] :: not list
-{"completion": 3} :: type int
-{"prompt": "p"} :: has no completion
-{"completion": null} :: has no completion
-{"completion": "again", "rollout_id": "u"} :: repeats rollout_id 'u' of line 1
-{"completion": [{"role": "user", "content": "nobody answered"}]} :: type list
-{"completion": "x", "rollout_id": ["u"]} :: rollout_id of type list
-"""),
+    ({"completion": "fine", "rollout_id": "u"}, None),
+    ('{"completion": "cut of', "broken JSON"),
+    ("", None),
+    ("[1, 2]", "not list"),
+    ({"completion": 3}, "type int"),
+    ({"prompt": "p"}, "has no completion"),
+    ({"completion": None}, "has no completion"),
+    ({"completion": "again", "rollout_id": "u"}, "repeats rollout_id 'u' of line 1"),
+    ({"completion": [{"role": "user", "content": "nobody answered"}]}, "type list"),
+    ({"completion": "x", "rollout_id": ["u"]}, "rollout_id of type list"),
     ("[" * 100_000, "broken JSON"),  # what Python's own reader refuses
     ('{"completion": "a", "n": ' + "9" * 5000 + "}", "broken JSON"),
-    ('{"completion": "fine too"}', "read"),
+    ({"completion": "fine too"}, None),
 ]
 
 
@@ -322,11 +326,7 @@ def test_what_cannot_be_used_is_kept_out_with_line_and_reason_and_counted(load, 
     assert values(rollouts, "completion") == ["fine", "fine too"]
     assert values(rollouts, "rollout_id") == ["u", 13]  # the default is the line
     reasons = {item.line: item.reason for item in rollouts.rejected}
-    expected = {
-        at: said
-        for at, (line, said) in enumerate(KEPT_OUT, start=1)
-        if line and said != "read"
-    }
+    expected = {at: said for at, (_, said) in enumerate(KEPT_OUT, start=1) if said}
     assert list(reasons) == list(expected)
     assert [line for line, said in expected.items() if said not in reasons[line]] == []
     assert rollouts.warnings[0].startswith(
@@ -385,16 +385,16 @@ def test_unusual_text_is_read_as_it_stands(load, content, completions):
     )
 
 
-UNUSABLE = r"""
-r.jsonl :: '' :: is empty
-r.csv :: completion,prompt,completion\na,p,b\n :: completion
-r.jsonl :: {"completion": 1}\n{\n :: no usable row; line 1
-r.parquet :: not Parquet :: is not a .parquet file that can be read
-r.txt :: x :: ends in '.txt'
-"""
-
-
-@pytest.mark.parametrize(("name", "content", "said"), read_table(UNUSABLE))
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("r.jsonl", "", "is empty"),
+        ("r.csv", "completion,prompt,completion\na,p,b\n", "completion"),
+        ("r.jsonl", '{"completion": 1}\n{\n', "no usable row; line 1"),
+        ("r.parquet", "not Parquet", "is not a .parquet file that can be read"),
+        ("r.txt", "x", "ends in '.txt'"),
+    ],
+)
 def test_a_file_without_a_usable_row_is_an_error_with_its_name(
     load, name, content, said
 ):
@@ -492,24 +492,24 @@ def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path, monkeypat
     assert told.value.filename == str(file)
 
 
-LABELS = """
-"resolved" :: [true, false, false, true] :: true :: siblings differ
-"resolved" :: [true, null, false, true] :: true :: one is not judged
-"resolved" :: [true, true, false, false] :: false :: the same for all of a prompt
-"resolved" :: [1, 0, 0, 1] :: false :: numbers
-"is_truncated" :: [true, false, false, true] :: false :: how a completion ended
-"""
-
-
-@pytest.mark.parametrize(("name", "cells", "is_offered", "why"), read_values(LABELS))
+@pytest.mark.parametrize(
+    ("name", "values", "is_offered"),
+    [
+        ("resolved", [True, False, False, True], True),
+        ("resolved", [True, None, False, True], True),
+        ("resolved", [True, True, False, False], False),  # the same for all of a prompt
+        ("resolved", [1, 0, 0, 1], False),
+        ("is_truncated", [True, False, False, True], False),
+    ],
+)
 def test_a_column_of_true_and_false_that_tells_siblings_apart_may_be_a_label(
-    name, cells, is_offered, why
+    name, values, is_offered
 ):
     rows = [
-        {"prompt_id": at // 2, "completion": "x", name: cell}
-        for at, cell in enumerate(cells)
+        {"prompt_id": at // 2, "completion": "x", name: value}
+        for at, value in enumerate(values)
     ]
-    assert rk.load_rollouts(rows).possible_labels == [name] * is_offered, why
+    assert rk.load_rollouts(rows).possible_labels == [name] * is_offered
 
 
 def test_a_completion_of_several_turns_keeps_them_behind_its_prompt():

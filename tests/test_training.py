@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import yaml
 from commands import record
-from tables import read_values
 
 import rewardkit as rk
 
@@ -32,6 +31,10 @@ def verl(**algorithm):
     return {**VERL, "algorithm": {**VERL["algorithm"], **algorithm}}
 
 
+def dapo(enable=True, **filters):
+    return verl(filter_groups={"enable": enable, **filters})
+
+
 @dataclass
 class Config:
     """As GRPOConfig has it, once TRL has filled in the rest."""
@@ -43,42 +46,44 @@ class Config:
     beta: float = 0.04
 
 
-SETTINGS = """
-{} :: {"trainer": "trl", "num_generations": null} :: grpo
-{"scale_rewards": "none", "num_generations": 4} :: {"num_generations": 4} :: dr_grpo
-{"estimator": "rloo"} :: {} :: rloo
-{"multi_objective_aggregation": "normalize_then_sum"} :: {} :: gdpo
-{"num_generations": 8, "generation_batch_size": 64} :: {"prompts_per_batch": 8} :: grpo
-{"trainer": "VERL"} :: {"trainer": "verl", "eps": 1e-6} :: grpo
-"""
-"""Settings, some of what is read of them, and the name of the advantages."""
-OF_VERL = """
-{} :: {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "beta": 0.002, "loss_type": "token-mean", "max_completion_length": 1024} :: dr_grpo
-{"norm_adv_by_std_in_grpo": true} :: {"filter_metric": null} :: grpo
-{"adv_estimator": "rloo"} :: {} :: rloo
-{"adv_estimator": "reinforce_plus_plus_baseline"} :: {} :: reinforce_pp
-{"filter_groups": {"enable": true, "metric": "acc"}} :: {"filter_metric": "acc"} :: dr_grpo
-{"filter_groups": {"enable": true, "metric": "seq_reward"}} :: {"filter_metric": "reward"} :: dr_grpo
-{"filter_groups": {"enable": false, "metric": "acc"}} :: {"filter_metric": null} :: dr_grpo
-{"filter_groups": true} :: {"filter_metric": null} :: dr_grpo
-"""
-"""The same of verl's: what its ``algorithm`` has beside the usual."""
+OF_VERL = {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "beta": 0.002,
+           "loss_type": "token-mean", "max_completion_length": 1024}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("given", "others", "name"),
+    ("given", "name", "others"),
     [
-        *read_values(SETTINGS),
-        *((verl(**changes), *read) for changes, *read in read_values(OF_VERL)),
+        ({}, "grpo", {"trainer": "trl", "num_generations": None}),
+        (
+            {"scale_rewards": "none", "num_generations": 4},
+            "dr_grpo",
+            {"num_generations": 4},
+        ),
+        ({"estimator": "rloo"}, "rloo", {}),
+        ({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}),
+        (
+            {"num_generations": 8, "generation_batch_size": 64},
+            "grpo",
+            {"prompts_per_batch": 8},
+        ),
+        ({"trainer": "VERL"}, "grpo", {"trainer": "verl", "eps": 1e-6}),
         (
             Config(),
-            {"num_generations": 8, "prompts_per_batch": 8, "beta": 0.04},
             "grpo",
+            {"num_generations": 8, "prompts_per_batch": 8, "beta": 0.04},
         ),
-        (Config(scale_rewards=False), {}, "dr_grpo"),
+        (Config(scale_rewards=False), "dr_grpo", {}),
+        (VERL, "dr_grpo", OF_VERL),
+        (verl(norm_adv_by_std_in_grpo=True), "grpo", {"filter_metric": None}),
+        (verl(adv_estimator="rloo"), "rloo", {}),
+        (verl(adv_estimator="reinforce_plus_plus_baseline"), "reinforce_pp", {}),
+        (dapo(metric="acc"), "dr_grpo", {"filter_metric": "acc"}),
+        (dapo(metric="seq_reward"), "dr_grpo", {"filter_metric": "reward"}),
+        (dapo(enable=False, metric="acc"), "dr_grpo", {"filter_metric": None}),
+        (verl(filter_groups=True), "dr_grpo", {"filter_metric": None}),
     ],
 )
-def test_settings_say_which_advantages_there_are(given, others, name, tmp_path):
+def test_settings_say_which_advantages_there_are(given, name, others, tmp_path):
     read = rk.Training.of(given)
     assert read.name == name
     assert {key: getattr(read, key) for key in others} == others
@@ -106,24 +111,36 @@ def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
         )  # of numbers that YAML takes for texts, too
 
 
-REFUSED = """
-{"scale_rewards": "grup"} :: scale_rewards='grup' is not one of .*did you mean 'group'
-{"num_generations": 2.5} :: num_generations=2.5 is not a whole number
-{"max_completion_length": 0} :: max_completion_length=0 is not a whole number of at least 1
-{"beta": -1} :: beta=-1 is not a number of at least 0
-{"trainer": 3} :: trainer=3 is not a name
-{"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"} :: takes the sum
-{"algorithm": {"adv_estimator": "gae"}} :: adv_estimator='gae' has no advantages of groups
-7 :: training=7 is no settings; give rk.Training
-"nowhere.yaml" :: 'nowhere.yaml' cannot be read: No such file
-"a: [" :: are no YAML
-"- 1" :: hold list, not names
-"lr: 1" :: has no settings of a GRPO training
-"scale_reward: none\\nnum_generations: 8" :: no setting 'scale_reward'; did you mean 'scale_rewards'
-"""
+BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"}
 
 
-@pytest.mark.parametrize(("given", "said"), read_values(REFUSED))
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"scale_rewards": "grup"},
+            "scale_rewards='grup' is not one of .*did you mean 'group'",
+        ),
+        ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
+        (
+            {"max_completion_length": 0},
+            "max_completion_length=0 is not a whole number of at least 1",
+        ),
+        ({"beta": -1}, "beta=-1 is not a number of at least 0"),
+        ({"trainer": 3}, "trainer=3 is not a name"),
+        (BOTH, "takes the sum"),
+        (verl(adv_estimator="gae"), "adv_estimator='gae' has no advantages of groups"),
+        (7, "training=7 is no settings; give rk.Training"),
+        ("nowhere.yaml", "'nowhere.yaml' cannot be read: No such file"),
+        ("a: [", "are no YAML"),
+        ("- 1", "hold list, not names"),
+        ("lr: 1", "has no settings of a GRPO training"),
+        (
+            "scale_reward: none\nnum_generations: 8",
+            "no setting 'scale_reward'; did you mean 'scale_rewards'",
+        ),
+    ],
+)
 def test_what_is_no_setting_is_one_clear_sentence(given, said, tmp_path):
     if isinstance(given, str) and given != "nowhere.yaml":
         (tmp_path / "run.yaml").write_text(given)

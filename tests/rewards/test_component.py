@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tables import read_values
 
 import rewardkit as rk
 from rewardkit.rewards.component import Call
@@ -21,26 +20,32 @@ def with_option(completion, *, k=1):
     return 1.0
 
 
-SIGNATURES = """
-"" :: null :: {} :: nothing is asked for
-"completion, *, prompt=None" :: {"prompt": "prompt"} :: {"completion": "four", "prompt": "2+2?"} :: a default that is named
-"a, b=1, c=None" :: {"a": "completion", "c": "prompt"} :: {"a": "four", "b": 1, "c": "2+2?"} :: other names
-"completion, **kwargs" :: null :: {"completion": "four", "kwargs": {}} :: nothing for kwargs
-"""
+SIGNATURES = [
+    ("", None, {}),
+    (
+        "completion, *, prompt=None",
+        {"prompt": "prompt"},
+        {"completion": "four", "prompt": "2+2?"},
+    ),
+    (
+        "a, b=1, c=None",
+        {"a": "completion", "c": "prompt"},
+        {"a": "four", "b": 1, "c": "2+2?"},
+    ),
+    ("completion, **kwargs", None, {"completion": "four", "kwargs": {}}),
+]
 
 
-@pytest.mark.parametrize(
-    ("signature", "columns", "given", "why"), read_values(SIGNATURES)
-)
+@pytest.mark.parametrize(("signature", "columns", "given"), SIGNATURES)
 def test_parameters_without_a_default_and_those_named_in_columns_are_filled(
-    signature, columns, given, why
+    signature, columns, given
 ):
     names = {"heard": []}
     exec(
         f"def f({signature}):\n    heard.append(dict(locals()))\n    return 1.0", names
     )
     rk.Reward("r", components=[rk.Component("c", names["f"], columns=columns)])(**ROW)
-    assert names["heard"] == [given], why
+    assert names["heard"] == [given]
 
 
 def test_callable_objects_and_methods_are_asked_like_functions_and_async_ones_are_known_as_such():

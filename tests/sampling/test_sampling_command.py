@@ -11,7 +11,6 @@ import pytest
 from commands import record, refused
 from commands import run as command
 from server import PROMPTS, error, four, rows, run
-from tables import read_values
 
 import rewardkit as rk
 
@@ -31,16 +30,19 @@ def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_
     assert "6/6" in capsys.readouterr().err
 
 
-REFUSED = """
-{"n": 0} :: n is 0; it is a whole number from 1
-{"timeout": 0} :: timeout is 0; it is a number of seconds above 0
-{"extra_body": {"n": 8}} :: extra_body has 'n', which sample sets itself
-{"base_url": "localhost:8000/v1"} :: base_url is 'localhost:8000/v1'; give one such as 'http://
-{"output": "log.csv"} :: the log is JSONL: 'log.csv' should end in .jsonl
-"""
-
-
-@pytest.mark.parametrize(("options", "expected"), read_values(REFUSED))
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"n": 0}, "n is 0; it is a whole number from 1"),
+        ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
+        ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
+        (
+            {"base_url": "localhost:8000/v1"},
+            "base_url is 'localhost:8000/v1'; give one such as 'http://",
+        ),
+        ({"output": "log.csv"}, "the log is JSONL: 'log.csv' should end in .jsonl"),
+    ],
+)
 def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_asked(
     options, expected
 ):

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from commands import record
 from server import ALL, PROMPTS, Reply, four, ids, rows, run, said
-from tables import read_values
 
 import rewardkit as rk
 from rewardkit.rollouts.chat import read_answer
@@ -75,20 +74,26 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
     ) == set()
 
 
-MESSAGES = """
-{"content": "4"} :: "4" :: {} :: a text
-{"content": ""} :: "" :: {} :: an empty text is an empty completion
-{"content": null, "refusal": "No."} :: null :: {"refusal": "No."} :: a refusal
-{"content": "", "tool_calls": [{"id": "a"}]} :: null :: {"tool_calls": [{"id": "a"}]} :: a call
-{"content": null, "reasoning": "hm"} :: null :: {"reasoning_content": "hm"} :: as vLLM calls it now
-{"content": [{"type": "text", "text": "4"}], "tool_calls": []} :: "4" :: {} :: content in parts
-"""
-
-
 @pytest.mark.parametrize(
-    ("message", "expected", "others", "why"), read_values(MESSAGES)
+    ("message", "expected", "others"),
+    [
+        ({"content": "4"}, "4", {}),
+        ({"content": ""}, "", {}),  # an empty text is an empty completion
+        ({"content": None, "refusal": "No."}, None, {"refusal": "No."}),
+        (
+            {"content": "", "tool_calls": [{"id": "a"}]},
+            None,
+            {"tool_calls": [{"id": "a"}]},
+        ),
+        (
+            {"content": None, "reasoning": "hm"},
+            None,
+            {"reasoning_content": "hm"},
+        ),  # as vLLM calls it now
+        ({"content": [{"type": "text", "text": "4"}], "tool_calls": []}, "4", {}),
+    ],
 )
-def test_what_is_no_text_is_never_an_empty_completion(message, expected, others, why):
+def test_what_is_no_text_is_never_an_empty_completion(message, expected, others):
     answer = read_answer(
         json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
     )

@@ -1,12 +1,13 @@
 """The cases that a task starts with, after the reward is edited: none fails for nothing, and a worse reward fails."""
 
 import pytest
-from tables import read_blocks
 
 import rewardkit as rk
 
 pytestmark = pytest.mark.integration
 
+FORM = '"format",\n            rk.measure.tags("think", "answer"),\n            weight=0.2,'
+CORRECT = "rk.verify.numbers_equal,\n            weight=1.0,\n            primary=True,"
 FUNCTIONS = '''
 
 def ten_points(prediction, ground_truth):
@@ -26,73 +27,52 @@ def answered(prediction):
 
 reward = rk.Reward('''
 
+# what is edited, (text, its replacement) in the reward's file
+ORDINARY_EDITS = {
+    "weight halved": [("weight=1.0", "weight=0.5")],
+    "weight of the form doubled": [("weight=0.2", "weight=0.4")],
+    "component renamed": [('"correct"', '"right_answer"')],
+    "component split": [
+        (
+            FORM,
+            '"tagged",\n            rk.measure.tags("answer"),\n            weight=0.1,\n'
+            '        ),\n        rk.Component(\n            "thought",\n'
+            '            rk.measure.tags("think"),\n            weight=0.1,',
+        )
+    ],
+    "component removed": [("weight=0.1", "weight=0.0")],
+    "gate added to the form": [
+        ("weight=0.2", 'weight=0.2,\n            gate=rk.gate("correct", at_least=1.0)')
+    ],
+    "gate added to the whole": [
+        (
+            "    components=[",
+            '    gate=rk.gate("format", at_least=1.0),\n    components=[',
+        )
+    ],
+    "range changed": [
+        ("rk.verify.numbers_equal,", "ten_points,\n            range=(0, 10),"),
+        ("weight=1.0", "weight=0.1"),
+        ("at_least=1.0", "at_least=10.0"),
+    ],
+    "limits changed": [("full_until=16, zero_from=32", "full_until=30, zero_from=60")],
+    "answer read otherwise": [('rk.extract.tag("answer")', "rk.extract.number()")],
+}
 
-def read_edits(text):
-    r"""Edit -> what is replaced in the reward's file; \n stands for the end of a line."""
-    edits = {}
-    for name, lines in read_blocks(text).items():
-        pairs = [line.split(" -> ") for line in lines.splitlines()]
-        edits[name] = [[text.replace(r"\n", "\n") for text in pair] for pair in pairs]
-    return edits
-
-
-ORDINARY_EDITS = read_edits(r"""
-== weight halved
-weight=1.0 -> weight=0.5
-
-== weight of the form doubled
-weight=0.2 -> weight=0.4
-
-== component renamed
-"correct" -> "right_answer"
-
-== component split
-"format",\n            rk.measure.tags("think", "answer"),\n            weight=0.2, -> "tagged",\n            rk.measure.tags("answer"),\n            weight=0.1,\n        ),\n        rk.Component(\n            "thought",\n            rk.measure.tags("think"),\n            weight=0.1,
-
-== component removed
-weight=0.1 -> weight=0.0
-
-== gate added to the form
-weight=0.2 -> weight=0.2,\n            gate=rk.gate("correct", at_least=1.0)
-
-== gate added to the whole
-    components=[ ->     gate=rk.gate("format", at_least=1.0),\n    components=[
-
-== range changed
-rk.verify.numbers_equal, -> ten_points,\n            range=(0, 10),
-weight=1.0 -> weight=0.1
-at_least=1.0 -> at_least=10.0
-
-== limits changed
-full_until=16, zero_from=32 -> full_until=30, zero_from=60
-
-== answer read otherwise
-rk.extract.tag("answer") -> rk.extract.number()
-""")
-
-REGRESSIONS = read_edits(r"""
-== sign turned
-weight=1.0 -> weight=-1.0
-
-== wrong answers are paid
-rk.verify.numbers_equal -> wrong
-
-== any answer is paid
-rk.verify.numbers_equal -> answered
-
-== the truth is not asked for
-weight=1.0 -> weight=0.0
-gate=rk.gate("correct", at_least=1.0), -> # no gate
-
-== another tag is read
-extract.tag("answer") -> extract.tag("think")
-
-== nothing is read
-extract.tag("answer") -> extract.tag("result")
-
-== everything is judged alike
-rk.verify.numbers_equal -> rk.measure.repetition()
-""")
+REGRESSIONS = {
+    "sign turned": [("weight=1.0", "weight=-1.0")],
+    "wrong answers are paid": [("rk.verify.numbers_equal", "wrong")],
+    "any answer is paid": [("rk.verify.numbers_equal", "answered")],
+    "the truth is not asked for": [
+        ("weight=1.0", "weight=0.0"),
+        ('gate=rk.gate("correct", at_least=1.0),', ""),
+    ],
+    "another tag is read": [('extract.tag("answer")', 'extract.tag("think")')],
+    "nothing is read": [('extract.tag("answer")', 'extract.tag("result")')],
+    "everything is judged alike": [
+        ("rk.verify.numbers_equal", "rk.measure.repetition()")
+    ],
+}
 
 
 @pytest.fixture

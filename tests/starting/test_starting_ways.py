@@ -2,9 +2,8 @@
 
 import json
 
-import pandas as pd
 import pytest
-from tables import read_table, read_values
+from tables import read_table
 
 import rewardkit as rk
 from rewardkit.answers import find_truth
@@ -78,27 +77,27 @@ def test_numbers_are_read_as_the_completions_state_them(written, form, code, why
     )
 
 
-TRUTHS = r"""
-["4", "1,250.5", "-3"] :: number
-[7, 8.5] :: number
-["A", "B", "(C)"] :: choice
-["\\frac{1}{2}", "x^2"] :: mathematics
-["3", "\\sqrt{2}"] :: mathematics
-["Oslo", "New York"] :: text
-["It was the largest city of the north in those days.", "It was the largest city of the north in those days."] :: prose
-["assert f(1) == 2", "assert f(2) == 3"] :: code
-[["Oslo", "Christiania"]] :: accepted
-[{"target": 98, "numbers": [1, 2]}] :: opaque
-[{"answer": 98, "numbers": [1, 2]}, {"answer": 3}] :: opaque
-[{"answer": 12, "unit": "kg"}, {"answer": 3, "unit": null}] :: number
-[null, null] :: none
-[[], ""] :: none
-["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "Oslo"] :: number
-["0", "1", "2", "3", "4", "Oslo"] :: text
-"""
+TRUTHS = [
+    (["4", "1,250.5", "-3"], "number"),
+    ([7, 8.5], "number"),
+    (["A", "B", "(C)"], "choice"),
+    ([r"\frac{1}{2}", "x^2"], "mathematics"),
+    (["3", r"\sqrt{2}"], "mathematics"),
+    (["Oslo", "New York"], "text"),
+    (["It was the largest city of the north in those days."] * 2, "prose"),
+    (["assert f(1) == 2", "assert f(2) == 3"], "code"),
+    ([["Oslo", "Christiania"]], "accepted"),
+    ([{"target": 98, "numbers": [1, 2]}], "opaque"),
+    ([{"answer": 98, "numbers": [1, 2]}, {"answer": 3}], "opaque"),
+    ([{"answer": 12, "unit": "kg"}, {"answer": 3, "unit": None}], "number"),
+    ([None, None], "none"),
+    ([[], ""], "none"),
+    ([*map(str, range(19)), "Oslo"], "number"),  # few of another kind are not judged
+    ([*map(str, range(5)), "Oslo"], "text"),
+]
 
 
-@pytest.mark.parametrize(("truths", "kind"), read_values(TRUTHS))
+@pytest.mark.parametrize(("truths", "kind"), TRUTHS)
 def test_the_kind_of_the_truths_decides_how_answers_are_compared(truths, kind):
     rows = [{"completion": "no", "ground_truth": truth} for truth in truths]
     assert find_truth(rows, [""] * len(rows)).kind == kind
@@ -562,21 +561,26 @@ def test_a_column_named_like_a_part_of_the_reward_is_no_error(written, name):
     assert right.scores[reward.primary] == 1.0
 
 
-VERDICTS = """
-{"reward": [1.0, 0.0], "correct": [0, 1]} :: ["correct", [0.0, 1.0]] :: a name that says so before the total
-{"reward": [-1.0, 2.0]} :: ["reward", [0.0, 1.0]] :: two values
-{"score": [0.0, 0.5, 1.0]} :: ["score", [0.0, 0.0, 1.0]] :: a share
-{"reward": [0.0, 0.0]} :: ["reward", [0.0, 0.0]] :: nothing right
-{"reward": [0.1, 0.7, -2.0]} :: null :: how much of it is right nobody says
-{"judge_seed": [1, 0], "length": [0, 1]} :: null :: what counts or sets something
-"""
+VERDICTS = [
+    ({"reward": [1.0, 0.0], "correct": [0, 1]}, ("correct", [0.0, 1.0])),
+    ({"reward": [-1.0, 2.0]}, ("reward", [0.0, 1.0])),
+    ({"score": [0.0, 0.5, 1.0]}, ("score", [0.0, 0.0, 1.0])),
+    ({"reward": [0.0, 0.0]}, ("reward", [0.0, 0.0])),
+    ({"reward": [0.1, 0.7, -2.0]}, None),  # how much of it is right nobody says
+    ({"judge_seed": [1, 0], "length": [0, 1]}, None),
+]
 
 
-@pytest.mark.parametrize(("columns", "expected", "why"), read_values(VERDICTS))
+@pytest.mark.parametrize(("columns", "expected"), VERDICTS)
 def test_what_the_log_calls_right_is_a_column_of_two_values_or_a_share(
-    columns, expected, why
+    columns, expected
 ):
-    table = pd.DataFrame(columns).assign(prompt="p", completion="x")
-    verdict = find_verdict(rk.load_rollouts(table))
-    found = verdict and [verdict.name, verdict.is_right.tolist()]
-    assert found == expected, why
+    size = len(next(iter(columns.values())))
+    rows = [
+        {"prompt": "p", "completion": f"{at}"}
+        | {name: values[at] for name, values in columns.items()}
+        for at in range(size)
+    ]
+    verdict = find_verdict(rk.load_rollouts(rows))
+    found = verdict and (verdict.name, verdict.is_right.tolist())
+    assert found == expected
