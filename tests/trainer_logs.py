@@ -100,29 +100,43 @@ def training_rows():
     ]
 
 
-EPISODE = """
-{"id": "e-NAME", "env": {"id": "math"}, "task": {"type": "Math", "data": {"idx": 0, "prompt": "2+2?", "skills": [], "answer": "4"}, "key": "k", "hash": "h"}, "ok": true, "errors": [],
- "traces": [
-  {"id": "NAME", "task": {"type": "Math", "data": {"idx": 0, "prompt": "2+2?", "skills": [], "answer": "4"}, "key": "k", "hash": "h"}, "agent": {"name": "solver", "trainable": true}, "calls": [{"node": 4, "model": "m-1"}], "rewards": {"correct": {"score": 0.0, "weight": 1.0}, "brief": {"score": 0.5, "weight": 0.2}}, "metrics": {"num_turns": 2.0},
-   "nodes": [
-    {"message": {"role": "system", "content": "Be brief."}, "sampled": false},
-    {"message": {"role": "user", "content": "2+2?"}, "sampled": false, "parent": 0},
-    {"message": {"role": "assistant", "content": "let me see"}, "sampled": true, "parent": 1},
-    {"message": {"role": "user", "content": "go on"}, "sampled": false, "parent": 2},
-    {"message": {"role": "assistant", "content": "TEXT"}, "sampled": true, "parent": 3}
-   ]}]}
-"""
-"""A line of traces.jsonl of verifiers 0.4.0 with one trace of two turns of the model."""
-
-
 def episode(name, text, **trace):
-    """Return an episode of this name that ends with this text, with changes to its trace."""
-    made = json.loads(EPISODE.replace("NAME", name))
-    (inner,) = made["traces"]
-    inner["nodes"][-1]["message"]["content"] = text
-    inner["rewards"]["correct"]["score"] = float(text == "4")
-    inner |= trace
-    return made
+    """A line of traces.jsonl of verifiers 0.4.0 with one trace of two turns of the model."""
+    data = {"idx": 0, "prompt": "2+2?", "skills": [], "answer": "4"}
+    task = {"type": "Math", "data": data, "key": "k", "hash": "h"}
+    turns = [
+        said("system", "Be brief."),
+        said("user", "2+2?"),
+        said("assistant", "let me see"),
+    ]
+    turns += [said("user", "go on"), said("assistant", text)]
+    nodes = [
+        {"message": turn, "sampled": turn["role"] == "assistant"} for turn in turns
+    ]
+    made = {
+        "id": name,
+        "task": task,
+        "agent": {"name": "solver", "trainable": True},
+        "nodes": [
+            {**node, **({"parent": at - 1} if at else {})}
+            for at, node in enumerate(nodes)
+        ],
+        "calls": [{"node": 4, "model": "m-1"}],
+        "rewards": {
+            "correct": {"score": float(text == "4"), "weight": 1.0},
+            "brief": {"score": 0.5, "weight": 0.2},
+        },
+        "metrics": {"num_turns": 2.0},
+        **trace,
+    }
+    about = {
+        "id": f"e-{name}",
+        "env": {"id": "math"},
+        "task": task,
+        "ok": True,
+        "errors": [],
+    }
+    return {**about, "traces": [made]}
 
 
 def write_saved_dataset(folder, *shards):
