@@ -149,9 +149,11 @@ def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
     """Say how far an interrupted scoring came, "" of one that was finished."""
     if UNFINISHED in scores.run:
         count = f"{len(scores):,} of {scores.run[UNFINISHED]['rows_given']:,} rollouts"
+    elif _is_finished(place):
+        return ""
     else:
         records = _records_of_parts(place)
-        if not records or _is_finished(place):
+        if not records:
             return ""
         # how many there are is not counted where a log is read part by part
         rows = sum(record[FIGURES]["rows"] for record in records)

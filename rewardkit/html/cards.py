@@ -201,7 +201,8 @@ def scores_page(
 
 def summarize(values: NDArray[Any]) -> list[float]:
     """Return mean, spread, lowest and highest of what is not NaN."""
-    judged = values[~np.isnan(values)]
+    is_judged = ~np.isnan(values)
+    judged = values if is_judged.all() else values[is_judged]  # many are not copied
     if not len(judged):
         return [math.nan] * 4
     with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous

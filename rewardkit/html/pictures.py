@@ -32,7 +32,8 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     earlier = _finite(before)
     if not len(rewards):
         return "<p>No reward was judged.</p>"
-    low, high = _axis_ends(np.concatenate([rewards, earlier]))
+    together = np.concatenate([rewards, earlier]) if len(earlier) else rewards
+    low, high = _axis_ends(together)
     if not np.isfinite(high - low):
         reach = number_range(low, high)
         return f"<p>Rewards from {reach}, too far apart for a picture.</p>"
@@ -167,7 +168,11 @@ def _axis_ends(values: Floats) -> tuple[float, float]:
 
 
 def _finite(values: Floats | None) -> Floats:
-    return np.zeros(0) if values is None else values[np.isfinite(values)]
+    """Return the finite values; the array itself where all are, as it may be large."""
+    if values is None:
+        return np.zeros(0)
+    is_finite = np.isfinite(values)
+    return values if is_finite.all() else values[is_finite]
 
 
 def _bars(
