@@ -591,3 +591,53 @@ def test_the_command_finds_modules_in_the_working_directory(tmp_path):
     ]
     scored = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert "mean reward 2.5" in scored.stdout
+
+
+def test_a_list_of_another_modules_functions_is_taken_and_nothing_of_the_script_runs(
+    tmp_path,
+):
+    (tmp_path / "paying_module.py").write_text(PARTS)
+    path, ran = tmp_path / "launch.py", tmp_path / "ran"
+    path.write_text(
+        f"""
+import paying_module
+def helper_reward(completion): return 0.0
+def launch():
+    open({str(ran)!r}, "w").close()
+    functions = [paying_module.right, paying_module.short]
+    Trainer(reward_funcs=[paying_module.right, paying_module.short], args=Config(reward_weights=[1.0, 0.2]))
+"""
+    )
+    reward = rk.load_reward(str(path), rollouts=rk.load_rollouts(LOG))
+    assert reward.weights == {"right": 1.0, "short": 0.2} and not ran.exists()
+
+
+def test_what_a_call_makes_is_no_reward_where_the_file_uses_it(tmp_path):
+    path = tmp_path / "graded.py"
+    path.write_text(
+        """
+import functools
+memo = functools.lru_cache(maxsize=None)
+@memo
+def cut(text): return text[:1]
+def grade(completion, answer): return float(cut(completion) == answer)
+"""
+    )
+    assert rk.load_reward(str(path)).weights == {"grade": 1.0}
+
+
+def test_an_optional_truth_is_needed_where_the_function_reads_it(tmp_path):
+    path = tmp_path / "optional.py"
+    path.write_text(
+        """
+def form(completions, answer=None, **kwargs): return [float("4" in text) for text in completions]
+def correct(completions, answer=None, **kwargs):
+    return [float(text == truth) for text, truth in zip(completions, answer or completions)]
+reward_funcs = [form, correct]
+"""
+    )
+    rollouts = rk.load_rollouts(LOG)
+    both = rk.load_reward(f"{path}:reward_funcs", rollouts=rollouts, as_="trl:texts")
+    assert both.task == ("correct",)
+    form = rk.load_reward(f"{path}:form", rollouts=rollouts, as_="trl:texts")
+    assert rk.check(form, [{"name": "a", "completion": "4", "reward": 1.0}]).passed == 1

@@ -150,21 +150,21 @@ def find_candidates(
     to a trainer (also where `reward` is one of it), else the only one that `_likely`
     takes.
     """
+    handed: dict[str, HandedList] = {}
+    is_reward = isinstance(values.get("reward"), Reward)
+    if "," in attribute or not (attribute or is_reward):
+        handed = handed_over(source, values, module)
     values = {
         name: value
         for name, value in values.items()
         if not isinstance(value, ModuleType)  # of `import reward`
     }
-    handed: dict[str, HandedList] = {}
-    is_reward = isinstance(values.get("reward"), Reward)
-    if "," in attribute or not (attribute or is_reward):
-        handed = handed_over(source, values, module)
     for item in handed.values():
         values |= item.functions
     makers = {getattr(value, "__qualname__", "") for value in values.values()}
     makers = {name.partition(".<locals>")[0] for name in makers if ".<locals>" in name}
     makers |= factories(source)
-    made = _names_of_calls(source)
+    made = _unused_calls(source)
     names = []
     for name, value in values.items():
         is_hidden = name.startswith("_") or name in makers
@@ -196,13 +196,16 @@ def find_candidates(
     )
 
 
-def _names_of_calls(tree: ast.Module) -> set[str]:
-    """Return the names that a module gives to what calls return."""
+def _unused_calls(tree: ast.Module) -> set[str]:
+    """Return the names that a module gives to what calls return, and uses nowhere."""
     names = set()
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             for target in node.targets:
                 names.add(ast.unparse(target))
+    for used in ast.walk(tree):
+        if isinstance(used, ast.Name) and isinstance(used.ctx, ast.Load):
+            names.discard(used.id)
     return names
 
 

@@ -175,7 +175,12 @@ def _describe(job: PartJob, number: int, path: Path, rollouts: Rollouts) -> Writ
 
 def write_run(folder: Path, names: Sequence[str], *, is_done: bool) -> None:
     """Write the run record over all parts that are written, which have these names."""
-    records = [read_stored(folder / name).record for name in names]
+    records: list[Record] = []
+    for name in names:
+        record = read_stored(folder / name).record
+        if records:
+            del record["reward"]  # the same in each, and most of it
+        records.append(record)
     first = records[0]
     about = join_summaries([record["rollouts"] for record in records])
     prints = [record["rollouts"]["fingerprint"] for record in records]

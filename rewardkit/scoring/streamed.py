@@ -89,13 +89,14 @@ def open_log(
     if large is None:
         return load_rollouts(source, **reading)
     for file in large.files:
-        if not file.can_be_cut and file.bytes > share:
+        size = BYTES_HELD * file.bytes
+        if not file.can_be_cut and size > memory:
             logger.warning(
-                "%s is read whole, as %s files are not cut: about %.1f GB of memory, "
-                "where %.1f GB are allowed; JSON lines and Parquet are read in parts",
+                "%s is read whole, as %s files are not cut: about %.3g GB of memory, "
+                "where %.3g GB are allowed; JSON lines and Parquet are read in parts",
                 file.piece.path.name,
                 file.piece.kind,
-                BYTES_HELD * file.bytes / 1e9,
+                size / 1e9,
                 memory / 1e9,
             )
     return large

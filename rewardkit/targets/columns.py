@@ -338,7 +338,8 @@ def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
     keys = []
     for name, parameter in named_parameters(function).items():
         is_optional = parameter.default is not parameter.empty
-        if is_optional and CANONICAL.get(name, name) == "ground_truth":
+        is_truth = CANONICAL.get(name, name) == "ground_truth"
+        if is_optional and is_truth and uses(function, name):
             if any(source_of(parameter, row) for row in rows):
                 keys.append(name)
     for key, is_required in _keywords_read(function):

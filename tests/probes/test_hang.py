@@ -89,13 +89,13 @@ CASES = {
         waiting(lambda text: len(text) > 25_000),
         "hang",
         "warn",
-        "A call took more than 1.2 s",
+        "A call took more than",
     ),
     "longer than completions are": (
         waiting(lambda text: len(text) > 100_000),
         "hang",
         "info",
-        "A call took more than 1.2 s",
+        "A call took more than",
     ),
     "slow": (
         waiting(lambda text: len(text) > 50 and "!" in text, 1.0),

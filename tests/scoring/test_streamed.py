@@ -229,16 +229,23 @@ def test_a_file_that_is_not_cut_and_memory_does_not_hold_is_told_with_both_sizes
     table = pd.DataFrame(log_rows())
     table.to_csv(tmp_path / "log.csv", index=False)
     write(tmp_path / "log.jsonl", log_rows())
-    for name, warned in (("log.csv", True), ("log.jsonl", False)):
+    size = 16 * (tmp_path / "log.csv").stat().st_size / 1e9
+    told = f"log.csv is read whole, as .csv files are not cut: about {size:.3g} GB of memory, where 9.6e-05 GB are"
+    for name, workers, memory, is_told in (
+        ("log.csv", None, MEMORY, True),
+        ("log.csv", 4, 2_000_000, False),  # a part's share is less, and memory holds it
+        ("log.jsonl", None, MEMORY, False),
+    ):
         caplog.clear()
         scores = rk.score(
             rewards()["plain"],
             tmp_path / name,
-            to=tmp_path / f"to {name}",
-            memory=MEMORY,
+            to=tmp_path / f"{workers} {name}",
+            memory=memory,
+            workers=workers,
         )
         assert len(scores) == len(table)
-        assert ("log.csv is read whole" in caplog.text) == warned, name
+        assert (told in caplog.text) == is_told, (name, workers)
 
 
 @pytest.mark.parametrize("is_scattered", [False, True])
