@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
@@ -40,6 +42,13 @@ MOST_ROWS_TO_READ = 100_000
 RELATIVE_TOLERANCE = 0.01
 """Of a looser comparison of numbers. Our choice."""
 CHOICE_LETTERS = "ABCDE"
+LEAST_SHARE_WITH_WORDS = 0.2
+"""Share of unpaid completions with the truth that have the same words before it.
+
+Our choice.
+"""
+LONGEST_WORDS_BEFORE = 24  # characters before the truth, on its line
+LONGEST_SHOWN_TRUTH = 80
 
 Kind = Literal["numbers", "letters", "text"]
 KINDS_OF_TRUTHS: dict[str, Kind] = {"number": "numbers", "choice": "letters"}
@@ -92,7 +101,7 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
             f"other extractors and verifiers for {name!r} are not tried: {reason}"
         )
         return
-    changes = _list_changes(view, item, reading, _kind_of_truths(scores))
+    changes = _list_changes(view, scores, item, reading, _kind_of_truths(scores))
     columns = [scores.score(name)]
     for way, change in changes:
         changed = applied(change, scores)
@@ -150,19 +159,24 @@ def _kind_of_truths(scores: Scores) -> Kind:
 
 
 def _list_changes(
-    view: View, item: Component, reading: AnswerReading, kind: Kind
+    view: View, scores: Scores, item: Component, reading: AnswerReading, kind: Kind
 ) -> list[tuple[str, Change]]:
     """List the changes to try, extractors before verifiers, the simplest first."""
     current = view.reward.fields.get(reading.field)
-    extractors, verifiers = _stricter_extractors, _stricter_verifiers
+    extractors: Ways = {}
     if reading.is_looser:
-        extractors, verifiers = _looser_extractors, _looser_verifiers
+        verifiers = _looser_verifiers(item, kind)
+    else:
+        verifiers = _stricter_verifiers(item, kind)
+    if current is not None and reading.is_looser:
+        extractors = _looser_extractors(current, kind, _shown_extractor(scores, view))
+    elif current is not None:
+        extractors = _stricter_extractors(current, kind)
     changes = []
-    if current is not None:
-        for name, function in extractors(current, kind).items():
-            changes.append((name, Change(fields={reading.field: function})))
+    for name, function in extractors.items():
+        changes.append((name, Change(fields={reading.field: function})))
     attributes = _attributes_of_verifier(item, reading.field)
-    for name, function in verifiers(item, kind).items():
+    for name, function in verifiers.items():
         replaced = {"function": function, **attributes}
         changes.append((name, Change(components={item.name: replaced})))
     return changes
@@ -182,7 +196,7 @@ def _stricter_extractors(current: Any, kind: Kind) -> Ways:
     return ways
 
 
-def _looser_extractors(current: Any, kind: Kind) -> Ways:
+def _looser_extractors(current: Any, kind: Kind, unpaid: Extractor | None) -> Ways:
     """List extractors that take more than the current one: behind it, then instead."""
     plain: Ways = {
         "answer_phrase()": extract.answer_phrase(),
@@ -192,6 +206,8 @@ def _looser_extractors(current: Any, kind: Kind) -> Ways:
         plain["number()"] = extract.number()
     if kind == "letters":
         plain[f'choice("{CHOICE_LETTERS}")'] = extract.choice(CHOICE_LETTERS)
+    if unpaid:
+        plain["what stands around the truth in unpaid completions"] = unpaid
     if not isinstance(current, Extractor) or isinstance(current, extract.every):
         return plain
     ways: Ways = {}
@@ -205,6 +221,34 @@ def _looser_extractors(current: Any, kind: Kind) -> Ways:
     if kind == "numbers":
         ways["number(), the last anywhere"] = extract.number()
     return ways
+
+
+def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
+    """Return an extractor by the words before the truth in unpaid completions."""
+    counts: Counter[str] = Counter()
+    with_truth = 0
+    truths = column_values(scores.table["ground_truth"])
+    completions = scores.table["completion"]
+    is_unpaid = ~(view.primary_scores > view.span(view.primary)[0])
+    for row in np.flatnonzero(is_unpaid).tolist():
+        truth = str(truths[row]).strip()
+        text = completions.iloc[row]
+        if not 0 < len(truth) <= LONGEST_SHOWN_TRUTH or truth not in text:
+            continue
+        with_truth += 1
+        before = text[: text.rfind(truth)][-LONGEST_WORDS_BEFORE:]
+        match = re.search(r"[^\d\s][^\d]*$", before.rsplit("\n", 1)[-1])
+        if match:
+            starts = re.finditer(r"(?<!\w)\w|[^\w\s]+", match[0])
+            counts.update({match[0][start.start() :] for start in starts})
+    common = []
+    for words, count in counts.items():
+        if count >= LEAST_SHARE_WITH_WORDS * with_truth and len(words.strip()) > 2:
+            common.append((count, len(words), words))
+    if not common:
+        return None
+    longest = max(common, key=lambda entry: entry[:2])[2]
+    return extract.pattern(re.escape(longest) + r"\s*(\S[^\n]*?)\s*[.!*]*\s*(?:\n|$)")
 
 
 def _looser_verifiers(item: Component, kind: Kind) -> Ways:
