@@ -146,6 +146,11 @@ def test_infinite_rewards_are_not_judged_in_the_figures_and_the_rest_is_as_befor
 def test_the_largest_number_of_float32_is_one_and_the_next_is_not():
     numbers = [LARGEST, np.nextafter(LARGEST, INF), -2 * LARGEST, NAN, 0]
     assert overflows(np.array(numbers)).tolist() == [False, True, True, False, False]
+    large, small = rk.diagnose(plain(LARGEST * HALF)), rk.diagnose(plain())
+    codes = [{item.code for item in side.findings} for side in (large, small)]
+    assert codes[0] == codes[1]
+    advantages = [side.views[0].advantages for side in (large, small)]
+    np.testing.assert_allclose(*advantages, rtol=1e-3)
 
 
 SCORES = scores_of(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from planted.tables import base, outcomes, rewarded, scores_of
+from scipy.stats import kendalltau
 
 import rewardkit as rk
 from rewardkit.analysis.comparison.before_after import REWARD_MOVES
@@ -30,6 +31,20 @@ def pair(a, b, groups, **options):
 
 def picked(figure, *names):
     return tuple(figure[name] for name in names)
+
+
+@pytest.mark.parametrize(
+    ("size", "levels", "near"),
+    [(64, 64, 1e-12), (64, 5, 1e-12), (2, 2, 1e-12), (2000, 2000, 0.02)],
+    ids=["no ties", "many ties", "a pair", "a large group, of which some pairs count"],
+)
+def test_tau_b_of_one_group_equals_scipys(size, levels, near):
+    generator = np.random.default_rng(size + levels)
+    a, b = (generator.permutation(size) * levels // size * 1.0 for _ in "ab")
+    found = pair(a, a + 0.5 * b, np.zeros(size, int)).ranks
+    wanted = kendalltau(a, a + 0.5 * b).statistic
+    assert found["value"] == pytest.approx(wanted, abs=near)
+    assert size > 64 or found["n"] == size * (size - 1) // 2
 
 
 PAIRS, THIRDS = [0, 0, 1, 1], [0, 0, 1, 1, 2, 2]
@@ -413,7 +428,29 @@ def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(
     assert "nan" not in repr(found)
     for key in ("rewards", "advantage_sign_changes", "rank_agreement", "group_signal"):
         assert np.isnan(record[key]["value"]) == bool(record[key]["reason"]), key
-    assert sum(picked(found.rewards, *REWARD_MOVES)) == found.matching["matched"]
+    moved = sum(picked(found.rewards, *REWARD_MOVES))
+    assert moved == len(found.table) == found.matching["matched"]
+
+
+def test_scores_against_themselves_are_no_difference(gallery):
+    cases = [case for case in rk.load_cases("gallery:arithmetic") if not case.scores]
+    for scores in gallery:
+        found = compare(scores, scores, cases=cases)
+        assert (found.verdict, found.best) == ("no difference", None)
+        assert found.worst_new is None
+        (both,) = found.pairs
+        assert (both.changed, both.changes, both.grounds) == (0, (), ())
+        findings = both.findings
+        assert (findings.new, findings.gone, findings.graded) == ((), (), ())
+        assert both.cases["lost"] == []
+        assert (both.signal["value"], both.advantages["changed"]) == (0, 0)
+        assert both.ranks["value"] == pytest.approx(1)
+        of_a, of_b = (side.outlook for side in found.sides)
+        assert of_a == of_b and of_a.task is not None
+        assert set(both.marks.values()) == {"within noise", "not known"}, both.marks
+        assert both.marks["outlook"] == both.marks["auc"] == "within noise"
+        assert repr(found).startswith("No difference: no advantage changes its sign")
+        assert repr(found).endswith("  Next: nothing; they train alike")
 
 
 def test_what_is_printed_says_which_to_train_on_and_the_page_has_what_was_left_out(

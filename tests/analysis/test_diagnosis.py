@@ -185,7 +185,12 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data(goo
     }
     assert {(item.code, item.component, item.part) for item in good.findings} == allowed
     assert good["saturated"][0].severity == "info"
-    assert good["zero_std_groups"][0].severity == "warn"
+    (hard,) = good["zero_std_groups"]
+    table = good.scores.table.assign(group=good.scores.groups)
+    rewards = table[table["task"] == "two-steps"].groupby("group")["reward"]
+    dead = rewards.max() == rewards.min()
+    assert hard.severity == "warn"
+    assert hard.evidence["value"] == pytest.approx(dead.mean())
     by_policy = good.group_signal.set_index("slice")["none_right"]
     assert by_policy[["policy=five-shot", "policy=one-shot"]].tolist() == pytest.approx(
         [0.42, 0.58], abs=0.005

@@ -21,6 +21,7 @@ from rewardkit.analysis.rehearsal.kinds import (
     form_of,
     learnable,
 )
+from rewardkit.analysis.rehearsal.outlook import outlook_of
 from rewardkit.analysis.rehearsal.policy import (
     NEVER,
     Learners,
@@ -393,3 +394,11 @@ def test_longer_completions_are_cut_where_the_training_cuts_them(sums, tokens, l
     rows, *_ = collect(view)
     assert logged["completion"].str.len().max() == 63
     assert max(map(len, rows.completions)) == longest
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "outlook"),
+    [(0.1, 0.2, "rises"), (0.1, 0.19, "stalls"), (0.4, 0.2, "falls"), (0, 0, "stalls")],
+)
+def test_the_outlook_is_read_from_start_and_end(start, end, outlook):
+    assert outlook_of(start, end) == outlook

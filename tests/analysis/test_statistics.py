@@ -29,7 +29,7 @@ from rewardkit.analysis.statistics.advantages import (
     reinforce_pp,
     rloo,
 )
-from rewardkit.analysis.statistics.distributions import dead_share, outlying
+from rewardkit.analysis.statistics.distributions import dead_share, outlying, two_piles
 from rewardkit.analysis.statistics.pairs import ALL_PAIRS, concordance
 from rewardkit.analysis.statistics.ratings import (
     Ratings,
@@ -217,6 +217,18 @@ def test_values_lie_far_out_where_they_are_beyond_the_outer_fence_and_apart(
 ):
     values = np.array(values, dtype=float)
     assert values[outlying(values)].tolist() == far
+
+
+def test_two_piles_are_the_cut_with_the_least_squares_within():
+    values = np.random.default_rng(0).normal(size=30)
+    ordered = np.sort(values)
+    squares = []
+    for cut in range(1, 30):
+        low, high = ordered[:cut], ordered[cut:]
+        squares.append(low.var() * cut + high.var() * (30 - cut))
+    cut = 1 + int(np.argmin(squares))
+    wanted = (ordered[:cut].mean(), ordered[cut:].mean(), cut / 30)
+    assert two_piles(values) == pytest.approx(wanted)
 
 
 # correlations

@@ -1,5 +1,6 @@
 """What is suggested: measured as its line says, ranked by a label, left out with a reason; ways to read."""
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -381,6 +382,22 @@ def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(
         "answer_phrase" in code
     ):  # of ways that give the same scores only the simplest is offered
         assert not [line for line in found if "first_of" in line and "number()" in line]
+
+
+def test_the_words_before_unpaid_truths_make_an_extractor():
+    said = "My verdict comes to: {}\nI am quite sure of it."
+    _, found = suggested(
+        said.format("gamma kappa"),
+        field=rk.extract.boxed(),
+        verify=rk.verify.matches,
+        truth="gamma kappa",
+        wrong=said.format("gamma rho"),
+    )
+    (change,) = (item for line, item in found.items() if "rk.extract.pattern(" in line)
+    words = repr(re.escape("My verdict comes to: "))[:-1]
+    assert f"rk.extract.boxed(), rk.extract.pattern({words}" in change.line
+    assert (change.after["rows_up"], change.after["rows_down"]) == (12, 0)
+    assert {example["score_after"] for example in change.examples} == {1.0}
 
 
 def test_where_no_way_moves_a_row_it_says_what_was_tried():

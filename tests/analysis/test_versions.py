@@ -203,6 +203,16 @@ def test_of_several_versions_one_measure_of_the_task_orders_all_in_the_table():
     assert alone.task.words == "'amount'"
 
 
+def test_eight_versions_have_a_headline_of_one_sentence():
+    parts, _ = base(generator_of("eight", 0))
+    weights = (6.0, 5.0, 4.0, 0.2, 3.0, 2.5, 7.0, 8.0)
+    found = rk.compare(*(paid(parts, {"tidy": weight}) for weight in weights))
+    assert found.verdict == "train on D"
+    assert found.reason.startswith("better than A to C, E to H; A -> D: right complet")
+    headline = " ".join(map(str.strip, repr(found).splitlines()[:2]))
+    assert len(found.reason) < 200 and headline.endswith(found.reason)
+
+
 # --- components by what they score
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from killed import ROWS, functions, kill_after, score_step
 
 import rewardkit as rk
@@ -495,3 +496,14 @@ def test_a_time_limit_holds_in_a_forked_data_loader(start, folder):
     rk.Recorder(folder).flush()
     scores = rk.load_scores(folder)
     assert scores.errors("c") == ["took longer than 1 s"] * 2
+
+
+@pytest.mark.parametrize("command", ["diagnose {} --json", "forecast {}"])
+def test_a_command_reads_a_folder_that_grows(folder, read, command):
+    function = functions(folder)
+    for step in range(3):
+        score_step(function, step)
+    read()
+    (folder / ".scores-x-000001.parquet.0a").write_bytes(b"being written")
+    result = run(command.format(folder))
+    assert result.exit_code == 0, result.output

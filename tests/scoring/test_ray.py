@@ -119,13 +119,27 @@ def test_probes_and_mutants_on_no_cluster_are_refused(tmp_path, monkeypatch):
         words = f"{command} --engine ray --address 127.0.0.1:1"
         result = CliRunner().invoke(main, words.split())
         assert result.exit_code == 2 and said in result.stderr, command
-    is_none = r"engine='ray' is no engine; give rk.Ray\(\)"
-    with pytest.raises(rk.RewardError, match=is_none):
-        rk.mutants(made(half), CASES, engine="ray")
-    with pytest.raises(rk.RewardError, match=is_none):
-        rk.probe(made(half), SUMS, engine="ray")
+    lock = threading.Lock()
+
+    def locked(completion):
+        with lock:
+            return 0.5
+
+    for reward, engine, said in (
+        (made(locked), rk.Ray(), "reward 'made' cannot be scored on Ray: .*lock.* ins"),
+        (made(half), "ray", r"engine='ray' is no engine; give rk.Ray\(\)"),
+    ):
+        with pytest.raises(rk.RewardError, match=said):
+            rk.probe(reward, SUMS, engine=engine)
+        with pytest.raises(rk.RewardError, match=said):
+            rk.mutants(reward, CASES, engine=engine)
     with pytest.raises(rk.RewardError, match=r"engine= makes calls where .* give time"):
         rk.probe(made(half), SUMS, engine=rk.Ray(), timeout=None)
+    monkeypatch.setattr(ray_engine, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"'reward-workbench\[ray\]'"):
+        rk.probe(made(half), SUMS, engine=rk.Ray())
+    with pytest.raises(ModuleNotFoundError, match=r"'reward-workbench\[ray\]'"):
+        rk.mutants(made(half), CASES, engine=rk.Ray())
     assert not ray.is_initialized()
 
 
