@@ -2,10 +2,10 @@
 
 
 def read_table(text):
-    r"""Return the rows of a table: \n stands for the end of a line, '' for no text."""
+    """Return the rows of a table: ⏎ stands for the end of a line, '' for no text."""
     rows = []
     for line in text.strip("\n").splitlines():
-        cells = line.replace(r"\n", "\n").split(" :: ")
+        cells = line.replace("⏎", "\n").split(" :: ")
         rows.append(tuple("" if cell == "''" else cell for cell in cells))
     return rows
 

@@ -1,6 +1,5 @@
 """load_reward(): the three forms, and one clear sentence for whatever a name can get wrong."""
 
-import json
 import os
 import pickle
 import subprocess
@@ -110,140 +109,158 @@ LOG = [
 CHOSEN = """
 == a partial
 compute_score = partial(right, answer='4')
--> {"compute_score": 1}
 
 == an object, and not its class
 class P:
     def __call__(self, completion): return other(completion) + total(completion, '4')
 p = P()
--> {"p": 1}
 
 == a module called reward is none
 import json as reward
 def compute_score(completion): return 1.0
--> {"compute_score": 1}
 
 == what a function of another module makes
-made = {'__name__': 'maker'}
-exec('def make(k): return lambda completion, **kwargs: float(k)', made)
-make = made['make']
+from maker import make
 graded_reward = make(1.0)
--> {"graded_reward": 1}
 
 == a pair of functions and their weights, which a function returns
 def make_rewards(): return [right, short], [1.0, 0.2]
--> {"right": 1, "short": 0.2}
 
 == a list with the weights beside it
 FUNCS, WEIGHTS = [right, short], [1.0, 0.2]
--> {"right": 1, "short": 0.2}
 
 == a list of pairs of a function and its weight
 REWARDS = [(right, 1.0), (short, 0.2)]
--> {"right": 1, "short": 0.2}
 
 == a dict from functions to their weights
 PAID = {right: 1.0, short: -0.5}
--> {"right": 1, "short": -0.5}
 
 == a registry with weights by its keys
 REWARDS = {'a': right, 'b': partial(short, limit=9)}
 WEIGHTS = {'b': 3, 'a': 0.5}
--> {"a": 0.5, "b": 3}
 
 == a registry of what the log has, as that calls them
 registry = {'a': right, 'b': partial(short, limit=9)}
 WEIGHTS = {'b': 3, 'a': 0.5}
--> {"right": 0.5, "short": 3} of a log
 
 == the functions of which the log has scores, as it adds them up
--> {"right": 2, "short": 1} of a log
 
 == the function that gives the scores of the log
 del right, short
 def again(completion, answer): return 2 * (completion == answer) + (len(completion) < 9)
--> {"again": 1} of a log
 
 == the function of a usual name that cannot be called
 def compute_score(completion, gpu): return total(completion, gpu)
 def again(completion, answer): return compute_score(completion, answer)
--> {"again": 1} of a log
 
 == what a function without arguments makes
 def make_reward():
     def f(completion, answer): return 1.0
     return f
--> {"make_reward": 1}
 
 == the list that a script hands to a trainer, with its weights
 def capped(most): return lambda completion: float(len(completion) < most)
 def main():
     config = GRPOConfig(reward_weights=[1.0, 0.5, 0.1])
     GRPOTrainer(reward_funcs=[short, right, capped(9)], args=config)
--> {"short": 1, "right": 0.5, "lambda_": 0.1}
 
 == the variable that it hands over
 if __name__ == '__main__':
     reward_funcs = [right, short]
     train(reward_funcs=reward_funcs)
--> {"right": 1, "short": 1}
 
 == the reward of the file, and not the list beside it
 import rewardkit as rk
 reward_funcs = [right, short]
 reward = rk.Reward('r', {}, [rk.Component('c', right, weight=2.0)])
--> {"c": 2}
 
 == the list that the file has changed
 reward_funcs = [right]
 reward_funcs.append(short)
 def main(): a(reward_funcs=reward_funcs)
--> {"right": 1, "short": 1}
 
 == a list with the weights of its own call, and not those of another one
 def stages():
     b(reward_weights=[3, 4])
     a(reward_funcs=[short, right], args=C(reward_weights=[0.2, 1]))
--> {"short": 0.2, "right": 1}
 
 == the name that a trainer's guide has for one of two
 def own(solution_str, ground_truth): return 1.0
 def other_one(solution_str, ground_truth): return 0.5
 compute_score = own
--> {"compute_score": 1}
 
 == the only function, though it is called like a test
 del right, short, total, other, cut
 def test_pass_rate(completion, ground_truth): return 1.0
--> {"test_pass_rate": 1}
 
 == a list with reward in its name, and not the function with that
 def paid_reward(completion): return 1.0
 REWARDS_V2 = [short, paid_reward]
--> {"short": 1, "paid_reward": 1}
 
 == a dict of parts
 REWARDS = {'right': right, 'short': short}
--> {"right": 1, "short": 1}
 
 == the only one with a trainer's own arguments
 def make_score(k): return lambda text: k
 def paid(solution_str, ground_truth): return 0.5
--> {"paid": 1}
 
 == not a total of other arguments than the trainer's
 def fmt(completions, **kwargs): return [1.0 for _ in completions]
 def reward_single(word): return fmt([word])
--> {"fmt": 1}
 
 == what one has made
 def make_reward():
     def f(completion): return total(completion, '4') + other('')
     return f
 f = make_reward()
--> {"f": 1}
 """
-"""What stands behind the functions, and the weights of what is taken, perhaps for a log."""
+"""What stands behind the functions; below are the weights of what is taken."""
+TAKEN = {
+    "a partial": {"compute_score": 1},
+    "an object, and not its class": {"p": 1},
+    "a module called reward is none": {"compute_score": 1},
+    "what a function of another module makes": {"graded_reward": 1},
+    "a pair of functions and their weights, which a function returns": {
+        "right": 1,
+        "short": 0.2,
+    },
+    "a list with the weights beside it": {"right": 1, "short": 0.2},
+    "a list of pairs of a function and its weight": {"right": 1, "short": 0.2},
+    "a dict from functions to their weights": {"right": 1, "short": -0.5},
+    "a registry with weights by its keys": {"a": 0.5, "b": 3},
+    "what a function without arguments makes": {"make_reward": 1},
+    "the list that a script hands to a trainer, with its weights": {
+        "short": 1,
+        "right": 0.5,
+        "lambda_": 0.1,
+    },
+    "the variable that it hands over": {"right": 1, "short": 1},
+    "the reward of the file, and not the list beside it": {"c": 2},
+    "the list that the file has changed": {"right": 1, "short": 1},
+    "a list with the weights of its own call, and not those of another one": {
+        "short": 0.2,
+        "right": 1,
+    },
+    "the name that a trainer's guide has for one of two": {"compute_score": 1},
+    "the only function, though it is called like a test": {"test_pass_rate": 1},
+    "a list with reward in its name, and not the function with that": {
+        "short": 1,
+        "paid_reward": 1,
+    },
+    "a dict of parts": {"right": 1, "short": 1},
+    "the only one with a trainer's own arguments": {"paid": 1},
+    "not a total of other arguments than the trainer's": {"fmt": 1},
+    "what one has made": {"f": 1},
+}
+TAKEN_FOR_THE_LOG = {
+    "a registry of what the log has, as that calls them": {"right": 0.5, "short": 3},
+    "the functions of which the log has scores, as it adds them up": {
+        "right": 2,
+        "short": 1,
+    },
+    "the function that gives the scores of the log": {"again": 1},
+    "the function of a usual name that cannot be called": {"again": 1},
+}
 
 
 NOT_CHOSEN = """
@@ -308,14 +325,17 @@ def test_a_function_that_asks_for_no_truth_is_not_called_to_find_the_reward(tmp_
 
 
 @pytest.mark.parametrize("kind", read_blocks(CHOSEN))
-def test_of_several_functions_those_are_taken_that_are_meant(kind, tmp_path):
-    source, _, expected = read_blocks(CHOSEN)[kind].rpartition("-> ")
-    weights, of_log, _ = expected.partition(" of a log")
+def test_of_several_functions_those_are_taken_that_are_meant(
+    kind, tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    maker = "def make(k): return lambda completion, **kwargs: float(k)"
+    (tmp_path / "maker.py").write_text(maker)
     path = tmp_path / "many.py"
-    path.write_text(f"{PARTS}\n{source}\n")
-    rollouts = rk.load_rollouts(LOG) if of_log else None
+    path.write_text(f"{PARTS}\n{read_blocks(CHOSEN)[kind]}\n")
+    rollouts = rk.load_rollouts(LOG) if kind in TAKEN_FOR_THE_LOG else None
     reward = rk.load_reward(str(path), rollouts=rollouts)
-    assert reward.weights == json.loads(weights)
+    assert reward.weights == (TAKEN | TAKEN_FOR_THE_LOG)[kind]
 
 
 @pytest.mark.parametrize(

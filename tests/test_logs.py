@@ -110,7 +110,8 @@ def read_logs():
     for block in text.split("\n== ")[1:]:
         kind, *lines = block.strip().splitlines()
         rows = [json.loads(line) for line in lines if line.startswith("{")]
-        columns, weights, sizes = (json.loads(line[7:]) for line in lines[-3:])
+        told = [line.partition(" ")[2] for line in lines[-3:]]  # behind a keyword
+        columns, weights, sizes = map(json.loads, told)
         sizes = {int(size): count for size, count in sizes.items()}
         logs[kind] = rows, columns, weights, sizes
     return logs

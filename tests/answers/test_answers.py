@@ -43,18 +43,18 @@ B) Mercury :: choice
 A boat :: text
 Ada Lovelace :: text
 1.2.3 :: text
-Select one of them.\nIt is from Oslo :: text
+Select one of them.⏎It is from Oslo :: text
 \sqrt{2} :: mathematics
 x^2+1 :: mathematics
 (3, 4) :: mathematics
 {"a": [1, 2]} :: json
 [1, 2] :: json
-def f(x):\n    return x :: code
-SELECT COUNT(*)\nFROM item\nWHERE price = 7 :: code
-WITH dear AS (\n  SELECT name\n  FROM item\n)\nSELECT * FROM dear :: code
+def f(x):⏎    return x :: code
+SELECT COUNT(*)⏎FROM item⏎WHERE price = 7 :: code
+WITH dear AS (⏎  SELECT name⏎  FROM item⏎)⏎SELECT * FROM dear :: code
 """
 OPTIONS = r"""
-Which?\nA. one\nB. two\nC. three :: ABC
+Which?⏎A. one⏎B. two⏎C. three :: ABC
 Which? (A) one (B) two (E) none :: ABE
 A question without options. :: ABCD
 """
@@ -79,14 +79,14 @@ MARKS = r"""
 <think>1</think><answer> 4 </answer> :: <answer>  :: 4 :: tag <answer>
 <Answer id="1">4</Answer> :: '' :: 4 :: number
 so \boxed{\frac{1}{2}}. :: \boxed{ :: \frac{1}{2} :: box
-5 + 2\n#### 7 :: ####  :: 7 :: ####
-```python\nprint(1)\n``` :: ```python\n :: print(1) :: fence
+5 + 2⏎#### 7 :: ####  :: 7 :: ####
+```python⏎print(1)⏎``` :: ```python⏎ :: print(1) :: fence
 It is **4** now :: ** :: 4 :: bold
 So `0 7 * * 1` it is :: ` :: 0 7 * * 1 :: backticks
 Here: {"sum": 4} :: Here:  :: {"sum": 4} :: object
-Well.\nAnswer: Oslo. :: Answer:  :: Oslo :: colon
+Well.⏎Answer: Oslo. :: Answer:  :: Oslo :: colon
 It makes 1/2 of it :: '' :: 1/2 :: number
-Well.\nOslo \n :: '' :: Oslo :: line
+Well.⏎Oslo ⏎ :: '' :: Oslo :: line
 """
 """A completion, what opens the answer in it, the answer, and the name of its mark."""
 
@@ -111,7 +111,7 @@ def test_marks_are_found_in_time_in_a_completion_with_thousands_of_tags():
 
 RIGHT = r"""
 <answer>3/6</answer> :: 0.5 :: right :: a fraction is a number
-#### 1,200 :: 5 * 240\n#### 1200 :: right :: a worked solution
+#### 1,200 :: 5 * 240⏎#### 1200 :: right :: a worked solution
 The option is B :: (C) Rome :: wrong :: an option that was not named is wrong
 Answer: b, a :: a,b :: unknown :: the order of a list may not matter
 \boxed{\text{a b}} :: a, b :: unknown :: nor may its separators
@@ -128,8 +128,8 @@ I think so :: 7 :: unknown :: no mark and no number: not known
 <answer>12</answer><answer>13</answer> :: 12 :: wrong :: the last answer counts
 So it is. Answer: H2O. More follows. :: H2O :: right :: a sentence ends behind it
 The answer is paris, because it is. :: Paris :: right :: a reason may follow
-**Answer:** Au. It is gold.\nNote: done :: Au :: right :: another line has a colon
-Well.\nResult: **Au**. It is gold. :: Au :: right :: another label, and bold
+**Answer:** Au. It is gold.⏎Note: done :: Au :: right :: another line has a colon
+Well.⏎Result: **Au**. It is gold. :: Au :: right :: another label, and bold
 The answer is Dr. Who. I know him. :: Dr. Who :: right :: a truth has a stop
 The answer is Rome, not Paris. :: Paris :: unknown :: it is denied
 The answer is Paris or Rome. :: Paris :: unknown :: it is one of two

@@ -10,12 +10,6 @@ def table(*rows):
     return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
 
 
-def lines(text):
-    r"""The rows of a table: one a line, with :: between its cells; \n is a line break."""
-    for row in text.strip().splitlines():
-        yield row.replace(r"\n", "\n").split(" :: ")
-
-
 def noted(call, *arguments):
     """What is noted while it is called."""
     with listen() as notes:

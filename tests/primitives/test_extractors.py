@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tabled import lines, table
+from tabled import table
+from tables import read_table
 
 import rewardkit as rk
 from rewardkit.primitives.verify import read_number
@@ -75,11 +76,11 @@ boxed() :: so \boxed{\frac{1}{2}}. :: \frac{1}{2} :: inner braces belong to it
 boxed() :: \boxed{4 :: None :: a box that is never closed
 boxed() :: \boxed4 :: 4 :: without a space
 boxed() :: \\boxed{4} :: None :: a line break before the word boxed is no box
-after('####') :: #### 42\nbye :: 42 :: to the end of the line
-after('</think>', until='end') :: <think>2+2</think>\nIt is\n4.  :: It is\n4. :: behind the thinking
-code_block('python') :: ```python\na\n```\n```json\n{}\n``` :: a :: of the language asked for
-code_block() :: ````\n```\na\n```\n```` :: ```\na\n``` :: a shorter fence does not close
-code_block('python') :: > ```python\n> if a:\n>     b\n>\n> c\n> ``` :: if a:\n    b\n\nc :: quoted
+after('####') :: #### 42⏎bye :: 42 :: to the end of the line
+after('</think>', until='end') :: <think>2+2</think>⏎It is⏎4.  :: It is⏎4. :: behind the thinking
+code_block('python') :: ```python⏎a⏎```⏎```json⏎{}⏎``` :: a :: of the language asked for
+code_block() :: ````⏎```⏎a⏎```⏎```` :: ```⏎a⏎``` :: a shorter fence does not close
+code_block('python') :: > ```python⏎> if a:⏎>     b⏎>⏎> c⏎> ``` :: if a:⏎    b⏎⏎c :: quoted
 json_value() :: Here: {"a": 1}. :: {"a": 1} :: an object in prose, as it is written
 json_value() :: x [1,  "]"] y :: [1,  "]"] :: an array, with a bracket in a string
 json_value() :: {"a": NaN} :: None :: NaN is not JSON
@@ -99,19 +100,19 @@ choice('ABCDEFGHI') :: The answer is I think E. :: E :: the pronoun is no option
 choice(case=False) :: the answer is (b) :: b :: a small letter
 choice(case=False) :: it is b. :: None :: a small letter of no answer
 choice('ABCDE') :: A) 1 B) 2 C) 3 D) 4 Answer: E) 5 :: E :: a fifth option
-answer_phrase(language='zh') :: Answer: 4\n答案：5\nanswer is 6 :: 5 :: Chinese
+answer_phrase(language='zh') :: Answer: 4⏎答案：5⏎answer is 6 :: 5 :: Chinese
 tag('answer', unclosed=True) :: <answer>4</answer> <answer> 5  :: 5 :: cut off in the second
 tag('answer') :: <answer>4</answer> <answer> 5  :: 4 :: a pair that is not closed
 tag('answer', unclosed=True) :: <answer>4</answer :: 4 :: cut off in its closing tag
 tag('answer', prefilled=True) :: <answer>4</answer :: None :: opened in the prompt and never closed
 tag('answer', unclosed=True, prefilled=True) :: 4 :: 4 :: opened in the prompt, cut off in the answer
-gsm8k() :: #### 1\n#### 2 :: 2 :: of several marks the last
-gsm8k() :: 5\n####\n42 :: '' :: the number on the next line
-gsm8k(mode='flexible') :: 5\n#### none :: 5 :: no number behind the mark
-gsm8k(mode='flexible') :: 5\n####\n42 :: 42 :: of the whole text the last
+gsm8k() :: #### 1⏎#### 2 :: 2 :: of several marks the last
+gsm8k() :: 5⏎####⏎42 :: '' :: the number on the next line
+gsm8k(mode='flexible') :: 5⏎#### none :: 5 :: no number behind the mark
+gsm8k(mode='flexible') :: 5⏎####⏎42 :: 42 :: of the whole text the last
 answer_phrase() :: The answer is **42** apples. :: **42** apples :: bold that ends in the sentence
 answer_phrase() :: Answer: :: '' :: nothing behind it is found and empty
-answer_phrase() :: The answer is $$\nx = 1\n+ 2\n$$. :: x = 1\n+ 2 :: a formula of two lines
+answer_phrase() :: The answer is $$⏎x = 1⏎+ 2⏎$$. :: x = 1⏎+ 2 :: a formula of two lines
 answer_phrase() :: The answer is $$5$$ :: $$5$$ :: a formula on the same line
 answer_phrase() :: The answer to 2+2 is 4 :: 4 :: a sum in the question
 answer_phrase() :: The answer is 5<|im_end|> :: 5 :: a mark of a turn
@@ -127,7 +128,6 @@ number() :: 5 or 3/0 :: 5 :: a division by zero is no number
 """
 
 
-EMPTY = {"None": None, "''": ""}
 FOUND = (
     ("tool_call()", called(CODER), CODER, "a call as Qwen3-Coder writes it"),
     ("tool_call('f', 'arguments.a')", called(CODER), "so\n it is", "an argument of it"),
@@ -157,8 +157,8 @@ FOUND = (
         "all in the last pair",
     ),
     *(
-        (call, text, EMPTY.get(found, found), why)
-        for call, text, found, why in lines(LINES)
+        (call, text, None if found == "None" else found, why)
+        for call, text, found, why in read_table(LINES)
     ),
     *(*PHRASES, *NUMBERS),
 )

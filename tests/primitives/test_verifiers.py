@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tabled import lines, noted, table
+from tabled import noted, table
 
 import rewardkit as rk
 from rewardkit.primitives.verify.numbers import LONGEST_NUMBER, read_number
@@ -23,82 +23,84 @@ WHITE, EXACT = (
     partial(verify.matches, exact=True),
 )
 PARTLY, SIMILAR = partial(verify.json_equal, partial=True), rk.measure.similarity
-# A verifier, a prediction, a truth, the verdict, and why.
-VERDICTS = r"""
-verify.numbers_equal :: 15 :: 5 :: False :: the truth's digits inside another number earn nothing
-verify.numbers_equal :: -5 :: 5 :: False :: a number of the wrong sign
-verify.numbers_equal :: 0.333333 :: 1/3 :: False :: a rounded fraction
-verify.numbers_equal :: 4 :: four :: None :: a truth that is no number
-verify.numbers_equal :: 1e999999 :: 1e999999 :: None :: more digits than a person would grade
-partial(verify.numbers_equal, relative=0.01) :: 0.333 :: 1/3 :: True :: a rounded fraction, tolerated
-verify.closeness :: 4 :: four :: None :: close to a truth that is no number
-partial(verify.closeness, zero_at=0.5) :: 9 :: 12 :: 0.5 :: an error of a quarter, nothing from a half
-STEPS :: 100 :: -100 :: 0.0 :: the wrong sign, in steps
-STEPS :: 0.001 :: 0 :: 0.0 :: a truth of 0, missed: no division by zero, no credit
-verify.matches :: STRASSE :: straße :: True :: case folding, not lower case
-verify.matches :: C#. :: c# :: True :: a name with a stop behind it
-verify.matches :: 5! :: 5 :: False :: a factorial
-verify.matches :: [1, 2]. :: [1, 2] :: True :: a list with a stop behind it
-CASED :: it is paris :: Paris :: False :: case counts where asked
-verify.contains :: 15 :: 5 :: False :: fault in the wild: the truth's digits inside another number earn
-verify.contains :: 3-5 :: 5 :: True :: a range has no sign
-verify.contains :: 不正确 :: 正确 :: True :: so a word behind a not counts: the documented hole
-verify.f1 :: The Red house :: red house :: 1.0 :: neither case nor an article counts
-verify.f1 :: -5 :: 5 :: 0.0 :: fault in the wild: a sign that is deleted
-verify.f1 :: 1.5 :: 15 :: 0.0 :: fault in the wild: a point that is deleted
-verify.f1 :: C# :: C :: 0.0 :: a sign that is a part of a name
-verify.f1 :: 巴黎 :: 巴黎市 :: 0.8 :: Chinese by characters: two of three, two of two
-verify.choice_equal :: B :: E :: None :: a truth that is no option
-verify.json_equal :: false :: 0 :: 0.0 :: false is not 0
-verify.json_equal :: 1e99999999999999999999 :: 1 :: 0.0 :: an exponent that no number has
-SIMILAR("token_set") :: it is Paris or London :: Paris :: 1.0 :: the documented hole: words around the truth
-PARTLY :: {"a": 1, "b": 3} :: {"a": 1, "b": 2} :: 0.5 :: one of two
-PARTLY :: {"a": {"x": 1, "y": 2}} :: {"a": {"x": 1, "y": 3}} :: 0.5 :: a key earns what its value earns
-"""
-ROWS = [
-    (
-        verify.matches,
-        "e\u0301t\u00e9",
-        "\u00e9te\u0301",
-        True,
-        "composed and decomposed letters",
+VERDICTS = {
+    verify.numbers_equal: (
+        ("15", "5", False, "the truth's digits inside another number earn nothing"),
+        ("-5", "5", False, "a number of the wrong sign"),
+        ("0.333333", "1/3", False, "a rounded fraction"),
+        ("4", "four", None, "a truth that is no number"),
+        ("1e999999", "1e999999", None, "more digits than a person would grade"),
     ),
-    (WHITE, " Paris", "Paris", False, "white space at the ends counts where asked"),
-    (EXACT, "Paris ", "Paris", False, "exact: white space counts"),
-    (verify.contains, "Paris", "", None, "an empty truth is in everything: not judged"),
-    (
-        verify.json_equal,
-        {"a": np.array([1, 2])},
-        '{"a": [1, 2]}',
-        1.0,
-        "an array is a list",
+    partial(verify.numbers_equal, relative=0.01): (
+        ("0.333", "1/3", True, "a rounded fraction, tolerated"),
     ),
-    (verify.json_equal, "1", b"1", None, "a truth in bytes"),
-    (
-        partial(verify.json_equal, text="matches"),
-        '[" oslo. "]',
-        ["Oslo"],
-        1.0,
-        "case and a full stop",
+    verify.closeness: (
+        ("4", "four", None, "close to a truth that is no number"),
     ),
-    (SIMILAR(), None, "Paris", 0.0, "nothing is similar to a truth"),
-    (
-        SIMILAR(),
-        "Paris",
-        float("nan"),
-        None,
-        "a truth of NaN, which is how tables write a missing one",
+    partial(verify.closeness, zero_at=0.5): (
+        ("9", "12", 0.5, "an error of a quarter, nothing from a half"),
     ),
-    (
-        SIMILAR(),
-        "a" * 40_000,
-        "a" * 80_000,
-        40_000 / 120_000,
-        "20,000 characters of each are compared",
+    STEPS: (
+        ("100", "-100", 0.0, "the wrong sign, in steps"),
+        ("0.001", "0", 0.0, "a truth of 0, missed: no division by zero, no credit"),
     ),
-]
-for name, prediction, truth, verdict, why in lines(VERDICTS):
-    ROWS.append((eval(name), prediction, truth, eval(verdict), why))
+    verify.matches: (
+        ("e\u0301t\u00e9", "\u00e9te\u0301", True, "composed and decomposed letters"),
+        ("STRASSE", "stra\u00dfe", True, "case folding, not lower case"),
+        ("C#.", "c#", True, "a name with a stop behind it"),
+        ("5!", "5", False, "a factorial"),
+        ("[1, 2].", "[1, 2]", True, "a list with a stop behind it"),
+    ),
+    WHITE: (
+        (" Paris", "Paris", False, "white space at the ends counts where asked"),
+    ),
+    EXACT: (
+        ("Paris ", "Paris", False, "exact: white space counts"),
+    ),
+    CASED: (
+        ("it is paris", "Paris", False, "case counts where asked"),
+    ),
+    verify.contains: (
+        ("15", "5", False, "fault in the wild: the truth's digits inside another number earn"),
+        ("3-5", "5", True, "a range has no sign"),
+        ("不正确", "正确", True, "so a word behind a not counts: the documented hole"),
+        ("Paris", "", None, "an empty truth is in everything: not judged"),
+    ),
+    verify.f1: (
+        ("The Red house", "red house", 1.0, "neither case nor an article counts"),
+        ("-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
+        ("1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
+        ("C#", "C", 0.0, "a sign that is a part of a name"),
+        ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
+    ),
+    verify.choice_equal: (
+        ("B", "E", None, "a truth that is no option"),
+    ),
+    verify.json_equal: (
+        ({"a": np.array([1, 2])}, '{"a": [1, 2]}', 1.0, "an array is a list"),
+        ("false", "0", 0.0, "false is not 0"),
+        ("1", b"1", None, "a truth in bytes"),
+        ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
+    ),
+    partial(verify.json_equal, text="matches"): (
+        ('[" oslo. "]', ["Oslo"], 1.0, "case and a full stop"),
+    ),
+    SIMILAR("token_set"): (
+        ("it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
+    ),
+    SIMILAR(): (
+        (None, "Paris", 0.0, "nothing is similar to a truth"),
+        ("Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
+        ("a" * 40_000, "a" * 80_000, 40_000 / 120_000, "20,000 characters of each are compared"),
+    ),
+    PARTLY: (
+        ('{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
+        ('{"a": {"x": 1, "y": 2}}', '{"a": {"x": 1, "y": 3}}', 0.5, "a key earns what its value earns"),
+    ),
+}  # fmt: skip
+
+
+ROWS = [(verifier, *row) for verifier, rows in VERDICTS.items() for row in rows]
 
 
 @pytest.mark.parametrize(("verifier", "prediction", "truth", "expected"), table(*ROWS))
@@ -135,50 +137,57 @@ def test_no_prediction_is_wrong_and_without_a_truth_nothing_is_judged(name, answ
     assert verifier(answer, None) is None and verifier(answer, float("nan")) is None
 
 
-# A prediction, a truth, whether they are equal as sets and as lists, the share of
-# elements that both have, and of places.
-SETS = r"""
-{1, 2, 3} :: [1, 2, 3] :: 1.0 :: 1.0 :: 1.0 :: 1.0 :: a set
-3, 1, 2 :: 1, 2, 3 :: 1.0 :: 0.0 :: 1.0 :: 0.0 :: another order
-1, 2, 2 :: 1, 2 :: 1.0 :: 0.0 :: 1.0 :: 2 / 3 :: a duplicate
-1, 5, 3 :: 1, 2, 3 :: 0.0 :: 0.0 :: 2 / 4 :: 2 / 3 :: one wrong
-15 :: 5 :: 0.0 :: 0.0 :: 0.0 :: 0.0 :: the truth's digits inside another number
-Paris, ROME :: paris, 'Rome' :: 1.0 :: 1.0 :: 1.0 :: 1.0 :: texts as matches compares them
-'a, b', c :: ["a, b", "c"] :: 1.0 :: 1.0 :: 1.0 :: 1.0 :: a comma in quotes
-1,234 :: [1, 234] :: 1.0 :: 1.0 :: 1.0 :: 1.0 :: without them a comma separates: documented
-(0, 1] :: 0, 1 :: 0.0 :: 0.0 :: 0.0 :: 0.0 :: brackets that do not match
-"""
-OF_SETS = [
-    ("1, 2, 3", [1, 2, 3], 1.0, 1.0, 1.0, 1.0, "by commas"),
-    (np.array([1, 2, 3]), "1, 2, 3", 1.0, 1.0, 1.0, 1.0, "an array"),
-    (
-        '[{"a": 1, "b": 2}]',
-        [{"b": 2.0, "a": 1}],
-        1.0,
-        1.0,
-        1.0,
-        1.0,
-        "objects, their keys in any order",
-    ),
-    (
-        "{2, 1}, {3}",
-        [{1, 2}, {3}],
-        1.0,
-        1.0,
-        1.0,
-        1.0,
-        "the order in inner sets does not",
-    ),
-    ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
-    ("1", {"a": 1}, None, None, None, None, "a truth that is a dict"),
-]
-for *texts, sets, lists, jaccard, places, why in lines(SETS):
-    OF_SETS.append((*texts, *map(eval, (sets, lists, jaccard, places)), why))
-
-
 @pytest.mark.parametrize(
     ("prediction", "ground_truth", "sets", "lists", "jaccard", "places"),
-    table(*OF_SETS),
+    table(
+        ("{1, 2, 3}", "[1, 2, 3]", 1.0, 1.0, 1.0, 1.0, "a set"),
+        ("1, 2, 3", [1, 2, 3], 1.0, 1.0, 1.0, 1.0, "by commas"),
+        (np.array([1, 2, 3]), "1, 2, 3", 1.0, 1.0, 1.0, 1.0, "an array"),
+        ("3, 1, 2", "1, 2, 3", 1.0, 0.0, 1.0, 0.0, "another order"),
+        ("1, 2, 2", "1, 2", 1.0, 0.0, 1.0, 2 / 3, "a duplicate"),
+        ("1, 5, 3", "1, 2, 3", 0.0, 0.0, 2 / 4, 2 / 3, "one wrong"),
+        ("15", "5", 0.0, 0.0, 0.0, 0.0, "the truth's digits inside another number"),
+        (
+            "Paris, ROME",
+            "paris, 'Rome'",
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            "texts as matches compares them",
+        ),
+        ("'a, b', c", '["a, b", "c"]', 1.0, 1.0, 1.0, 1.0, "a comma in quotes"),
+        (
+            "1,234",
+            "[1, 234]",
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            "without them a comma separates: documented",
+        ),
+        (
+            '[{"a": 1, "b": 2}]',
+            [{"b": 2.0, "a": 1}],
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            "objects, their keys in any order",
+        ),
+        (
+            "{2, 1}, {3}",
+            [{1, 2}, {3}],
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            "the order in inner sets does not",
+        ),
+        ("(0, 1]", "0, 1", 0.0, 0.0, 0.0, 0.0, "brackets that do not match"),
+        ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
+        ("1", {"a": 1}, None, None, None, None, "a truth that is a dict"),
+    ),
 )
 def test_sets_and_lists_and_their_partial_credit(
     prediction, ground_truth, sets, lists, jaccard, places

@@ -7,7 +7,8 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from tabled import lines, table
+from tabled import table
+from tables import read_table
 
 import rewardkit as rk
 from rewardkit.primitives.weights import aggregate, min_max, rank, standardise
@@ -40,7 +41,9 @@ product :: gated gated 0.0 :: nan nan nan :: all gated: nothing is left
 """
 
 
-@pytest.mark.parametrize(("aggregation", "row", "expected"), table(*lines(AGGREGATED)))
+@pytest.mark.parametrize(
+    ("aggregation", "row", "expected"), table(*read_table(AGGREGATED))
+)
 def test_aggregations_agree_with_hand_arithmetic(aggregation, row, expected):
     cells = row.split()
     without_score = {"gated": NAN, "missing": NAN}

@@ -246,36 +246,68 @@ def test_all_kinds_are_called_in_other_processes_too(load, rewards, limited):
     assert rewards(reward, timeout=30) == expected
 
 
-# A function, columns beside those of the four rows, the rewards, and what the origin says
-# or ("!") does not say.
-ASKED = """
-several :: {} :: [1.5, 0.5, 0, 1] :: right read as TRL :: tagged read as TRL
-default_that_a_column_fills :: {} :: [1.9, 0.9, 0.9, 1.9] :: answer from ground_truth :: !level
-default_of_none_that_a_column_fills :: {} :: [3, 3, 2, 2] :: level from level :: !tidy
-a_log_has_more :: {"step": 3, "policy": "m", "data_source": "d"} :: [2, 2, 1, 1] :: answer from ground_truth :: !model
-verl_shares :: {"data_source": "x"} :: [1, 1, 0, 1]
-token_ids :: {"completion_ids": [1, 2]} :: [2] * 4 :: read as TRL: it takes completion_ids
-plain_with_parts :: {} :: [1.5, 0, 0, 1.5] :: pays the first of 3 numbers
-verl :: {} :: [2, -1, -1, 2] :: data_source from no column (None) :: extra_info from no column (only num_turns, rollout_rewa
-step :: {} :: [0] * 4
-step :: {"step": 50} :: [10] * 4
-empty_is_none :: {} :: [2, 2, None, 1] :: as texts
-is_text :: {} :: [1] * 4 :: (other values as trl:messages: choose
-half :: {} :: [0.5] * 4 :: !other values
-own_key_judged :: {} :: [1, 0, 0, 1] :: !judged is 0
-fails_on_one :: {} :: [1 / 18, 1 / 18, None, 1] :: on 1 of 4 rows of the rollouts it failed: ZeroDivisionError
-"""
+LACKING = [
+    "data_source from no column (None)",
+    "extra_info from no column (only num_turns, rollout_rewa",
+]
+FAILED = "on 1 of 4 rows of the rollouts it failed: ZeroDivisionError"
+A_LOG = {"step": 3, "policy": "m", "data_source": "d"}
+# name, columns beside those of the four rows, the rewards, what the origin says or ("!") does not say
+GIVEN = [
+    (
+        "several",
+        {},
+        [1.5, 0.5, 0, 1],
+        ["right read as TRL", "tagged read as TRL"],
+    ),  # None counts nothing
+    (
+        "default_that_a_column_fills",
+        {},
+        [1.9, 0.9, 0.9, 1.9],
+        ["answer from ground_truth", "!level"],
+    ),
+    (
+        "default_of_none_that_a_column_fills",
+        {},
+        [3, 3, 2, 2],
+        ["level from level", "!tidy"],
+    ),
+    ("a_log_has_more", A_LOG, [2, 2, 1, 1], ["answer from ground_truth", "!model"]),
+    (
+        "verl_shares",
+        {"data_source": "x"},
+        [1, 1, 0, 1],
+        [],
+    ),  # lists of the completions of a prompt
+    (
+        "token_ids",
+        {"completion_ids": [1, 2]},
+        [2] * 4,
+        ["read as TRL: it takes completion_ids"],
+    ),
+    ("plain_with_parts", {}, [1.5, 0, 0, 1.5], ["pays the first of 3 numbers"]),
+    ("verl", {}, [2, -1, -1, 2], LACKING),  # what is not there is not said to be taken
+    ("step", {}, [0] * 4, []),  # a number where the log has none
+    ("step", {"step": 50}, [10] * 4, []),
+    ("empty_is_none", {}, [2, 2, None, 1], ["as texts"]),
+    ("is_text", {}, [1] * 4, ["(other values as trl:messages: choose"]),
+    ("half", {}, [0.5] * 4, ["!other values"]),
+    ("own_key_judged", {}, [1, 0, 0, 1], ["!judged is 0"]),
+    ("fails_on_one", {}, [1 / 18, 1 / 18, None, 1], [FAILED]),
+]
 
 
-@pytest.mark.parametrize("line", ASKED.strip().splitlines())
-def test_arguments_are_the_trainers_and_the_origin_says_so(line, load, rewards, rows):
-    name, more, expected, *said = line.split(" :: ")
-    rollouts = rk.load_rollouts([{**row, **eval(more)} for row in rows])
+@pytest.mark.parametrize(("name", "more", "expected", "said"), GIVEN)
+def test_arguments_are_the_trainers_and_the_origin_says_so(
+    name, more, expected, said, load, rewards, rows
+):
+    rollouts = rk.load_rollouts([{**row, **more} for row in rows])
     reward = load(FOUND, name, rollouts=rollouts)
-    assert rewards(reward, rollouts) == eval(expected)
+    assert rewards(reward, rollouts) == expected
     for words in said:
-        is_said = words.removeprefix("!") in reward.origin
-        assert is_said is not words.startswith("!"), reward.origin
+        assert (words.removeprefix("!") in reward.origin) is not words.startswith(
+            "!"
+        ), reward.origin
 
 
 WEIGHTS = {
@@ -370,42 +402,42 @@ def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards
 
 
 NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
+LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
+TRL = "def f(completions, **kwargs): return"
+SHORT = f"{TRL} [1.0] * len(completions) if len(completions[0]) > 1 else"
+KEY = f"{NUMBER} float(extra_info['level']) if len(solution_str) > 1 else 0.0"
+NONE = "returned None of type NoneType; verl puts scores"  # `torch.tensor(scores, dtype=torch.float32)`
+# source, the rewards, what is said of the rows without one
+ERRORS = [
+    (f"{TRL} [1.0]", [None] * 4, "returned 1 values for 2"),
+    (
+        f"{TRL} [1.0 / len(text) for text in completions]",
+        [1 / 18, 1 / 18, None, 1],
+        "ZeroDivisionError: float division by",
+    ),
+    (f"{SHORT} 'high'", [1, 1, None, None], "returned 'high', not a list of scores"),
+    (f"{SHORT} None", [1, 1, None, None], "not a list of scores"),
+    (
+        f"{SHORT} [float('inf')] * len(completions)",
+        [1, 1, None, None],
+        "a score must be finite",
+    ),
+    (f"{NUMBER} 1.0 if solution_str else None", [1, 1, None, 1], NONE),
+    (
+        f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}",
+        [1, 1, None, 1],
+        NONE,
+    ),
+    (f"{LISTS} [1.0 if one else None for one in solution_strs]", [1, 1, None, 1], NONE),
+    (KEY, [None, None, 0, 0], "the rollouts have no column 'extra_info'"),
+]
 
 
-def blocks(text):
-    """The heading, a comment line, and the source of each function of a table."""
-    return [block.split("\n", 1) for block in text.split("\n# ")[1:]]
-
-
-# A function below what it pays, and what is said of the rows without a reward.
-ERRORS = """
-# pays [None] * 4: returned 1 values for 2
-def f(completions, **kwargs): return [1.0]
-# pays [1 / 18, 1 / 18, None, 1]: ZeroDivisionError: float division by
-def f(completions, **kwargs): return [1.0 / len(text) for text in completions]
-# pays [1, 1, None, None]: returned 'high', not a list of scores
-def f(completions, **kwargs): return [1.0] * len(completions) if len(completions[0]) > 1 else 'high'
-# pays [1, 1, None, None]: not a list of scores
-def f(completions, **kwargs): return [1.0] * len(completions) if len(completions[0]) > 1 else None
-# pays [1, 1, None, None]: a score must be finite
-def f(completions, **kwargs): return [1.0] * len(completions) if len(completions[0]) > 1 else [float('inf')] * len(completions)
-# pays [1, 1, None, 1]: returned None of type NoneType; verl puts scores
-def f(data_source, solution_str, ground_truth, extra_info=None): return 1.0 if solution_str else None
-# pays [1, 1, None, 1]: returned None of type NoneType; verl puts scores
-def f(data_source, solution_str, ground_truth, extra_info=None): return {'score': 1.0 if solution_str else None, 'acc': 1.0}
-# pays [1, 1, None, 1]: returned None of type NoneType; verl puts scores
-def f(data_sources, solution_strs, ground_truths, extra_infos): return [1.0 if one else None for one in solution_strs]
-# pays [None, None, 0, 0]: the rollouts have no column 'extra_info'
-def f(data_source, solution_str, ground_truth, extra_info=None): return float(extra_info['level']) if len(solution_str) > 1 else 0.0
-"""
-
-
-@pytest.mark.parametrize(("heading", "source"), blocks(ERRORS))
+@pytest.mark.parametrize(("source", "expected", "said"), ERRORS)
 def test_what_would_mislead_the_training_is_an_error_of_its_rows(
-    heading, source, reads
+    source, expected, said, reads
 ):
-    expected, said = heading.removeprefix("pays ").split(": ", 1)
-    reads(source, eval(expected), errors=said)
+    reads(source, expected, errors=said)
 
 
 def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(
@@ -419,56 +451,73 @@ def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(
     assert "returned the keys ['score'], without 'length', which other rows" in told
 
 
-# Why a file can be no reward (with the option that it is loaded with), and what is said.
-REFUSED = """
-# a number -> f is not a reward: it is 3
-f = 3
-# a list with a number -> is not a reward: it is 3
-def f(completion, ground_truth): return ground_truth in completion
-f = [f, 3]
-# text -> returned 'good' of type str for a completion
-def f(completion): return 'good'
-# a dict of texts -> of type dict for a completion
-def f(data_source, solution_str, ground_truth, extra_info=None): return {'score': 'good'}
-# a dict without what is paid -> without 'score', which verl pays
-def f(data_source, solution_str, ground_truth, extra_info=None): return {'right': 1.0}
-# a key of an extra_info that the log lacks -> reads extra_info['level'], and the rollouts have no column 'extra_info' (mine.py:1); they have
-def f(data_source, solution_str, ground_truth, extra_info=None): return float(extra_info['level'])
-# a file that raises -> mine.py:2: OSError
-x = 1
-raise OSError('no disk')
-# two arguments for one column -> is not a reward
-def f(solution, answer): return 1.0
-# what nobody gives -> asks for 'gpu'; the rollouts have ['comp
-def f(completion, gpu): return 1.0
-# ids that the log lacks -> asks for 'completion_ids'
-def f(completion_ids, **k): return [1.0]
-# a default that is a value -> asks for 'data_source'
-def f(solution_str, data_source='x'): return data_source
-# what fails for every trainer -> on a sample: ValueError: no
-def f(*a, **k): raise ValueError('no')
-# an unknown target (as_='tlr') -> there is no target 'tlr'; known are
-def f(completion, ground_truth): return ground_truth in completion
-# another trainer's (as_='trl') -> cannot be read as TRL: its parameters are ['completion',
-def f(completion, ground_truth): return ground_truth in completion
-# no time (timeout=0) -> timeout=0 is not a time
-def f(completion, ground_truth): return ground_truth in completion
-"""
+PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
+SOURCE = "asks for 'data_source'"
+LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info' (mine.py:1); they have"
+# source, what it says, options
+REFUSED = {
+    "a number": ("f = 3", "f is not a reward: it is 3"),
+    "a list with a number": (f"{PLAIN}\nf = [f, 3]", "is not a reward: it is 3"),
+    "text": (
+        "def f(completion): return 'good'",
+        "returned 'good' of type str for a completion",
+    ),
+    "a dict of texts": (
+        f"{NUMBER} {{'score': 'good'}}",
+        "of type dict for a completion",
+    ),
+    "a dict without what is paid": (
+        f"{NUMBER} {{'right': 1.0}}",
+        "without 'score', which verl pays",
+    ),
+    "a key of an extra_info that the log lacks": (
+        f"{NUMBER} float(extra_info['level'])",
+        LACKS,
+    ),
+    "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
+    "two arguments for one column": (
+        "def f(solution, answer): return 1.0",
+        "is not a reward",
+    ),
+    "what nobody gives": (
+        "def f(completion, gpu): return 1.0",
+        "asks for 'gpu'; the rollouts have ['comp",
+    ),
+    "ids that the log lacks": (
+        "def f(completion_ids, **k): return [1.0]",
+        "asks for 'completion_ids'",
+    ),
+    "a default that is a value": (
+        "def f(solution_str, data_source='x'): return data_source",
+        SOURCE,
+    ),
+    "what fails for every trainer": (
+        "def f(*a, **k): raise ValueError('no')",
+        "on a sample: ValueError: no",
+    ),
+    "values of chance": (
+        f"{FOUND}\nf = chance",
+        "can be read in more ways than one: trl:texts, f(prompts",
+    ),
+    "an unknown target": (
+        PLAIN,
+        "there is no target 'tlr'; known are ",
+        {"as_": "tlr"},
+    ),
+    "another trainer's": (
+        PLAIN,
+        "cannot be read as TRL: its parameters are ['completion', ",
+        {"as_": "trl"},
+    ),
+    "no time": (PLAIN, "timeout=0 is not a time", {"timeout": 0}),
+}
 
 
-CHANCE = "can be read in more ways than one: trl:texts, f(prompts"
-
-
-@pytest.mark.parametrize(
-    ("heading", "source"),
-    [*blocks(REFUSED), (f"values of chance -> {CHANCE}", f"{FOUND}\nf = chance")],
-)
-def test_what_can_be_no_reward_is_one_clear_sentence(heading, source, load):
-    why, said = heading.split(" -> ")
-    option = re.search(r"\((\w+)=(.*)\)", why)
-    options = {option[1]: eval(option[2])} if option else {}
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_can_be_no_reward_is_one_clear_sentence(kind, load):
+    source, said, *options = REFUSED[kind]
     with pytest.raises(rk.RewardError) as raised:
-        load(source, **options)
+        load(source, **next(iter(options), {}))
     assert said in str(raised.value) and "\n" not in str(raised.value)
 
 
