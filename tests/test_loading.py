@@ -7,11 +7,13 @@ import sys
 import zipfile
 from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tables import read_blocks, read_table
 
 import rewardkit as rk
+from rewardkit.rewards.load import _modules_below
 
 SOURCE = '''
 import rewardkit as rk
@@ -589,6 +591,14 @@ def test_an_edited_module_and_the_error_of_a_package_are_seen(tmp_path, monkeypa
         archive.writestr("zipped_reward.py", "def f(completion): return 1.0\n")
     monkeypatch.syspath_prepend(tmp_path / "z.zip")
     assert rk.load_reward("zipped_reward").names == ("f",)
+
+
+def test_modules_beside_a_file_in_the_root_of_the_disk_are_found(monkeypatch):
+    beside = ModuleType("beside_in_root")
+    beside.__file__ = os.path.join(os.path.abspath(os.sep), "beside_in_root.py")
+    monkeypatch.setitem(sys.modules, beside.__name__, beside)
+    file = Path(beside.__file__)
+    assert _modules_below(file.parent)[beside.__name__] == file
 
 
 @pytest.mark.integration

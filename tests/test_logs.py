@@ -442,6 +442,8 @@ def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(
 
 
 UIDS = [f"ab_c-{prompt}_{session}_0" for prompt in (1, 2) for session in (0, 1)]
+(EVALUATED, _), _, _, _ = LOGS["lm-eval samples"]
+TURN = json.dumps([made.said("user", "2+2?")])
 TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
 
 
@@ -467,6 +469,30 @@ TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
             "what was returned is no truth",
         ),
         (TRUTHS, "ground_truth", ["4", "10"], "the truth inside reward_model"),
+        (
+            [
+                {
+                    "completion": "4",
+                    "answer": "4",
+                    "extra_env_info": {"ground_truth": "2+2"},
+                }
+            ],
+            "ground_truth",
+            ["4"],
+            "an object of NeMo-RL's name in another log is none of its",
+        ),
+        (
+            [SKYRL | {"env_extras": {}}] * 2,
+            "ground_truth",
+            [None, None],
+            "the first rows of SkyRL's log may have no truth, and those behind them one",
+        ),
+        (
+            [EVALUATED | {"arguments": [[text]]} for text in ("2+2?", "3?", TURN)],
+            "prompt",
+            ["2+2?", "3?", json.loads(TURN)],
+            "a prompt of lm-eval may be chat messages as JSON, whatever others are",
+        ),
     ],
 )
 def test_columns_of_a_log_have_their_place(rows, column, expected, why):

@@ -78,10 +78,13 @@ class Judged:
         """Return it as plain data; a missing reward is None."""
         plain = {
             **{name: getattr(self.mutant, name) for name in MUTANT_FIELDS},
-            **vars(self),
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "differs": self.differs,
+            "noticed_by": self.noticed_by,
+            "differences": self.differences,
             "case": self.case["name"] if self.case else None,
         }
-        del plain["mutant"]
         record: dict[str, Any] = to_json(plain)
         return record
 
@@ -136,6 +139,7 @@ class MutantResult(PlainRecord, HasPage):
 
     IN_RECORD = (
         *("reward", "verdict", "cases", "rollouts", "missed", "score"),
+        *("stopped", "cause"),
         *("noticed", "survived", "not_told_apart", "not_tried"),
         *("proposed_cases", "left_out"),
     )
@@ -216,11 +220,10 @@ class MutantResult(PlainRecord, HasPage):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data: the score (or None), mutants by outcome, cases."""
-        return {
-            **to_json(super().record()),
-            "stopped": self.stopped or None,
-            "cause": str(self.cause) if self.cause else None,
-        }
+        cause = str(self.cause) if self.cause else None
+        reasons = {"stopped": self.stopped or None, "cause": cause}
+        record: dict[str, Any] = to_json(super().record() | reasons)
+        return record
 
     def write_cases(self, path: str | Path) -> int:
         """Add the proposed cases to a case file, and return how many were added."""

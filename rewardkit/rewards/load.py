@@ -341,7 +341,7 @@ def _beside(path: Path) -> dict[str, Path]:
 def _modules_below(folder: Path) -> dict[str, Path]:
     """Return the imported modules whose files lie in a folder or those in it."""
     files = {}
-    start = f"{folder}{os.sep}"
+    start = os.path.join(folder, "")  # of the root as well
     modules = sys.modules.copy()  # another thread may import meanwhile
     for name, module in modules.items():
         file = getattr(module, "__file__", None) or ""

@@ -25,7 +25,7 @@ from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.folders import log_files, step_in_name
 from rewardkit.rollouts.lines import read_lines, read_more_lines
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
-from rewardkit.rollouts.logs.log import with_truth
+from rewardkit.rollouts.logs.log import inner, with_columns
 from rewardkit.rollouts.paths import resolve
 from rewardkit.rollouts.values import Place, SourceRows
 
@@ -43,8 +43,8 @@ def read_files(
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
     never read as numbers, and an empty cell is a missing value, but for completions: a
-    model can say nothing. A truth inside an object becomes a column. Of files that the
-    cache has, what is new is read.
+    model can say nothing. A truth inside ``reward_model`` becomes a column. Of files
+    that the cache has, what is new is read.
     RolloutsError: no such file, another kind of file, a folder with files of several
     kinds.
     """
@@ -67,8 +67,12 @@ def read_files(
 
 
 def _finish(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
-    """Add the truth that stands inside of an object, and the columns that are named."""
-    return replace(with_truth(part), reserved=frozenset(wanted.values()))
+    """Add the truth inside ``reward_model``, and the columns that are named."""
+    cells = part.columns.get("reward_model", ())
+    part = with_columns(
+        part, ground_truth=[inner(cell, "ground_truth") for cell in cells]
+    )
+    return replace(part, reserved=frozenset(wanted.values()))
 
 
 class LogPiece(NamedTuple):

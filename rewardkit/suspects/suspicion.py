@@ -114,7 +114,7 @@ class PaidComponent(PlainRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Suspicion(PlainRecord, HasPage):
+class Suspicion(HasPage):
     """Suspected completions, and what is known of them.
 
     `what` says how they were looked for; `found` are they, (rows,); the `interval` of
@@ -149,12 +149,6 @@ class Suspicion(PlainRecord, HasPage):
     spans: Mapping[Any, tuple[int, int]] = field(default_factory=dict, repr=False)
     patched: Patched | None = None
     notes: tuple[str, ...] = ()
-
-    IN_RECORD = (
-        *("reward", "what", "prompts", "share", "interval", "verdict", "first_step"),
-        *("training", "label", "notes", "slices", "advantage", "rewards", "paid"),
-        *("right", "patched"),
-    )
 
     def __len__(self) -> int:
         return int(self.found.sum())
@@ -204,13 +198,23 @@ class Suspicion(PlainRecord, HasPage):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return super().record() | {
+        names = (
+            "reward what prompts share interval verdict first_step training label notes"
+        )
+        plain = {name: getattr(self, name) for name in names.split()}
+        return plain | {
             "rows": len(self.found),
             "found": len(self),
             "traits": [{"trait": name, "share": share} for name, share in self.traits],
             "steps": to_records(self.steps),
+            "slices": to_plain(self.slices),
             "slices_looked_at": self.looked_at,
+            "advantage": self.advantage.record(),
+            "rewards": self.rewards.record(),
+            "paid": to_plain(self.paid),
+            "right": to_plain(self.right),
             "clearest": to_records(self.clearest),
+            "patched": to_plain(self.patched),
         }
 
     def page(self) -> Page:

@@ -308,7 +308,9 @@ def test_the_result_is_plain_data_a_table_and_a_short_text():
     result = mutants("<answer>5</answer>")
     record = json.loads(json.dumps(result.record(), allow_nan=False))
     assert record["score"] == pytest.approx(result.score)
-    assert set(record["survived"][0]) == {*COLUMNS_OF_A_RESULT, "reason", "differences"}
+    names = "kind component part sentence before after outcome reason differs noticed_by differences case"
+    assert [*record["survived"][0]] == names.split()
+    assert [*record][5:9] == ["score", "stopped", "cause", "noticed"]
     assert set(result.table.columns) == {*COLUMNS_OF_A_RESULT}
     text, tried = repr(result), len(result.noticed) + len(result.survived)
     catch = f"your 1 case catches {len(result.noticed)} of {tried} mutants."

@@ -4,12 +4,14 @@ import json
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 from planted_probes import NUMBERS, beside, inside, probed, strict, tags
 from probed import finding
 
 import rewardkit as rk
+from rewardkit.probes.findings.causes import _kind_of_answers
 
 FILLER = "Now the next step follows from what was said before. "
 
@@ -962,6 +964,19 @@ def test_what_to_do_fits_the_kind_of_the_answers(code, family, kind, words):
     evidence = {"answers": kind, "lost": "", "unpaid": "", "rollouts": 0}
     item = finding(code, family=family, evidence=evidence)
     assert words in item.advice
+
+
+KINDS = [
+    ("[183, 344, 66, 20]", "box"),  # x, y, width, height
+    ("[0, 0, 0, 0]", "box"),
+    ('{"a": [1, 2, 3, 4], "b": [5, 6, 7, 8]}', "box"),
+    ("[[1, 2, 3, 4]]", "json"),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind"), KINDS)
+def test_four_numbers_are_a_box(answer, kind):
+    assert _kind_of_answers(SimpleNamespace(kind="json", answer=answer)) == kind
 
 
 BREEDS = [

@@ -191,7 +191,9 @@ def test_the_verdict_and_what_is_said_and_to_do(case):
     reward, options, verdict, *sentences = case
     found = suspect(scored(reward), **options)
     text = " ".join(repr(found).split())
-    assert found.verdict == found.record()["verdict"] == verdict
+    record = found.record()
+    assert found.verdict == record["verdict"] == verdict
+    assert record["interval"] is found.interval and [*record][9:11] == ["notes", "rows"]
     for sentence in sentences:
         assert sentence in text, text
     text = repr(found)

@@ -8,10 +8,10 @@ from itertools import chain
 from statistics import fmean
 from typing import Any
 
-from rewardkit.answers.boxes import find_boxes
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, LEAST_ROWS
 from rewardkit.findings import AS_MUCH, Finding, Findings, most, rule
+from rewardkit.primitives.extract.structured import read_json
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.falls import (
     LAYOUT_LOST,
@@ -148,10 +148,20 @@ def _count_verdicts(observed: Observed) -> int:
 
 
 def _kind_of_answers(subject: Subject) -> str:
-    """Return the kind of a subject's answers, "box" where they hold one."""
-    if subject.kind == "json" and len(find_boxes(subject.answer or "")) == 1:
-        return "box"
+    """Return the kind of a subject's answers, "box" where that is four numbers."""
+    if subject.kind == "json" and subject.answer is not None:
+        value = read_json(subject.answer)
+        if isinstance(value, dict):  # beside its label
+            value = next((item for item in value.values() if _is_box(item)), None)
+        if _is_box(value):
+            return "box"
     return subject.kind
+
+
+def _is_box(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 4:
+        return False
+    return all(isinstance(number, int | float) for number in value)
 
 
 def _risk(tally: Tally, observed: Observed) -> float:

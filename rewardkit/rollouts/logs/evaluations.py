@@ -9,8 +9,10 @@ lists of its completions (`code`), what was read of them, and whether that is ri
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -336,13 +338,16 @@ def _list(cell: Any) -> list[Any]:
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
-    """Return the prompt of a request."""
+    """Return the prompt of a request, which may be chat messages as JSON."""
     if isinstance(arguments, Mapping):
         prompt = inner(arguments, "gen_args_0", "arg_0")
     else:
         prompt = first(_list(arguments))
     while isinstance(prompt, list) and prompt and not isinstance(prompt[0], Mapping):
         prompt = prompt[0]
+    if isinstance(prompt, str) and prompt.lstrip().startswith('[{"role"'):
+        with suppress(ValueError):
+            return json.loads(prompt)
     return prompt
 
 

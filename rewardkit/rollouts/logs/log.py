@@ -177,24 +177,6 @@ def has(names: str) -> Callable[[Columns], bool]:
     return lambda columns: columns.keys() >= {*names.split()}
 
 
-TRUTHS_WITHIN = (
-    ("reward_model", "ground_truth"),
-    ("extra_env_info", "ground_truth"),
-    ("env_extras", "reward_spec", "ground_truth"),
-)
-"""Columns of objects, and the keys in them that lead to the truth: verl and siiRL,
-NeMo-RL, SkyRL."""
-
-
-def with_truth(rows: SourceRows) -> SourceRows:
-    """Add the ``ground_truth`` that a trainer keeps inside of an object."""
-    for column, *names in TRUTHS_WITHIN:
-        truths = [inner(cell, *names) for cell in rows.columns.get(column, ())]
-        if "ground_truth" not in rows.columns and first(truths) is not None:
-            return replace(rows, columns={"ground_truth": truths, **rows.columns})
-    return rows
-
-
 def columns_of_objects(cells: Iterable[Any]) -> Columns:
     """Return what stands under each key of the objects in a column, None elsewhere."""
     objects = [cell if isinstance(cell, Mapping) else {} for cell in cells]

@@ -41,7 +41,7 @@ from rewardkit.rollouts.logs.log import (
     numeric,
     scored_table,
     unrolled,
-    with_truth,
+    with_columns,
 )
 from rewardkit.rollouts.values import SourceRows
 
@@ -110,7 +110,8 @@ def _is_nemo_rl(columns: Columns) -> bool:
 
 def _parse_nemo_rl(rows: SourceRows, earlier: ParsedLog | None = None) -> ParsedLog:
     if isinstance(first(rows.columns["rewards"]), list):
-        rows = with_truth(unrolled(rows, "content"))
+        rows = unrolled(rows, "content")
+    rows = _with_truth(rows)
     columns = dict(rows.columns)
     contents = columns.pop("content")
     lengths = [len(cell) for cell in contents if isinstance(cell, list) and cell]
@@ -124,6 +125,22 @@ def _parse_nemo_rl(rows: SourceRows, earlier: ParsedLog | None = None) -> Parsed
         unpaid=NEMO_COLUMNS,
         turns_before=before,
     )
+
+
+def _parse_nemo_batch(rows: SourceRows) -> ParsedLog:
+    return scored_table(
+        _with_truth(rows),
+        total="total_reward",
+        unpaid=NEMO_COLUMNS,
+        usual={"messages": "message_log"},
+    )
+
+
+def _with_truth(rows: SourceRows) -> SourceRows:
+    """Add the truth that stands in what NeMo-RL's environment gets."""
+    infos = rows.columns.get("extra_env_info", ())
+    truths = [inner(info, "ground_truth") for info in infos]
+    return with_columns(rows, ground_truth=truths)
 
 
 def _turns(content: Any, before: int) -> Record:
@@ -220,8 +237,11 @@ def _parse_skyrl(rows: SourceRows) -> ParsedLog:
             cell = sum(cell)
         scores.append(cell)
     columns["score"] = scores
+    extras = columns.get("env_extras", [None] * len(rows.places))
+    truths = [inner(cell, "reward_spec", "ground_truth") for cell in extras]
+    # without a truth, too: the first rows of a log decide on its columns
+    rows = replace(rows, columns={"ground_truth": truths, **columns})
     usual = {"prompt": "input_prompt", "completion": "output_response"}
-    rows = replace(rows, columns=columns)
     return scored_table(rows, total="score", usual=usual)
 
 
@@ -264,12 +284,7 @@ TRAINER_FORMS = (
     Form("NeMo-RL rollouts", _parse_nemo_rl, _is_nemo_rl, _parse_nemo_rl),
     Form(
         "NeMo-RL batch",
-        partial(
-            scored_table,
-            total="total_reward",
-            unpaid=NEMO_COLUMNS,
-            usual={"messages": "message_log"},
-        ),
+        _parse_nemo_batch,
         has("message_log extra_env_info total_reward"),
     ),
     Form("NeMo Gym rollouts", _parse_nemo_gym, _is_nemo_gym),
