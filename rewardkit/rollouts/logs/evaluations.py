@@ -322,6 +322,9 @@ def _parse_lm_eval(rows: SourceRows) -> ParsedLog:
     usual = {"ground_truth": "target", "prompt_id": "doc_id"}
     has_repeats = any(len(texts) > 1 for texts in completions)
     rows = unrolled(replace(rows, columns=columns), "completion")
+    if "prompt" in rows.columns:  # not before: one message is a list as long
+        prompts = list(map(_read_turns, rows.columns["prompt"]))
+        rows = replace(rows, columns={**rows.columns, "prompt": prompts})
     if scores and not has_repeats:
         return scored_table(rows, total=scores[0], unpaid=("doc_id",), usual=usual)
     warnings: tuple[str, ...] = ()
@@ -338,13 +341,18 @@ def _list(cell: Any) -> list[Any]:
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
-    """Return the prompt of a request, which may be chat messages as JSON."""
+    """Return the prompt of a request."""
     if isinstance(arguments, Mapping):
         prompt = inner(arguments, "gen_args_0", "arg_0")
     else:
         prompt = first(_list(arguments))
     while isinstance(prompt, list) and prompt and not isinstance(prompt[0], Mapping):
         prompt = prompt[0]
+    return prompt
+
+
+def _read_turns(prompt: Any) -> Any:
+    """Return the chat messages that a prompt is as JSON, any other as it is."""
     if isinstance(prompt, str) and prompt.lstrip().startswith('[{"role"'):
         with suppress(ValueError):
             return json.loads(prompt)
