@@ -164,7 +164,7 @@ def find_candidates(
     makers = {getattr(value, "__qualname__", "") for value in values.values()}
     makers = {name.partition(".<locals>")[0] for name in makers if ".<locals>" in name}
     makers |= factories(source)
-    made = _unused_calls(source)
+    unused_calls = _unused_calls(source)
     names = []
     for name, value in values.items():
         is_hidden = name.startswith("_") or name in makers
@@ -172,7 +172,7 @@ def find_candidates(
         is_again = own_name != name and values.get(own_name) is value
         if name in USUAL_NAMES and own_name not in USUAL_NAMES:
             is_again = False  # an alias that says what a trainer is to call
-        is_made = name in made and isinstance(value, FunctionType)
+        is_made = name in unused_calls and isinstance(value, FunctionType)
         if not (is_hidden or is_again) and (is_made or _may_be_reward(value, module)):
             names.append(name)
     likely: list[str] = []

@@ -180,8 +180,8 @@ class SourceRows:
 
     def with_rows(self, placed: Iterable[tuple[Place, Any]]) -> SourceRows:
         """Return other rows that were made of these, see `of_rows`."""
-        made = SourceRows.of_rows(placed)
-        return replace(self, columns=made.columns, places=made.places)
+        usable = SourceRows.of_rows(placed)
+        return replace(self, columns=usable.columns, places=usable.places)
 
     def rows(self) -> list[Record]:
         """Return each row as a dict."""

@@ -137,9 +137,9 @@ def explain(reward: Reward | Scores, rollout: Plain | int | str) -> Explanation:
 
 def _result_of_row(scores: Scores, row: int) -> RewardResult:
     """Return what scoring left of a row."""
-    one = select_rows(scores, np.array([row]))
-    values = one.table.iloc[0]
-    result = RewardResult.of(one.outcomes, 0)
+    row_scores = select_rows(scores, np.array([row]))
+    values = row_scores.table.iloc[0]
+    result = RewardResult.of(row_scores.outcomes, 0)
     result = replace(result, reward=float(values["reward_raw"]))
     for column in map(str, values.index):
         kind, _, name = column.partition("/")
