@@ -61,7 +61,6 @@ class RewardedRows:
     rewards: Floats
     gate: Floats
     groups: Codes
-
     completions: NDArray[np.object_]
     bootstrap: Bootstrap
     training: Training

@@ -240,9 +240,11 @@ def _files_below(folder: Path) -> dict[str, bytes]:
     Not of libraries that are installed there.
     """
     files = {}
-    for name, file in _modules_below(folder).items():
-        is_source = file.suffix == ".py" and not LIBRARIES & {*file.parts}
-        if is_source and name != "__main__" and file.is_file():
+    for name, place in _modules_below(folder).items():
+        if name == "__main__" or not place.endswith(".py"):
+            continue
+        file = Path(place)
+        if not LIBRARIES & {*file.parts} and file.is_file():
             files[file.relative_to(folder).as_posix()] = file.read_bytes()
     return files
 
@@ -334,12 +336,18 @@ def forget_beside(path: Path) -> None:
 
 def _beside(path: Path) -> dict[str, Path]:
     """Return the imported modules whose files lie beside the file, sorted by name."""
+    folder = str(path.parent)
     modules = sorted(_modules_below(path.parent).items())
-    return {name: file for name, file in modules if file.parent == path.parent}
+    return {
+        name: Path(file) for name, file in modules if os.path.dirname(file) == folder
+    }
 
 
-def _modules_below(folder: Path) -> dict[str, Path]:
-    """Return the imported modules whose files lie in a folder or those in it."""
+def _modules_below(folder: Path) -> dict[str, str]:
+    """Return the files of imported modules in a folder or those in it, by name.
+
+    As texts: an environment may lie there, with thousands.
+    """
     files = {}
     start = os.path.join(folder, "")  # of the root as well
     modules = sys.modules.copy()  # another thread may import meanwhile
@@ -347,7 +355,7 @@ def _modules_below(folder: Path) -> dict[str, Path]:
         file = getattr(module, "__file__", None) or ""
         # thousands are elsewhere, and a prefix is compared at once
         if file.startswith(start) and not name.startswith(FILE_MODULE):
-            files[name] = Path(file)
+            files[name] = file
     return files
 
 

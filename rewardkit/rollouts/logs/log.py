@@ -169,7 +169,7 @@ def unrolled(rows: SourceRows, by: str) -> SourceRows:
         f"Left out {counted(len(lengths), 'list')} not as long as {by!r}, so that it "
         f"is unknown which value is whose ({'; '.join(lengths[:3])})"
     )
-    return replace(single, warnings=(warning,))
+    return replace(single, warnings=(*rows.warnings, warning))
 
 
 def has(names: str) -> Callable[[Columns], bool]:
