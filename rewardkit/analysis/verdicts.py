@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +15,9 @@ from rewardkit.answers import find_truth
 from rewardkit.answers.kinds import kind_of, read_truth
 from rewardkit.answers.stated import states_truth
 from rewardkit.primitives import extract
+from rewardkit.rollouts.columns import RIGHT_NAME
 from rewardkit.rollouts.values import column_values
 
-VERDICT_NAME = re.compile(
-    r"(?:.*[/_])?(?:acc|accuracy|correct|correctness|exact_match|em|right|solved|"
-    r"success|pass|passed)(?:_reward|_score)?",
-    re.IGNORECASE,
-)
-"""Names of recorded scores, and of columns, that say which completions are right."""
 MOST_READ_ROWS = 2_000
 """Rows whose answers are read, of whole groups. Our choice: it takes a second."""
 MOST_TRUTHS_READ = 100
@@ -77,7 +71,7 @@ def find_verdicts(
         if 0 < len(levels) <= 2:
             return Verdicts(name, scores[name], float(levels[0]), is_component=True)
     for name, values in {**scores, **context.columns}.items():
-        levels = _levels(values) if VERDICT_NAME.fullmatch(name) else values[:0]
+        levels = _levels(values) if RIGHT_NAME.fullmatch(name) else values[:0]
         if len(levels) == 2:
             return Verdicts(name, values, float(levels[0]))
     by_answers = judge_by_answers(context.table, groups)

@@ -23,8 +23,13 @@ from rewardkit.rewards.fingerprint import Recorded, describe
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Route
 from rewardkit.rewards.schedule import schedule
-from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.logs.log import identifier, listed, numeric_column
+from rewardkit.rollouts.columns import ALIASES, RIGHT_NAME
+from rewardkit.rollouts.logs.log import (
+    SCORE_NAME,
+    identifier,
+    listed,
+    numeric_column,
+)
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
@@ -37,12 +42,6 @@ SAME_SUM = 1e-5
 ROWS_A_PART = 4
 """Rows a part under which weights would fit by chance. Our choice."""
 
-RIGHT_NAME = re.compile(
-    r"(?i)correct|right|accura|(^|_)acc($|_)|pass|label|success|solved|resolved|(^|_)win"
-)
-"""Names of columns that say whether a completion is right."""
-NUMERIC_NAME = re.compile(r"(?i)score|reward|(^|_)(f1|em|valid|match)($|_)")
-"""Names of columns of other scores."""
 NO_SCORE_NAME = re.compile(
     r"(?i)^$|^unnamed|(^|_)(id|ids|index|idx|no|number|seed|rank|epoch|step|trial|turn|"
     r"round|level|max|time|date|timestamp|latency|cost|price|tokens?|length|len|size|"
@@ -210,9 +209,9 @@ def possible_scores(rollouts: Rollouts) -> list[str]:
         values = rollouts.table[name]
         if NO_SCORE_NAME.search(name) or values.nunique() < 2:
             continue
-        if RIGHT_NAME.search(name):
+        if RIGHT_NAME.fullmatch(name):
             verdicts.append(name)
-        elif NUMERIC_NAME.search(name):
+        elif SCORE_NAME.search(name):
             scores.append(name)
         elif infer_dtype(values) == "boolean" or _differs_in_groups(rollouts, values):
             others.append(name)

@@ -23,7 +23,7 @@ from rewardkit.rewards.fingerprint import (
     sources,
     sources_seen,
 )
-from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.columns import ALIASES, TASK_NAME
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
@@ -47,11 +47,6 @@ NO_DATA = re.compile(
 
 MAY_SAY_RIGHT = re.compile("prompt|messages|rollout|data_source")
 """Those of them from which code may still make what is right."""
-SAYS_RIGHT = re.compile(
-    r"(?i)(?!.*(?<![^_])(?:format|length|tag|style))"
-    r".*(?<![^_])(?:acc|accuracy|correct|correctness|answer|solved)(?![^_])"
-)
-"""Names of components that compare answers, among others that read the truth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +201,7 @@ class Reward(HasPage):
         heaviest = self._heaviest()
         items = [item for item in heaviest if not item.is_penalty] or heaviest
         names = tuple(item.name for item in items)
-        return tuple(filter(SAYS_RIGHT.match, names)) or names
+        return tuple(filter(TASK_NAME.fullmatch, names)) or names
 
     @property
     def task_is_known(self) -> bool:
@@ -240,7 +235,7 @@ class Reward(HasPage):
         ranks = []
         for item in self.components:
             if item.name in task:
-                is_other = SAYS_RIGHT.match(item.name) is None
+                is_other = TASK_NAME.fullmatch(item.name) is None
                 rank = (-item.largest_weight, item.is_penalty, is_other, item.name)
                 ranks.append(rank)
         return min(ranks)[-1]

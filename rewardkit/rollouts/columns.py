@@ -5,6 +5,7 @@ Imported by rewards that a trainer loads: without pandas.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -56,6 +57,21 @@ ALIASES = {name: (name, *others.split()) for name, others in OTHER_NAMES.items()
 "label" may say that a completion is right, "final_answer" what it states: neither is
 taken for the truth of a log.
 """
+
+_BEFORE_RIGHT = r"(?i)(?!.*(?<![^\W_])(?:format|length|tag|style))(?:.*[\W_]|is)?"
+_RIGHT = (
+    "acc|accuracy|accurate|correct|correctness|exact_match|em|right|solved|resolved|"
+    "success|successful|pass|passed|win"
+)
+RIGHT_NAME = re.compile(
+    rf"{_BEFORE_RIGHT}(?:{_RIGHT})(?:[\W_](?:reward|score|rate|fn|func)(?:[\W_].*)?)?"
+)
+"""Names of scores and columns that say which completions are right: they end so.
+
+A "correct_option" says no such thing, nor does what is about the form alone.
+"""
+TASK_NAME = re.compile(rf"{_BEFORE_RIGHT}(?:{_RIGHT}|answer)(?:[\W_].*)?")
+"""Names of components that compare answers, among others that read the truth."""
 
 ALL_ALIASES = frozenset[str]().union(*ALIASES.values())
 

@@ -10,7 +10,8 @@ import pandas as pd
 
 from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.findings import counted, percent
-from rewardkit.rewards.recorded import RIGHT_NAME, possible_scores
+from rewardkit.rewards.recorded import possible_scores
+from rewardkit.rollouts.columns import RIGHT_NAME
 from rewardkit.rollouts.logs.log import SCORE_NAME
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.starting.extractions import Extraction, Objects
@@ -106,7 +107,7 @@ def find_verdict(rollouts: Rollouts) -> LogVerdict | None:
     logged = rollouts.logged.components
     columns = dict(logged)
     columns |= {name: name for name in possible_scores(rollouts)}
-    names = [name for name in columns if RIGHT_NAME.search(name)]
+    names = [name for name in columns if RIGHT_NAME.fullmatch(name) or name == "label"]
     names += [name for name in columns if columns[name] == rollouts.logged.total]
     names += [name for name in columns if name in logged or SCORE_NAME.search(name)]
     for name in names:

@@ -180,6 +180,10 @@ PRIMARY = {
         [part("quality"), part("answer_format"), part("solved")],
         "solved",
     ),
+    "of equal ones what compares answers, by any word of its name": (
+        [part("b"), part("compare_answer_of_turn"), part("c")],
+        "compare_answer_of_turn",
+    ),
     "of equal ones no penalty": (
         [part("a", why="Penalize repeats."), part("length_penalty"), part("z")],
         "z",

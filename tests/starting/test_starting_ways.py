@@ -568,6 +568,8 @@ VERDICTS = [
     ({"reward": [0.0, 0.0]}, ("reward", [0.0, 0.0])),
     ({"reward": [0.1, 0.7, -2.0]}, None),  # how much of it is right nobody says
     ({"judge_seed": [1, 0], "length": [0, 1]}, None),
+    ({"correct_option": [1, 0], "label": [0, 1]}, ("label", [0.0, 1.0])),
+    ({"incorrect": [1, 0], "solved": [0, 1]}, ("solved", [0.0, 1.0])),
 ]
 
 
