@@ -128,6 +128,12 @@ graded_reward = make(1.0)
 == a pair of functions and their weights, which a function returns
 def make_rewards(): return [right, short], [1.0, 0.2]
 
+== pairs of a function and its weight, which a function returns
+def make_rewards(): return [(right, 1.0), [short, 0.2]]
+
+== a list in a pair with its weights
+PAIR = [right, short], [1.0, 0.2]
+
 == a list with the weights beside it
 FUNCS, WEIGHTS = [right, short], [1.0, 0.2]
 
@@ -226,6 +232,11 @@ TAKEN = {
         "right": 1,
         "short": 0.2,
     },
+    "pairs of a function and its weight, which a function returns": {
+        "right": 1,
+        "short": 0.2,
+    },
+    "a list in a pair with its weights": {"right": 1, "short": 0.2},
     "a list with the weights beside it": {"right": 1, "short": 0.2},
     "a list of pairs of a function and its weight": {"right": 1, "short": 0.2},
     "a dict from functions to their weights": {"right": 1, "short": -0.5},

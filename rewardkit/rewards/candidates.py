@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from enum import Enum, IntEnum
 from types import FunctionType, ModuleType
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.plain import is_number
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.script import HandedList, Values, factories, handed_over
@@ -45,10 +46,46 @@ class Fit(IntEnum):
 class RewardList:
     """Reward functions that are added up: the name, function and weight of each.
 
-    The weight is None where the file says none.
+    The weight is None where nothing says it.
     """
 
     members: tuple[tuple[str, Any, float | None], ...]
+
+    @classmethod
+    def of(cls, value: Any, logged: Collection[str] = ()) -> RewardList:
+        """Read a list, tuple or dict of functions, see `_weighed_functions`.
+
+        Their names are their own, or the keys of a dict from names to functions where
+        the log has no scores under their own names.
+        """
+        pairs = [*_weighed_functions(value)]
+        labels = [label_of(function) for function, _ in pairs]
+        has_keys = isinstance(value, dict) and not all(map(callable, value))
+        if has_keys and not set(labels) <= set(logged):
+            labels = list(map(str, value))
+        members = []
+        for label, (function, weight) in zip(labels, pairs, strict=True):
+            members.append((label, function, weight))
+        return cls(tuple(members))
+
+    @property
+    def labels(self) -> list[str]:
+        """Return the names of the functions."""
+        return [label for label, _, _ in self.members]
+
+    @property
+    def has_weights(self) -> bool:
+        """Return whether each function has a weight."""
+        return all(weight is not None for _, _, weight in self.members)
+
+    def weighed(self, weights: Sequence[float | None]) -> RewardList:
+        """Return the functions with these weights where they have none."""
+        members = []
+        for member, weight in zip(self.members, weights, strict=True):
+            if member[2] is None:
+                member = (*member[:2], weight)
+            members.append(member)
+        return RewardList(tuple(members))
 
 
 @dataclass(frozen=True)
@@ -76,20 +113,17 @@ class Candidates:
     def value(self, name: str) -> Any:
         """Return the value of a name, a `RewardList` where it stands for several."""
         names = name.split(",")
-        value = self.values[name] if len(names) == 1 else [*map(self.values.get, names)]
-        if not _holds_functions(value):
-            return value
-        labels = names if len(names) > 1 else _labels(value, self.logged)
-        weights = _weights_beside(value, labels, self.values)
         if len(names) > 1:
+            values = [*map(self.values.get, names)]
+            if not all(map(callable, values)):
+                return values
             weights = self._weights_by_name(names)
-        members = []
-        for label, member, weight in zip(labels, _members(value), weights, strict=True):
-            function, own_weight = member
-            if own_weight is None:
-                own_weight = weight
-            members.append((label, function, own_weight))
-        return RewardList(tuple(members))
+            return RewardList(tuple(zip(names, values, weights, strict=True)))
+        value = self.values[name]
+        functions = _functions_in(value, self.logged)
+        if functions is None:
+            return value
+        return functions.weighed(_weights_beside(value, functions.labels, self.values))
 
     def _weights_by_name(self, names: Sequence[str]) -> list[float | None]:
         """Return the weights of functions that may be named in any order."""
@@ -225,7 +259,11 @@ def _likely(
     unused = _unused(names, values)
     usual = [name for name in names if name in USUAL_NAMES or _is_orm(values[name])]
     used = set().union(*(_names_used(values[name]) for name in names))
-    lists = [name for name in values if _holds_functions(values[name])]
+    lists = {}
+    for name, value in values.items():
+        functions = _functions_in(value, logged)
+        if functions is not None:
+            lists[name] = functions
     of_rewards = []
     for name in lists:
         if name not in used and "reward" in name.lower() and _is_sum(name, values):
@@ -246,17 +284,15 @@ def _likely(
     if len(likely) == 1:
         return likely
     of_log, weighed = [], []
-    for name in lists:
-        labels = _labels(values[name], logged)
-        if set(labels) <= set(logged):
+    for name, functions in lists.items():
+        if set(functions.labels) <= set(logged):
             of_log.append(name)
-        own_weights = [weight for _, weight in _members(values[name])]
-        is_weighed = None not in _weights_beside(values[name], labels, values)
-        if is_weighed or None not in own_weights:
+        weights = _weights_beside(values[name], functions.labels, values)
+        if functions.weighed(weights).has_weights:
             weighed.append(name)
-    lists = of_log or weighed
-    if len(lists) == 1:
-        return lists
+    chosen = of_log or weighed
+    if len(chosen) == 1:
+        return chosen
     scored = [name for name in names if name in logged]
     if len(scored) > 1:
         return [",".join(scored)]
@@ -284,7 +320,7 @@ def _is_sum(name: str, values: Values) -> bool:
 def _may_be_reward(value: Any, module: str) -> bool:
     """Return whether a value of this module may stand for a reward."""
     if isinstance(value, list | tuple):
-        return _holds_functions(value)
+        return _functions_in(value) is not None
     if isinstance(value, Reward):
         return True
     value = without_partial(value)
@@ -295,41 +331,32 @@ def _may_be_reward(value: Any, module: str) -> bool:
     return callable(value) and getattr(value, "__module__", "") == module
 
 
-def _holds_functions(value: Any) -> bool:
-    """Return whether it is a list, tuple or dict of functions, also with weights."""
+def _functions_in(value: Any, logged: Collection[str] = ()) -> RewardList | None:
+    """Return what a list, tuple or dict adds up, None unless it is all functions."""
     if not isinstance(value, list | tuple | dict) or not value:
-        return False
-    return all(callable(function) for function, _ in _members(value))
+        return None
+    if not all(callable(function) for function, _ in _weighed_functions(value)):
+        return None
+    return RewardList.of(value, logged)
 
 
-def _members(value: Any) -> list[tuple[Any, float | None]]:
-    """Return what a list, tuple or dict holds, each with the weight in a pair.
+def _weighed_functions(value: Any) -> Iterator[tuple[Any, float | None]]:
+    """Yield what a list, tuple or dict holds, each with its weight, None without one.
 
-    Of a dict from functions to weights the functions.
+    Weights stand in pairs with the functions, in a second list beside theirs, or in a
+    dict under them.
     """
-    members: list[tuple[Any, float | None]] = []
     items = value
     if isinstance(value, dict):
         items = value.items() if all(map(callable, value)) else value.values()
-    for member in items:
-        is_pair = isinstance(member, list | tuple) and len(member) == 2
-        if is_pair and type(member[1]) in (int, float):
-            members.append((member[0], float(member[1])))
+    elif len(value) == 2 and all(isinstance(item, list | tuple) for item in value):
+        if len(value[0]) == len(value[1]) and all(map(is_number, value[1])):
+            items = zip(*value, strict=True)
+    for item in items:
+        if isinstance(item, list | tuple) and len(item) == 2 and is_number(item[1]):
+            yield item[0], float(item[1])
         else:
-            members.append((member, None))
-    return members
-
-
-def _labels(functions: Any, logged: Collection[str]) -> list[str]:
-    """Return the names of functions in a list or dict: their own, or their keys.
-
-    Of a dict the keys, where the log has no scores under the functions' own names.
-    """
-    own_names = [label_of(function) for function, _ in _members(functions)]
-    has_keys = isinstance(functions, dict) and not all(map(callable, functions))
-    if not has_keys or set(own_names) <= set(logged):
-        return own_names
-    return list(map(str, functions))
+            yield item, None
 
 
 def _weights_beside(
@@ -354,7 +381,7 @@ def _weights_beside(
         elif not has_order:
             continue
         if isinstance(numbers, list | tuple) and len(numbers) == len(keys):
-            if all(type(number) in (int, float) for number in numbers):
+            if all(map(is_number, numbers)):
                 weights.append([float(number) for number in numbers])
     return [*weights[0]] if len(weights) == 1 else [None] * len(keys)
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean, preview
-from rewardkit.plain import is_number
 from rewardkit.rewards.candidates import RewardList
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import weights_of_parts
@@ -51,7 +50,7 @@ def read_reward(
             gives; it returns what no reward can be.
     """
     if isinstance(value, list | tuple):
-        value = _as_reward_list(value)
+        value = RewardList.of(value)
     is_list = isinstance(value, RewardList)
     trials: list[tuple[str, ReadingTrial]] = []
     notes: list[str] = []
@@ -105,17 +104,6 @@ def read_reward(
     )
 
 
-def _as_reward_list(values: Sequence[Any]) -> RewardList:
-    """Return a list of reward functions, or a pair of such a list and its weights."""
-    functions = values
-    weights: Sequence[float | None] = [None] * len(values)
-    if len(values) == 2 and all(isinstance(value, list | tuple) for value in values):
-        if len(values[0]) == len(values[1]) and all(map(is_number, values[1])):
-            functions, weights = values
-    labels = map(label_of, functions)
-    return RewardList(tuple(zip(labels, functions, weights, strict=True)))
-
-
 Members = Sequence[tuple[str, Any, float | None]]
 """Reward functions that are added up: label, function, and weight where one is told."""
 
@@ -125,13 +113,10 @@ def _weighed(functions: RewardList, rows: Sequence[Row]) -> Members:
 
     None where neither tells: each then has its trainer's.
     """
-    if all(weight is not None for _, _, weight in functions.members):
-        return functions.members
     columns = parts_of_log(rows)
-    labels = [label for label, _, _ in functions.members]
-    if not set(labels) <= columns.keys():
+    if functions.has_weights or not set(functions.labels) <= columns.keys():
         return functions.members
-    parts = {label: columns[label] for label in labels}
+    parts = {label: columns[label] for label in functions.labels}
     for total in scores_of_log(rows).values():
         weights = weights_of_parts(total, parts)
         if weights:
