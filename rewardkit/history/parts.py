@@ -13,9 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.findings import counted
@@ -28,7 +26,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.paths import PART_OF_SCORES, SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.parted import FIGURES, PartFigures
+from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARE, PartFigures
 from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
@@ -247,10 +245,10 @@ def _no_table(file: Path) -> RolloutsError:
     )
 
 
-def _read_part(file: Path) -> ScoresFile:
-    """Read a file of a scored table."""
+def _read_part(file: Path, *, first_rows: bool = False) -> ScoresFile:
+    """Read a file of a scored table, or those of its rows that come first."""
     try:
-        stored = read_stored(file, None)
+        stored = read_stored(file, None, first_rows=first_rows)
         record = stored.record
         reward = reward_from_record(record["reward"])
         about = record["rollouts"]
@@ -272,31 +270,15 @@ def _read_part(file: Path) -> ScoresFile:
 
 def _read_share(file: Path, share: float) -> ScoresFile:
     """Read the groups of a share of the prompts of a part of a large log."""
-    part = _read_part(file)
+    part = _read_part(file, first_rows=share <= SAMPLED_SHARE)
     if share == 1:
         return part
-    is_chosen = _prompt_hashes(part) < share * 2.0**64
-    return replace(part, table=part.table.filter(pa.array(is_chosen)))
-
-
-def _prompt_hashes(part: ScoresFile) -> NDArray[np.uint64]:
-    """Return the hash of each row's prompt, (rows,)."""
-    table = part.table
     group_key = tuple(part.record["rollouts"]["group_key"])
-    names = {*group_key, "prompt", "prompt_id", "data_source"}
-    names = names.intersection(table.column_names)
-    keys = table.select([*sorted(names), "rollout_id"])
-    rows = None
-    # a prompt is hashed once, where it alone is the key and always there
-    is_alone = "prompt" in names and not {"prompt_id", "data_source"} & names
-    if is_alone and not table["prompt"].null_count:
-        prompts = table["prompt"].combine_chunks().dictionary_encode()
-        rows = prompts.indices.to_numpy()
-        firsts = np.unique(rows, return_index=True)[1]
-        keys = keys.take(pa.array(firsts))
+    names = {*group_key, "prompt", "prompt_id", "data_source", "rollout_id"}
+    keys = part.table.select(sorted(names.intersection(part.table.column_names)))
     rollouts = Rollouts(join_tables([replace(part, table=keys)]), {}, group_key)
-    hashes = rollouts.prompt_hashes[rollouts.prompts]
-    return hashes if rows is None else hashes[rows]
+    is_chosen = pa.array(rollouts.in_share(share))
+    return replace(part, table=part.table.filter(is_chosen))
 
 
 def _read_rollouts(file: Path, data: str) -> StoredTable:

@@ -183,14 +183,16 @@ class Rollouts(HasPage):
         """
         rows = np.unique(codes, return_index=True)[1]
         table = self.table.iloc[rows]
-        columns = [_filled(table, name) for name in names or ["rollout_id"]]
-        hashes = np.empty(len(rows), dtype=np.uint64)
-        for place, values in enumerate(zip(*columns, strict=True)):
-            key = []
-            for value in values:  # 1 and 1.0 are one key
-                key.append(float(value) if isinstance(value, int | float) else value)
-            hashes[place] = _hash(key_text(key))
-        return hashes
+        keys = {}
+        for name in names or ["rollout_id"]:
+            keys[name] = list(map(_key_text, _filled(table, name)))
+        frame = pd.DataFrame(keys, dtype=object)
+        hashes = pd.util.hash_pandas_object(frame, index=False, categorize=False)
+        return np.asarray(hashes, dtype=np.uint64)
+
+    def in_share(self, share: float) -> NDArray[np.bool_]:
+        """Mark the rows of a share of the prompts, drawn by their hashes, (rows,)."""
+        return (self.prompt_hashes < share * 2.0**64)[self.prompts]
 
     @cached_property
     def prompts(self) -> Codes:
@@ -356,10 +358,15 @@ def _filled(table: pd.DataFrame, name: str) -> list[Any]:
     return filled
 
 
-def _hash(text: str) -> int:
-    """Return a hash of a text, of 8 bytes."""
-    data = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+def _key_text(value: Any) -> str:
+    """Return a text that is the same for equal keys, 1 and 1.0 among them."""
+    if isinstance(value, int | float):
+        return f"\0{float(value)!r}"
+    if type(value) is not str:
+        return f"\0{key_text(value)}"
+    if value.isascii():
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()  # no half characters
 
 
 def _warn_of(summary: Plain) -> list[str]:

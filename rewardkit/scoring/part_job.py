@@ -36,7 +36,7 @@ from rewardkit.rollouts.whole_groups import (
     load_part,
 )
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.scoring.parted import FIGURES, PartFigures
+from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARE, PartFigures
 from rewardkit.scoring.prints import Printed
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import (
@@ -158,7 +158,8 @@ def write_part(
     record = scores.record_with(path.stem.rpartition("-")[2])
     record["reward"] = job.definition
     record[FIGURES] = asdict(PartFigures.of(scores))
-    write_table(path, scores.table, record)
+    sampled = np.flatnonzero(scores.rollouts.in_share(SAMPLED_SHARE)).tolist()
+    write_table(path, scores.table, record, first_rows=sampled)
     return _describe(job, number, path, scores.rollouts)
 
 

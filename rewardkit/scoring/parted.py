@@ -25,6 +25,12 @@ from rewardkit.scoring.stored import join_tables, read_stored
 FIGURES = "figures"
 """Key of a run record, and of that of a part, under which they stand."""
 
+SAMPLED_SHARE = 1 / 16
+"""Share of the prompts of a part whose rows come first in its file, for samples.
+
+Our choice: of 4 million rows and more, a sample is in them.
+"""
+
 OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", FIGURES, "parts")
 """Keys of a run record that are no figures of its scores."""
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from rewardkit.errors import preview
 from rewardkit.plain import Plain, Record
+from rewardkit.rewards.reward import Rows
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.outcomes import STATUSES
@@ -25,6 +26,9 @@ METADATA = b"rewardkit"
 """Key of a Parquet file's metadata under which the record stands."""
 
 OWN_COLUMNS = ("reward_raw", "reward")
+
+FIRST_ROWS = "first_rows"
+"""Key beside the record, under which the rows stand that come first in the file."""
 
 STATUS_PREFIX = "status/"
 """Beginning of the columns of statuses."""
@@ -40,11 +44,16 @@ def parquet() -> Any:
     return parquet
 
 
-def to_arrow(table: pd.DataFrame, record: Plain) -> pa.Table:
+def to_arrow(
+    table: pd.DataFrame, record: Plain, first_rows: Sequence[int] = ()
+) -> pa.Table:
     """Return the scored table for Parquet, with its record in the metadata.
 
-    Columns with lists, dicts, mixed types or lone surrogates become JSON text.
+    Columns with lists, dicts, mixed types or lone surrogates become JSON text; some
+    rows may come first, before the others.
     """
+    if first_rows:
+        table = table.iloc[_places_in_file(first_rows, len(table))]
     arrays: dict[Any, Any] = {}
     json_columns = []
     for name, column in table.items():
@@ -63,11 +72,20 @@ def to_arrow(table: pd.DataFrame, record: Plain) -> pa.Table:
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
             json_columns.append(str(name))
             arrays[name] = pa.array(_json_texts(values))
-    stored = {"record": record, "json_columns": json_columns}
+    stored: Record = {"record": record, "json_columns": json_columns}
+    if first_rows:
+        stored[FIRST_ROWS] = list(first_rows)
     arrow_table = pa.table(arrays)
     metadata = dict(arrow_table.schema.metadata or {})
     metadata[METADATA] = json.dumps(stored).encode()
     return arrow_table.replace_schema_metadata(metadata)
+
+
+def _places_in_file(first_rows: Sequence[int], count: int) -> Rows:
+    """Return the places of so many rows in the order in which a file has them."""
+    is_other = np.ones(count, dtype=bool)
+    is_other[first_rows] = False
+    return np.concatenate([first_rows, np.flatnonzero(is_other)])
 
 
 def write_table(
@@ -75,20 +93,26 @@ def write_table(
     table: pd.DataFrame,
     record: Plain,
     *,
+    first_rows: Sequence[int] = (),
     most_bytes: float = math.inf,
     then: Callable[[], None] = lambda: None,
 ) -> None:
     """Write a scored table whole or not at all, and to the disk itself.
 
-    A machine that loses power has it, too. `then` is done before it is put in place.
+    A machine that loses power has it, too. `first_rows` stand in a row group of their
+    own, so that they can be read without the others. `then` is done before it is put in
+    place.
 
     Raises:
         OSError: it would have more bytes than it may, or the disk is full.
     """
-    arrow_table = to_arrow(table, record)
+    arrow_table = to_arrow(table, record, first_rows)
 
     def write(beside: Path) -> None:
-        parquet().write_table(arrow_table, beside)
+        with parquet().ParquetWriter(beside, arrow_table.schema) as file:
+            if first_rows:
+                file.write_table(arrow_table.slice(0, len(first_rows)))
+            file.write_table(arrow_table.slice(len(first_rows)))
         if beside.stat().st_size > most_bytes:
             raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
         with beside.open("rb") as file:
@@ -133,8 +157,12 @@ class StoredTable:
         return [None if value is None else json.loads(value) for value in values]
 
 
-def read_stored(path: Path, names: Collection[str] | None = ()) -> StoredTable:
+def read_stored(
+    path: Path, names: Collection[str] | None = (), *, first_rows: bool = False
+) -> StoredTable:
     """Read the record of a file, and these of its columns; None: all.
+
+    Of all rows in their order, or of its `first_rows` alone, see `write_table`.
 
     Raises:
         ValueError: it is no scored table that can be read.
@@ -143,8 +171,11 @@ def read_stored(path: Path, names: Collection[str] | None = ()) -> StoredTable:
         with parquet().ParquetFile(path) as file:
             if names is not None:
                 names = [name for name in names if name in file.schema_arrow.names]
-            table = file.read(names)
+            table = file.read_row_group(0, names) if first_rows else file.read(names)
         stored = json.loads(table.schema.metadata[METADATA])
+        if FIRST_ROWS in stored and table.num_columns and not first_rows:
+            places = _places_in_file(stored[FIRST_ROWS], len(table))
+            table = table.take(np.argsort(places))
         return StoredTable(table, stored["record"], tuple(stored["json_columns"]))
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise ValueError(f"{str(path)!r} is no scored table") from None

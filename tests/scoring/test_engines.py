@@ -422,8 +422,9 @@ COMMAND = """
     if __name__ == "__main__":
         signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may ignore
         import pyarrow.parquet
-        write, ends = pyarrow.parquet.write_table, [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
-        pyarrow.parquet.write_table = lambda *table: [*map(signal.raise_signal, ends)] and write(*table)
+        writer, ends = pyarrow.parquet.ParquetWriter, [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
+        write = writer.write_table
+        writer.write_table = lambda *table: [*map(signal.raise_signal, ends)] and write(*table)
         from rewardkit.__main__ import main
         main()
 """
