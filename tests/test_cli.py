@@ -177,7 +177,10 @@ def test_a_working_folder_that_was_deleted_is_said_so(folder, monkeypatch):
 
 def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
     passed = run("check small.py cases.jsonl")
-    assert (passed.exit_code, passed.stdout) == (0, "2 of 2 cases passed for 'small'\n")
+    assert (passed.exit_code, passed.stdout) == (
+        0,
+        "\u2713 2 of 2 cases passed, 0 failed: reward small\n",
+    )
     missed = run("check small.py missed.jsonl")
     assert missed.exit_code == 1
     for said in (
@@ -185,7 +188,7 @@ def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
         "one letter",
         "expected",
         "0.25",
-        "'a'",
+        " a ",
         "too short",
     ):
         assert said in missed.stdout
@@ -205,7 +208,10 @@ def test_what_cases_say_of_components_that_a_reward_lacks_is_left_out_by_an_opti
     assert sorted(named) == ["concise", "repetition"]
     assert "(" + repr(named["concise"][0]) in run(flawed).stdout
     left = run(f"{flawed} --ignore concise --ignore repetition")
-    assert left.exit_code == 1 and left.stdout.startswith("26 of 88 cases passed")
+    assert left.exit_code == 1 and left.stdout.startswith(
+        "\u2717 26 of 88 cases passed"
+    )
+    assert "more missed expectations: --verbose" in left.stdout
 
 
 def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):

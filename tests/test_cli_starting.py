@@ -81,7 +81,7 @@ def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
     assert checked.exit_code == 0
     made = record(f"check {check.removeprefix('check ')}")
     assert made["passed"] > 0 and made["undecided"] > 0
-    passed = f"{made['passed']} of {made['passed']} cases passed"
+    passed = f"\u2713 {made['passed']} of {made['passed']} cases passed"
     assert checked.output.startswith(passed)
     assert f", {made['undecided']} undecided" in checked.output.splitlines()[0]
     assert run(f"{probe} --only contract").exit_code == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -23,8 +21,6 @@ from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
 from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.history.versions import note_figures
-from rewardkit.html.blocks import Table
-from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
 from rewardkit.judges.report import judges_of
 from rewardkit.probes.options import CALL_TIMEOUT, FAMILIES
@@ -38,12 +34,6 @@ from rewardkit.scoring.cases import TODO, append_cases, case_file
 from rewardkit.scoring.check import components_of
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
-
-MOST_ROWS_SHOWN = 15
-MISS_COLUMNS = ("case", "what", "expected", "got", "why")
-UNDECIDED_COLUMNS = ("case", "got", "why")
-MISS_CHARACTERS = 600
-"""Of the one miss that is told at length."""
 
 KEEP = "Note the result with the version of REWARD in the folder runs."
 
@@ -102,7 +92,7 @@ def check(options: Options) -> CommandResult:
     record = {**result.record(), "origin": reward.origin}
     if updated is not None:
         record["updated"] = updated
-    lines += _result_lines(result, verbose=options.verbose)
+    lines += [result.text(verbose=options.verbose), *_next_steps(result)]
     if options.keep:
         figures = {"cases": [result.passed, result.decided]}
         lines.append(_noted(reward, figures))
@@ -155,47 +145,17 @@ def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
     return line
 
 
-def _result_lines(result: rk.CheckResult, *, verbose: bool) -> list[str]:
-    """Return the verdict, what fails, what was not checked, and what is undecided."""
-    verdict = f"{result.passed} of {result.decided} cases passed for {result.reward!r}"
-    if result.undecided:
-        verdict += f", {result.undecided} undecided"
-    lines = [verdict, *result.unknown_sentences]
-    if result.unknown:
-        name = next(iter(result.unknown))
+def _next_steps(result: rk.CheckResult) -> list[str]:
+    """Say which options help with unknown components and undecided cases."""
+    lines = []
+    for name in [*result.unknown][:1]:
         lines.append(
             f"Next: --rename {name}=NEW takes cases over to its new name, --ignore "
             f"{name} leaves out what they say of it"
         )
-    if result.misses:
-        first, *others = result.misses
-        misses = [replace(first, why=""), *others]  # the first is told in full below
-        table = _table_lines(misses, MISS_COLUMNS, "misses", verbose=verbose)
-        lines += ["", *table, "", one_line(first, MISS_CHARACTERS)]
-    undecided = _table_lines(
-        result.to_decide, UNDECIDED_COLUMNS, "cases to decide", verbose=verbose
-    )
-    if undecided:
-        lines += ["", "To decide (of two, which is better):", *undecided]
+    if result.undecided:
         lines.append(f"Decide with --update, or take {TODO} from a case's why.")
     return lines
-
-
-def _table_lines(
-    records: Sequence[object], columns: Sequence[str], name: str, *, verbose: bool
-) -> list[str]:
-    """Return a table of the first records, all if verbose, and how many are left."""
-    if not records:
-        return []
-    first_records = records if verbose else records[:MOST_ROWS_SHOWN]
-    rows = []
-    for record in first_records:
-        rows.append([str(getattr(record, column)) for column in columns])
-    lines = Table("", columns, rows, most=len(rows)).lines(verbose)
-    hidden = len(records) - len(first_records)
-    if hidden:
-        lines.append(f"and {hidden:,} more {name}: --verbose")
-    return list(lines)
 
 
 # --- judge

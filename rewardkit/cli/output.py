@@ -21,8 +21,8 @@ STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
     r"(?m)^\s*▲ warn\b|^\s*warn(?=:)|(?<=: )usable\b|\bis usable\b": "bold yellow",
     r"(?m)^\s*○ info\b|^\s*info(?=:)": "cyan",
-    r"(?m)(?<=: )fine\b|\bis fine\b|^(\d[\d,]*) of \1 cases passed": "bold green",
-    r"(?m)^(?!(\d[\d,]*) of \1 )\d[\d,]* of \d[\d,]* cases passed": "bold red",
+    r"(?m)(?<=: )fine\b|\bis fine\b|^\u2713 .* cases passed": "bold green",
+    r"(?m)^\u2717 .* cases passed": "bold red",
     r"(?m)^\s*(?:fix|next|Next|Change|Note|Limit):": "bold",
 }
 """Pattern -> style on a terminal: severities, verdicts and what to do."""

@@ -146,7 +146,7 @@ class Table(Piece):
                 lines = wrap_table(header, cells, self.numeric, LINE.get())
         if not lines:
             for row in rows:
-                texts = _text_cells(row, LONGEST_IN_SENTENCE)
+                texts = _text_cells(row, self.limit if verbose else LONGEST_IN_SENTENCE)
                 lines += wrap_line(_row_as_sentence(header, texts))
         lines = prefix_lines("  ", [*lines, *self._count_rest()])
         if self.caption:

@@ -234,16 +234,18 @@ def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
     rows = []
     for miss in outcome["misses"]:
         fields = [f"{key} = {value!r}" for key, value in miss["fields"].items()]
+        truth = miss["ground_truth"]
         rows.append((
             miss["case"],
             miss["what"],
             miss["expected"],
             miss["got"],
             UserText("; ".join(fields)) if fields else "",
+            UserText(repr(truth)) if truth is not None else "",
             _completions(f"{miss['turns']}{miss['completion']}", miss["below"]),
             UserText(miss["why"]) if miss["why"] else "",
         ))  # fmt: skip
-    header = ("case", "what", "expected", "got", "fields", "completion", "why")
+    header = ("case", "what", "expected", "got", "fields", "truth", "completion", "why")
     options: Record = {"numeric": ("expected",), "most": 200, "stacked": True}
     first = rows[:MOST_MISSES]
     rest = rows[MOST_MISSES:]
@@ -261,7 +263,12 @@ def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
     title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"
     if pending:
         title += f", {len(pending):,} undecided"
-    return Page(title, blocks, f"reward {name}")
+    foot = ""
+    if rest:
+        foot = (
+            f"And {counted(len(rest), 'more missed expectation')}: text(verbose=True)"
+        )
+    return Page(title, blocks, f"reward {name}", foot)
 
 
 def _completions(completion: str, below: str) -> UserText:

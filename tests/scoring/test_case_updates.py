@@ -219,7 +219,9 @@ def test_a_person_is_asked_one_by_one_and_what_is_accepted_is_written(folder):
     assert listed()["range"] == {"name": "range", **CASES["range"]}
     assert listed()["pair"]["above"] == ORDER["below"]
     assert listed()["alone"]["reward"] == 1.25
-    assert done.stdout.splitlines()[1] == "6 of 10 cases passed for 'r'"
+    assert (
+        done.stdout.splitlines()[1] == "\u2717 6 of 10 cases passed, 4 failed: reward r"
+    )
 
 
 def test_q_ends_the_questions_and_nobody_to_answer_writes_nothing(folder):
