@@ -532,6 +532,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}"
 
 
+def describe_size(rows: int, sampled_from: int) -> str:
+    """Say how many rollouts these are, and of how many they are a sample, if they are.
+
+    >>> describe_size(250, 2000)
+    'a sample of 250 of 2,000 rollouts'
+    """
+    if sampled_from:
+        return f"a sample of {rows:,} of {counted(sampled_from, 'rollout')}"
+    return counted(rows, "rollout")
+
+
 LARGEST_WRITTEN_OUT = 1e9
 """Numbers from here on are written with an exponent."""
 

@@ -54,7 +54,7 @@ from rewardkit.errors import (
     names_of,
     preview,
 )
-from rewardkit.findings import Finding, Rule, counted, run_rules
+from rewardkit.findings import Finding, Rule, describe_size, run_rules
 from rewardkit.history.baseline import AcceptsFindings, Baseline, load_baseline
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import Record
@@ -250,7 +250,8 @@ class Diagnosis(AcceptsFindings, HasPage):
 
     def page(self) -> Page:
         """Return a verdict and the findings that matter most, the others folded."""
-        on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
+        sampled_from = self.scores.rollouts.sampled_from
+        on = f"{describe_size(len(self.scores), sampled_from)}, {self.training}."
         return diagnosis_page(
             self.reward_name,
             on,

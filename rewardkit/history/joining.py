@@ -48,8 +48,10 @@ class ScoresFile(StoredTable):
         return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
 
 
-def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
-    """Return the scores of parts as one table."""
+def join_parts(
+    parts: Sequence[ScoresFile], notes: list[str], sampled_from: int = 0
+) -> Scores:
+    """Return the scores of parts as one table, or a sample of so many rows."""
     first = parts[0]
     masks, sentences = _without_repeated_steps(parts)
     tables = []
@@ -76,6 +78,7 @@ def join_parts(parts: Sequence[ScoresFile], notes: list[str]) -> Scores:
         group_key=tuple(group_key),
         notes=(*rollouts.notes, *notes, *sentences),
         cautions=(),
+        sampled_from=sampled_from,
     )
     run = {}
     for key in ("versions", "ignore_gates", "timeout", "printed", UNFINISHED):

@@ -193,9 +193,10 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             f"{'is' if len(broken) == 1 else 'are'} left out: "
             f"{', '.join(names)}{ellipsis}"
         )
-    if share < 1:
-        notes.append(_describe_sample(place, parts, records))
-    return join_parts(parts, notes)
+    if share == 1:
+        return join_parts(parts, notes)
+    notes.append(_describe_sample(place, parts, records))
+    return join_parts(parts, notes, sampled_from=rows)
 
 
 def _is_finished(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.findings import counted, short_number
+from rewardkit.findings import counted, describe_size, short_number
 from rewardkit.html.blocks import Block, Facts, Picture, Quote, Table
 from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.markup import Bar, number
@@ -37,7 +37,8 @@ def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -
     """
     facts = Facts(describe_reading(about, columns))
     first_rows = More("The first rows", [_first_rows(rows, about["group_key"])])
-    return Page(counted(about["rows"], "rollout"), [facts, first_rows])
+    size = describe_size(about["rows"], about["sampled_from"])
+    return Page(size, [facts, first_rows])
 
 
 def describe_reading(

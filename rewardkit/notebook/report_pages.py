@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_notebook
 
-from rewardkit.findings import SEVERITIES, counted
+from rewardkit.findings import SEVERITIES, counted, describe_size
 from rewardkit.history.card import Card
 from rewardkit.html import cards, markup
 from rewardkit.html.markup import html_of
@@ -256,7 +256,7 @@ class Summary:
     def size(self) -> str:
         """Return how many rollouts it is of, in words."""
         about = self.rollouts.summary()
-        rows = counted(about["rows"], "rollout")
+        rows = describe_size(about["rows"], about["sampled_from"])
         groups = about["groups"]
         return f"{rows} in {counted(groups, 'group')}"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
@@ -51,6 +51,22 @@ HOW_IT_ENDED = re.compile(r"(?i)trunc|finish|stop|eos|clip|abort|done|complete")
 """Names of columns on how a completion ended, not on whether it is right."""
 
 
+class StepFalls(NamedTuple):
+    """How often the steps of a log go backwards, and the first place where they do."""
+
+    times: int
+    before: float
+    after: float
+    rollout: str
+
+    def __str__(self) -> str:
+        return (
+            f"The steps go backwards {counted(self.times, 'time')}, first from "
+            f"{self.before:g} to {self.after:g} at rollout {self.rollout}. "
+            "Where a run was restarted, a step has rows of two runs: give one alone."
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Rollouts(HasPage):
     """Validated rollouts.
@@ -60,7 +76,8 @@ class Rollouts(HasPage):
     which columns make a group; `rejected` which rows were kept out. `kind` is the form
     that the source was recognised as, `logged` the scores that stand in it, as columns
     called ``logged/...``; `notes` tell what else was taken for what, `cautions` where
-    to be careful with it. `rollouts[i]` is row i as a dict, missing values as ``None``;
+    to be careful with it; `sampled_from` is the number of rows of which they are a
+    sample, 0 for all. `rollouts[i]` is row i as a dict, missing values as ``None``;
     a slice of rows is rollouts again.
     """
 
@@ -73,6 +90,7 @@ class Rollouts(HasPage):
     logged: Logged = NOT_LOGGED
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    sampled_from: int = 0
 
     def __len__(self) -> int:
         return len(self.table)
@@ -262,16 +280,10 @@ class Rollouts(HasPage):
             "the run: mend or leave out those rows."
         )
 
-    def _describe_steps(self) -> list[str]:
-        """Say which steps are no numbers, else where they go backwards.
-
-        They go backwards where a restarted run wrote into its log.
-        """
-        texts = self.describe_text_steps()
-        if texts:
-            return [texts]
+    def _step_falls(self) -> StepFalls | None:
+        """Return where the steps go backwards: a restarted run wrote into its log."""
         if not has_steps(self.table):
-            return []
+            return None
         steps = self.table["step"].to_numpy(dtype=float)
         changes = np.flatnonzero(np.diff(steps))
         falls = changes[steps[changes + 1] < steps[changes]]
@@ -280,14 +292,10 @@ class Rollouts(HasPage):
         is_by_prompt &= self.groups.max() > last_prompt
         # in no order at all, or sorted by prompt: that tells nothing about the run
         if not len(falls) or 2 * len(changes) > len(steps) or is_by_prompt:
-            return []
+            return None
         row = falls[0]
-        place = self.table["rollout_id"].iloc[row + 1]
-        return [
-            f"The steps go backwards {counted(len(falls), 'time')}, first from "
-            f"{steps[row]:g} to {steps[row + 1]:g} at rollout {place}. "
-            "Where a run was restarted, a step has rows of two runs: give one alone."
-        ]
+        rollout = str(self.table["rollout_id"].iloc[row + 1])
+        return StepFalls(len(falls), float(steps[row]), float(steps[row + 1]), rollout)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -297,6 +305,9 @@ class Rollouts(HasPage):
     def summary(self) -> Record:
         """Return what was read and how: rows, groups, mapping, scores, warnings."""
         sizes = self.group_sizes
+        text_steps = self.describe_text_steps()
+        cautions = [*self.cautions, *filter(None, [text_steps])]
+        falls = None if text_steps else self._step_falls()
         summary = {
             "source": self.source,
             "kind": self.kind,
@@ -309,7 +320,9 @@ class Rollouts(HasPage):
             "prompts": int(self.prompts.max(initial=-1)) + 1,
             "logged": asdict(self.logged),
             "notes": list(self.notes),
-            "cautions": [*self.cautions, *self._describe_steps()],
+            "cautions": list(dict.fromkeys(cautions)),
+            "sampled_from": self.sampled_from,
+            "step_falls": falls and falls._asdict(),
         }
         return {**summary, "warnings": _warn_of(summary)}
 
@@ -372,6 +385,8 @@ def _key_text(value: Any) -> str:
 def _warn_of(summary: Plain) -> list[str]:
     """Return what a person should know of the rollouts of a summary."""
     sentences = list(summary["cautions"])
+    if summary["step_falls"]:
+        sentences.append(str(StepFalls(**summary["step_falls"])))
     rejected = summary["rejected"]
     if rejected:
         examples = []
@@ -405,6 +420,10 @@ def join_summaries(summaries: Sequence[Plain]) -> Record:
     joined: Record = dict(summaries[0])
     for name in ("rows", "groups", "prompts"):
         joined[name] = sum(summary[name] for summary in summaries)
+    falls = [part["step_falls"] for part in summaries if part["step_falls"]]
+    if falls:
+        times = sum(fall["times"] for fall in falls)
+        joined["step_falls"] = {**falls[0], "times": times}
     for name in ("rejected", "notes", "cautions"):
         joined[name] = list(chain.from_iterable(part[name] for part in summaries))
     for name in ("notes", "cautions"):

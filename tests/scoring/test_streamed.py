@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -402,6 +403,22 @@ def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_
     said = f"a sample of {len(sample)} of 240 rows, whole groups drawn by the hash of their prompt; of all 240 rows the "
     said += f"mean reward is {whole.table['reward'].mean():.3g}, and {signal:.1%} of {several.sum()} groups have a signal"
     assert said in caplog.text and any(said in note for note in sample.rollouts.notes)
+    size = f"a sample of {len(sample)} of 240 rollouts"
+    assert size in str(rk.diagnose(sample)) and str(sample.rollouts).startswith(size)
+
+
+def test_restarts_of_a_run_are_one_warning_however_many_parts_have_them(
+    tmp_path, out, caplog
+):
+    rows = log_rows()
+    for group in range(GROUPS):
+        for row in rows[4 * group : 4 * group + 4]:
+            row["step"] = group // 2 % 4
+    path = write(tmp_path / "log.jsonl", rows)
+    in_parts(path, out)
+    (warning,) = [text for text in caplog.messages if "go backwards" in text]
+    assert re.search(r"backwards \d+ times, first from 3 to 0 at rollout 33\.", warning)
+    assert len(list(out.glob("scores-*"))) > 2
 
 
 def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_left_out_and_mended(

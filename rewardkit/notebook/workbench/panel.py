@@ -18,7 +18,7 @@ import pandas as pd
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import counted, percent
+from rewardkit.findings import describe_size, percent
 from rewardkit.html import markup
 from rewardkit.notebook import tiles
 from rewardkit.notebook.scorecard import Scorecard
@@ -151,8 +151,8 @@ class Workbench:
         return {**data, "text/html": still(live(self._bench))}, metadata
 
     def __repr__(self) -> str:
-        rows = len(self.scores)
-        return f"Workbench of {self.reward.name!r} on {counted(rows, 'rollout')}"
+        size = describe_size(len(self.scores), self.scores.rollouts.sampled_from)
+        return f"Workbench of {self.reward.name!r} on {size}"
 
 
 class Standing:
