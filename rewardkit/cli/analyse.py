@@ -19,7 +19,7 @@ from rewardkit.cli.options import Integer, label_lines
 from rewardkit.cli.output import say
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.history.parts import holds_scores, is_scored
-from rewardkit.history.runs import find_run
+from rewardkit.history.runs import find_run, load_version
 from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.file_cache import FileCache
@@ -318,7 +318,7 @@ def compare(options: Options) -> CommandResult:
       rewardkit compare old new
     """
     names: list[str] = list(options.versions)
-    versions: list[Any] = [find_run(name, options.folder) or name for name in names]
+    versions = [load_version(name, options.folder) for name in names]
     if options.rewards and len(options.rewards) != len(names):
         raise rk.InputError(
             f"--reward is there {len(options.rewards)} times, for "
@@ -326,10 +326,7 @@ def compare(options: Options) -> CommandResult:
         )
     for place, reward in enumerate(options.rewards):
         version = versions[place]
-        if isinstance(version, rk.Run):
-            scores = version.scores
-        else:
-            scores = rk.load_scores(version)
+        scores = version.scores if isinstance(version, rk.Run) else version
         versions[place] = with_reward(scores, reward, names[place])
     if options.last:
         newest = rk.runs(options.folder).newest(options.last)

@@ -126,9 +126,7 @@ def load_scores(path: str | Path, *, cache: FileCache | None = None) -> Scores:
         RolloutsError: no such file, one that was not written by rewardkit, or parts of
             different rewards in one folder.
     """
-    place = Path(path)
-    if not place.exists():
-        place = find_scored(str(path), Path(KEPT_RUNS)) or place
+    place = find_scored(path, Path(KEPT_RUNS)) or Path(path)
     return load_named(place, str(path), cache)
 
 

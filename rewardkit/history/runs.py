@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.history.parts import load_unfinished
+from rewardkit.history.parts import load_scores, load_unfinished
 from rewardkit.history.run import Run, date_of, figure_texts, number_text
 from rewardkit.history.runs_folder import (
     ABOUT,
@@ -25,6 +25,7 @@ from rewardkit.history.runs_folder import (
     VERSIONS,
     data_path,
     find_scored,
+    names_of_run,
     read_abouts,
     read_json,
     written_in,
@@ -69,7 +70,7 @@ class Runs(HasPage, Sequence[Run]):
         if not isinstance(key, str):
             return self.items[key]
         for run in self.items:
-            if key == run.version.name or key in run.tags:
+            if key in names_of_run(run.about):
                 return run
         names = self.names
         raise InputError(
@@ -80,7 +81,7 @@ class Runs(HasPage, Sequence[Run]):
     @property
     def names(self) -> list[str]:
         """Return the versions and tags by which a run can be named."""
-        names = [[run.version.name, *run.tags] for run in self.items]
+        names = [names_of_run(run.about) for run in self.items]
         return list(dict.fromkeys(chain(*names)))
 
     def select(self, *, reward: str = "", tag: str = "", version: str = "") -> Runs:
@@ -314,11 +315,18 @@ def find_run(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | None:
         RolloutsError: The name is that of a version, and there is none; or what is
             known of the run is broken, or of a newer format.
     """
-    path: Path | None = Path(name)
-    if not Path(name).exists():
-        path = find_scored(str(name), Path(folder))
+    path = find_scored(name, Path(folder))
     if path is None or path.parent.name != SCORED or not (path / ABOUT).is_file():
         return None
     about = read_json(path / ABOUT)
     version = path.resolve().parents[1] / VERSIONS / about["version"]
     return Run(path, Version(version, read_json(version / ABOUT)), about)
+
+
+def load_version(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | Scores:
+    """Return the kept run of a name, else the scores of a file or folder.
+
+    Raises:
+        RolloutsError: As in `find_run` and `load_scores`.
+    """
+    return find_run(name, folder) or load_scores(name)

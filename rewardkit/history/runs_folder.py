@@ -159,24 +159,34 @@ def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
     return sorted(abouts, key=lambda item: (item[1]["date"], item[0]), reverse=True)
 
 
-def find_scored(name: str, folder: Path) -> Path | None:
-    """Return the folder of the newest scoring of a version or with a tag, if any.
+def find_scored(name: str | Path, folder: Path) -> Path | None:
+    """Return the file or folder of this name, else the newest scoring that has it.
+
+    None where there is neither, as for a tag that no scoring has.
 
     Raises:
         RolloutsError: The name is that of a version, and there is none, or one that is
             broken or of a newer format.
     """
-    versions = []
+    if Path(name).exists():
+        return Path(name)
+    name = str(name)
+    names: list[str] = []
     for path, about in read_abouts(folder):
-        if name == about["version"] or name in about["tags"]:
+        if name in names_of_run(about):
             return path
-        versions.append(about["version"])
+        names += names_of_run(about)
     if is_version_name(name):
         path = folder / VERSIONS / name / ABOUT
         if path.exists():
             read_json(path)  # says why, where it cannot be read
         raise RolloutsError(
             f"there is no run {name!r} in {str(folder)!r}, nor a file of that name; it "
-            f"has {list(dict.fromkeys(versions))} (rewardkit runs)"
+            f"has {list(dict.fromkeys(names))} (rewardkit runs)"
         )
     return None
+
+
+def names_of_run(about: Plain) -> list[str]:
+    """Return the names of a scoring, by its record: its version and its tags."""
+    return [about["version"], *about["tags"]]

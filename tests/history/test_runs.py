@@ -491,7 +491,10 @@ def test_an_afternoon_of_edits_at_the_command_line(here):
     assert "more for short" in (here / "card.md").read_text()
     assert record("card my.py -o card.html")["version"] == "v2"
     assert "</html>" in (here / "card.html").read_text()
-    refused("card v7", "there is no run 'v7' in 'runs', nor a file")
+    known = (
+        "there is no run 'v7' in 'runs', nor a file of that name; it has ['v2', 'best'"
+    )
+    refused("card v7", known)
     refused("card my.py -o card.txt", "its name ends with .md or .html")
     refused("runs restore v1 -o old.py", "v1 has 2 files (beside.py, my.py)")
     assert "The reward is old/my.py:reward" in run("runs restore v1 -o old").stdout

@@ -20,9 +20,8 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.rehearsal.outlook import Outlook, TakesOver
 from rewardkit.errors import InputError, RewardError, preview
-from rewardkit.history.parts import load_scores
 from rewardkit.history.run import Run
-from rewardkit.history.runs import find_run
+from rewardkit.history.runs import load_version
 from rewardkit.history.runs_folder import LABEL
 from rewardkit.history.versions import Version, write_files
 from rewardkit.plain import Plain, Record
@@ -201,13 +200,12 @@ def _number_alike(names: Sequence[str]) -> list[str]:
 
 def _open(version: Any, letter: str) -> tuple[str, Scores, Run | None]:
     """Return the name, the scores and the kept run of what is to be compared."""
-    if isinstance(version, Scores):
-        return letter, version, None
+    name = letter
     if isinstance(version, str | Path):
-        run = find_run(version)
-        if run is None:
-            return str(version), load_scores(version), None
-        version = run
+        name = str(version)
+        version = load_version(version)
+    if isinstance(version, Scores):
+        return name, version, None
     if not isinstance(version, Run):
         raise InputError(
             "compare takes Scores, as rk.score or rk.load_scores give them, kept runs, "
