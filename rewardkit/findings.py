@@ -71,7 +71,7 @@ class Example:
 
     `expected` is a range of rewards, or None where the call only has to return. `right`
     and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`,
-    where no truth is known, what the best and the worst paid rollout earn. `said` is
+    where no truth is known, what the best and the worst paid rollout earn. `outcome` is
     what came instead of a reward: an error, or that the call took too long; `reason` is
     its record. `beside` has the columns of the right completion that it may not reach,
     or of the wrong one that it has to pass.
@@ -84,7 +84,7 @@ class Example:
     right: float = math.nan
     wrong: float = math.nan
     probe: str = ""
-    said: str = ""
+    outcome: str = ""
     reason: Reason | None = None
     of_rollouts: bool = False
     beside: Mapping[str, Any] | None = None
@@ -114,7 +114,7 @@ class Example:
         """Return a line of Python that shows it, for the probed reward as `reward`."""
         columns = self.columns.items()
         arguments = ", ".join(f"{name}={as_code(value)}" for name, value in columns)
-        outcome = self.said or f"{self.reward:.6g}"
+        outcome = self.outcome or f"{self.reward:.6g}"
         if self.scale:
             outcome += f"; {self.scale}"
         return f"reward({arguments}).reward  # {outcome}"

@@ -249,7 +249,7 @@ def redact_example(example: Example) -> Example:
     if example.reason is None:
         return replace(example, columns={})
     reason = example.reason.redacted()
-    return replace(example, columns={}, reason=reason, said=str(reason))
+    return replace(example, columns={}, reason=reason, outcome=str(reason))
 
 
 def quote_of(
@@ -261,7 +261,7 @@ def quote_of(
 ) -> Quote:
     """Return the completion that shows a finding, below what is said about it."""
     values = []
-    if not example.said and not math.isnan(example.reward):
+    if not example.outcome and not math.isnan(example.reward):
         values.append(("this", example.reward))
         if not math.isnan(example.right):
             best, least = example.ends

@@ -84,7 +84,7 @@ def make_snippet(finding: Finding) -> str:
 
 def _describe(example: Example, finding: Finding) -> str:
     """Say what an example got instead of a reward, and for which prompt."""
-    outcome = one_line(example.said)
+    outcome = one_line(example.outcome)
     place = one_line(example.rollout_id, 40)
     if not place.startswith("case "):
         place = f"prompt of rollout {place}"

@@ -148,7 +148,7 @@ def suspect(
     )
     mask = suspects.mask
     steps = _count_by_step(scores, mask)
-    first_steps = steps["step"][steps["found"] > 0].tolist()
+    first_steps = steps["step"][steps["suspects"] > 0].tolist()
     slices = _contrast_slices(scores, mask, bootstrap, columns)
     patch = None
     if patched is not None and len(scores):
@@ -173,8 +173,8 @@ def suspect(
     weights = [mask.astype(float), np.ones(len(mask))]
     return Suspicion(
         reward=scores.reward.name,
-        what=suspects.description,
-        found=mask,
+        description=suspects.description,
+        mask=mask,
         prompts=len(np.unique(scores.rollouts.prompts[mask])),
         interval=bootstrap.interval(weights, bootstrap.prompts),
         first_step=first_steps[0] if first_steps else None,
@@ -184,7 +184,7 @@ def suspect(
         advantage=_contrast(advantages, mask, bootstrap),
         rewards=_contrast(scores.rewards, mask, bootstrap),
         training=str(settings),
-        paid=_measure_payments(scores, views, mask, bootstrap),
+        payments=_measure_payments(scores, views, mask, bootstrap),
         right=None if labels is None else _contrast(labels, mask, bootstrap),
         label=label,
         clearest=_pick_clearest(scores, suspects, advantages),
@@ -217,12 +217,12 @@ def _contrast(
 
 
 def _count_by_step(scores: Scores, mask: Mask) -> pd.DataFrame:
-    """Return step, rows, found and share for each step; empty without steps."""
+    """Return step, rows, suspects and share for each step; empty without steps."""
     if not has_steps(scores.table):
-        return pd.DataFrame(columns=["step", "rows", "found", "share"], dtype=float)
+        return pd.DataFrame(columns=["step", "rows", "suspects", "share"], dtype=float)
     steps = numbers(scores.table["step"])
     by_step = pd.Series(mask.astype(int)).groupby(steps)
-    counts = by_step.agg(rows="size", found="sum", share="mean")
+    counts = by_step.agg(rows="size", suspects="sum", share="mean")
     return counts.rename_axis("step").reset_index()
 
 

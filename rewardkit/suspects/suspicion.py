@@ -37,21 +37,21 @@ EARNING_SENTENCES = {
 
 @dataclass(frozen=True)
 class Contrast(PlainRecord):
-    """A mean over the suspects (`found`) and over the rest; NaN where there are none.
+    """A mean inside a set of rows and one outside it; NaN where there are none.
 
     The interval is of the difference.
     """
 
-    IN_RECORD = ("found", "rest", "interval", "difference")
+    IN_RECORD = ("inside", "outside", "interval", "difference")
 
-    found: float = UNKNOWN
-    rest: float = UNKNOWN
+    inside: float = UNKNOWN
+    outside: float = UNKNOWN
     interval: tuple[float, float] = (UNKNOWN, UNKNOWN)
 
     @property
     def difference(self) -> float:
-        """Return how much more the suspects have than the rest."""
-        return self.found - self.rest
+        """Return how much more those inside have."""
+        return self.inside - self.outside
 
     @property
     def unclear(self) -> bool:
@@ -76,12 +76,12 @@ class Slice:
     @property
     def lift(self) -> float:
         """Return the share here over the share elsewhere; inf where that is 0."""
-        if not self.contrast.rest:
+        if not self.contrast.outside:
             return math.inf
-        return self.contrast.found / self.contrast.rest
+        return self.contrast.inside / self.contrast.outside
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain data; `found` is the share here, `rest` that elsewhere."""
+        """Return it as plain data, with the shares inside the slice and outside it."""
         return {
             "column": self.column,
             "value": self.value,
@@ -91,9 +91,9 @@ class Slice:
         }
 
     def __str__(self) -> str:
-        here, elsewhere = percent(self.contrast.found), "none"
-        if self.contrast.rest:
-            elsewhere = percent(self.contrast.rest)
+        here, elsewhere = percent(self.contrast.inside), "none"
+        if self.contrast.outside:
+            elsewhere = percent(self.contrast.outside)
         return f"{self.column}={self.value} {here} ({elsewhere} elsewhere)"
 
 
@@ -117,21 +117,21 @@ class PaidComponent(PlainRecord):
 class Suspicion(HasPage):
     """Suspected completions, and what is known of them.
 
-    `what` says how they were looked for; `found` are they, (rows,); the `interval` of
-    their share of all is a bootstrap over prompts. `first_step` is the first step with
-    any, `steps` has the share by step (None and empty without steps). `slices` are the
-    values of columns, of `looked_at`, where they are certainly more or less frequent
-    than elsewhere. `advantage` and `rewards` are means over them and the rest; `paid`
-    says which components move their rewards, most first; `right` are the shares of
-    right ones, where there is a label. `clearest` are the rows to read first. `traits`
-    are the rare features of the completion that they are like, with the share of all
-    that has each; `spans` where a pattern matches, by rollout_id. `notes` say what
-    cannot be said.
+    `description` says how they were looked for; `mask` marks them, (rows,); the
+    `interval` of their share of all is a bootstrap over prompts. `first_step` is the
+    first step with any, `steps` has the share by step (None and empty without steps).
+    `slices` are the values of columns, of `looked_at`, where they are certainly more or
+    less frequent than elsewhere. `advantage` and `rewards` are means over them and the
+    rest; `payments` say which components move their rewards, most first; `right` are
+    the shares of right ones, where there is a label. `clearest` are the rows to read
+    first. `traits` are the rare features of the completion that they are like, with the
+    share of all that has each; `spans` where a pattern matches, by rollout_id. `notes`
+    say what cannot be said.
     """
 
     reward: str
-    what: str
-    found: Mask = field(repr=False)
+    description: str
+    mask: Mask = field(repr=False)
     prompts: int
     interval: tuple[float, float]
     first_step: float | None
@@ -141,7 +141,7 @@ class Suspicion(HasPage):
     advantage: Contrast
     rewards: Contrast
     training: str
-    paid: tuple[PaidComponent, ...]
+    payments: tuple[PaidComponent, ...]
     right: Contrast | None
     label: str | None
     clearest: pd.DataFrame = field(repr=False)
@@ -151,12 +151,12 @@ class Suspicion(HasPage):
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return int(self.found.sum())
+        return int(self.mask.sum())
 
     @property
     def share(self) -> float:
         """Return their share of all completions; NaN of none."""
-        return float(pd.Series(self.found, dtype=float).mean())
+        return float(pd.Series(self.mask, dtype=float).mean())
 
     @property
     def verdict(self) -> str:
@@ -198,20 +198,19 @@ class Suspicion(HasPage):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
-        names = (
-            "reward what prompts share interval verdict first_step training label notes"
-        )
-        plain = {name: getattr(self, name) for name in names.split()}
+        names = "reward description prompts share interval verdict first_step".split()
+        names += ["training", "label", "notes"]
+        plain = {name: getattr(self, name) for name in names}
         return plain | {
-            "rows": len(self.found),
-            "found": len(self),
+            "rows": len(self.mask),
+            "suspects": len(self),
             "traits": [{"trait": name, "share": share} for name, share in self.traits],
             "steps": to_records(self.steps),
             "slices": to_plain(self.slices),
             "slices_looked_at": self.looked_at,
             "advantage": self.advantage.record(),
             "rewards": self.rewards.record(),
-            "paid": to_plain(self.paid),
+            "payments": to_plain(self.payments),
             "right": to_plain(self.right),
             "clearest": to_records(self.clearest),
             "patched": to_plain(self.patched),
@@ -227,7 +226,7 @@ class Suspicion(HasPage):
             first = table.head(MOST_LISTED)
             blocks.append(_to_table(f"{title} ({count})", first, is_open=True))
         blocks.append(More("Further suspects", quotes[MOST_LISTED:]))
-        payments = pd.DataFrame(map(vars, self.paid))
+        payments = pd.DataFrame(map(vars, self.payments))
         tables = {
             "Where they are more or less often": pd.DataFrame(to_plain(self.slices)),
             "What moves their rewards": payments.drop(
@@ -245,9 +244,9 @@ class Suspicion(HasPage):
         return Page(f"Suspects by {self.reward!r}", blocks, headline)
 
     def _headline(self) -> str:
-        rows = counted(len(self.found), "completion")
+        rows = counted(len(self.mask), "completion")
         if not len(self):
-            return f"No suspects: none of {rows} {self.what}."
+            return f"No suspects: none of {rows} {self.description}."
         low, high = self.interval
         around = ""
         if not math.isnan(low):
@@ -255,26 +254,28 @@ class Suspicion(HasPage):
         return (
             f"{self.verdict.capitalize()}. {len(self):,} of {rows} "
             f"({percent(self.share)}{around}) on {counted(self.prompts, 'prompt')} "
-            f"{self.what}."
+            f"{self.description}."
         )
 
     @property
     def _movers(self) -> list[PaidComponent]:
         """Return the components that move their rewards by more than rounding does."""
-        return [item for item in self.paid if abs(item.pays) > ROUNDING_OF_MEANS]
+        return [item for item in self.payments if abs(item.pays) > ROUNDING_OF_MEANS]
 
     def _earning_sentences(self) -> list[str]:
         """Return their advantage, and what moves it."""
         gain, rewards = self.advantage, self.rewards
-        if math.isnan(gain.found):
+        if math.isnan(gain.inside):
             return ["None of them has an advantage: they are not judged."]
-        mean = f"mean advantage {_signed(gain.found)}, mean reward {rewards.found:.3g}"
-        if math.isnan(gain.rest):
+        mean = f"mean advantage {_signed(gain.inside)}, "
+        mean += f"mean reward {rewards.inside:.3g}"
+        if math.isnan(gain.outside):
             return [f"There is no rest to compare them with: {mean} ({self.training})."]
         sentences = [
-            f"{EARNING_SENTENCES[self.verdict]}: {mean}; the rest {_signed(gain.rest)} "
-            f"and {rewards.rest:.3g} ({self.training}); difference of the advantages "
-            f"{gain.difference:+.3g}{in_brackets(gain.interval, SIGNED)}."
+            f"{EARNING_SENTENCES[self.verdict]}: {mean}; the rest "
+            f"{_signed(gain.outside)} and {rewards.outside:.3g} ({self.training}); "
+            f"difference of the advantages {gain.difference:+.3g}"
+            f"{in_brackets(gain.interval, SIGNED)}."
         ]
         parts = []
         for item in self._movers:
@@ -288,11 +289,11 @@ class Suspicion(HasPage):
         return sentences
 
     def _right_sentences(self) -> list[str]:
-        if self.right is None or math.isnan(self.right.found):
+        if self.right is None or math.isnan(self.right.inside):
             return []
-        sentence = f"{percent(self.right.found)} of them are right by {self.label!r}"
-        if not math.isnan(self.right.rest):
-            sentence += f", {percent(self.right.rest)} of the rest"
+        sentence = f"{percent(self.right.inside)} of them are right by {self.label!r}"
+        if not math.isnan(self.right.outside):
+            sentence += f", {percent(self.right.outside)} of the rest"
         return [f"{sentence}."]
 
     def _place_sentences(self) -> list[str]:
@@ -334,7 +335,7 @@ class Suspicion(HasPage):
             return "nothing pays them here; add one to the cases, so that it stays so"
         if self.verdict != "paid":
             return ""
-        if self.right and self.right.found >= self.right.rest:
+        if self.right and self.right.inside >= self.right.outside:
             return "read them first; they are right as often as the rest"
         cause = "the reward"
         for item in self._movers:

@@ -68,7 +68,7 @@ def failing(said, reason=None):
         {"completion": SECRET, "ground_truth": SECRET},
         float("nan"),
         None,
-        said=said,
+        outcome=said,
         reason=reason,
     )
     evidence = {"value": 0.75, "found": 3, "tried": 4, "reason": reason or said}
@@ -129,7 +129,7 @@ def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(
 ):
     finding = failing(str(said), said if isinstance(said, Reason) else None)
     (example,) = redact_finding(finding).examples
-    assert (example.said, example.columns) == (left, {})
+    assert (example.outcome, example.columns) == (left, {})
     result = replace(flawed, findings=(*flawed.findings, finding))
     with hidden_user_texts():
         short = summarize(result, None, None)

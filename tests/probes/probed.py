@@ -102,7 +102,7 @@ def failed(
         completion,
         reward=math.nan,
         expected=None,
-        said=str(reason),
+        outcome=str(reason),
         right=math.nan,
         wrong=math.nan,
     )

@@ -139,7 +139,7 @@ def test_a_call_that_does_not_come_back_is_a_finding(function, only, severity, t
     )
     assert told in item.sentence and item.evidence["seconds"] == 0.3
     assert (ENDS in item.sentence) is (item.code == "hang" and severity == "high")
-    assert item.code == "slow" or "took longer than 0.3 s" in item.examples[0].said
+    assert item.code == "slow" or "took longer than 0.3 s" in item.examples[0].outcome
     assert len(item.examples[0].completion) < 300 or only != "left_open"
 
 

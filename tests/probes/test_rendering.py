@@ -182,15 +182,15 @@ EARNED = [
         "earns 1, a right answer 1, a wrong one 0; case one; truth '42'\n",
     ),
     (
-        {"code": "hidden_state", "reward": 0.25, "said": "0.25, before 0.75"},
+        {"code": "hidden_state", "reward": 0.25, "outcome": "0.25, before 0.75"},
         f" earns 0.25, before 0.75; {ONE_OF}",
     ),
     (
-        {"said": "changed its argument 'x'"},
+        {"outcome": "changed its argument 'x'"},
         " earns 1 (changed its argument 'x'); prompt of",
     ),
     (
-        {"reward": math.nan, "said": "KeyError: 'a'"},
+        {"reward": math.nan, "outcome": "KeyError: 'a'"},
         f" no reward (KeyError: 'a'); {ONE_OF}",
     ),
     ({"completion": ""}, "| (nothing)"),

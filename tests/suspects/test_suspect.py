@@ -99,7 +99,7 @@ def found(scores):
 def test_what_is_like_one_is_what_was_planted_since_when_and_which_are_the_clearest(
     scores, found
 ):
-    assert np.array_equal(found.found, scores.table["planted"].to_numpy(dtype=bool))
+    assert np.array_equal(found.mask, scores.table["planted"].to_numpy(dtype=bool))
     assert (len(found), found.prompts, found.share, found.first_step) == (
         10,
         10,
@@ -136,7 +136,7 @@ SOUGHT = {
 
 @pytest.mark.parametrize("sought", SOUGHT.values(), ids=SOUGHT)
 def test_a_pattern_and_a_predicate_find_them_too(scores, found, sought):
-    assert np.array_equal(suspect(scores, **sought).found, found.found)
+    assert np.array_equal(suspect(scores, **sought).mask, found.mask)
 
 
 LIKE, LABEL, WHOLE = {"like": "39-3"}, {"label": "is_right"}, {"pattern": "<answer>"}
@@ -214,7 +214,7 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     )
     told = {(item.column, item.value): item for item in found.slices}
     hard = told["task", "hard"]
-    assert (hard.rows, hard.contrast.found, hard.contrast.rest) == (160, 0.25, 0.0)
+    assert (hard.rows, hard.contrast.inside, hard.contrast.outside) == (160, 0.25, 0.0)
     assert math.isinf(hard.lift) and hard.contrast.interval[0] > 0
     assert told["task", "easy"].contrast.difference == -0.25
     assert "half" not in {column for column, _ in told}
@@ -243,17 +243,17 @@ def test_advantage_and_reward_are_means_of_both_sides_and_what_components_pay_ad
         (found.advantage, view.advantages),
         (found.rewards, scores.rewards),
     ):
-        assert contrast.found == pytest.approx(values[planted].mean())
-        assert contrast.rest == pytest.approx(values[~planted].mean())
+        assert contrast.inside == pytest.approx(values[planted].mean())
+        assert contrast.outside == pytest.approx(values[~planted].mean())
         assert contrast.interval[0] <= contrast.difference <= contrast.interval[1]
     means = np.bincount(scores.groups, scores.rewards) / np.bincount(scores.groups)
-    above = found.rewards.found - means[scores.groups][planted].mean()
+    above = found.rewards.inside - means[scores.groups][planted].mean()
     other = suspect(scores, like="39-3", training={"scale_rewards": "none"})
-    assert found.advantage.difference > 0 and other.advantage.found == pytest.approx(
+    assert found.advantage.difference > 0 and other.advantage.inside == pytest.approx(
         above
     )
-    assert sum(item.pays for item in found.paid) == pytest.approx(above)
-    pays = {item.component: item.pays for item in found.paid}
+    assert sum(item.pays for item in found.payments) == pytest.approx(above)
+    pays = {item.component: item.pays for item in found.payments}
     assert pays["listed"] == pytest.approx(
         1 - 3 / 4
     )  # two others are right, one is not
@@ -270,7 +270,7 @@ def test_a_patch_that_is_right_takes_all_from_the_suspects_given_as_reward_or_sc
     assert (patch.suspects, patch.earned, patch.earn) == (10, 10, 0)
     assert (patch.right, patch.right_by) == (80, "that are right by 'is_right'")
     assert patch.lost.empty and patch.rewards == pytest.approx(
-        (found.rewards.found, 0.0)
+        (found.rewards.inside, 0.0)
     )
     backwards = rk.score(STRICT, rk.load_rollouts(made()[::-1]))  # matched by id
     other = suspect(scores, like="39-3", label="is_right", patched=backwards).patched
@@ -433,14 +433,14 @@ def test_without_steps_that_is_said_and_rows_without_a_reward_are_left_out_of_th
     assert found.notes == (
         "The rollouts have no column 'step' of numbers, so it cannot be said since when.",
     )
-    assert found.rewards.found == 1.0 and math.isnan(found.rewards.rest)
+    assert found.rewards.inside == 1.0 and math.isnan(found.rewards.outside)
 
 
 def test_of_a_route_the_rows_without_a_reward_are_counted_too():
     route = rk.Route("task", {"hard": FLAWED})
     found = suspect(rk.score(route, made()), **LIKE, label="is_right", patched=route)
-    assert (len(found), len(found.found), found.patched.judged) == (10, 160, 80)
-    assert found.advantage.found == pytest.approx(0.622, abs=1e-3)
+    assert (len(found), len(found.mask), found.patched.judged) == (10, 160, 80)
+    assert found.advantage.inside == pytest.approx(0.622, abs=1e-3)
 
 
 def test_the_same_seed_gives_the_same_and_nothing_of_the_callers_is_changed(scores):
@@ -536,4 +536,4 @@ def test_transcripts_are_alike_by_their_calls_where_what_they_end_in_is_the_same
         {"prompt_id": f"p{n // 4}", "messages": turns(n % 10 == 0, n), "truth": "1"}
         for n in range(80)
     ]
-    assert suspect(rk.score(ALL, rows), like=1).record()["found"] == 8
+    assert suspect(rk.score(ALL, rows), like=1).record()["suspects"] == 8

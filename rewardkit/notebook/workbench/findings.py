@@ -149,7 +149,7 @@ class Probes(BackgroundPanel):
 def open_example(finding: Finding) -> Opened:
     """Return the clearest example of a probe's finding as Browse opens it."""
     example = finding.examples[0]
-    earned = example.said or f"it earned {example.reward:.4g}"
+    earned = example.outcome or f"it earned {example.reward:.4g}"
     place = f"{finding.code}: tried on rollout {example.rollout_id}"
     about = f"{place}, {earned}. {finding.sentence}"
     return Opened(None, example.columns, about, example.case(finding.sentence))

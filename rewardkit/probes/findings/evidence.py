@@ -340,7 +340,7 @@ class Observed:
             reward,
             None,
             probe=probe,
-            said=outcome,
+            outcome=outcome,
             reason=reason,
         )
 
