@@ -15,7 +15,6 @@ from rewardkit.cli.command import INTERRUPTED, CommandResult, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
-from rewardkit.history.parts import load_unfinished
 from rewardkit.history.runs import find_unfinished
 from rewardkit.history.runs_folder import KEPT_RUNS, LABEL, SECONDS_PER_1000, written_in
 from rewardkit.html.cards import rollouts_page
@@ -23,6 +22,7 @@ from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.table import ROWS_ON_PAGE
 from rewardkit.rollouts.whole_groups import LargeLog
 from rewardkit.scoring.parted import PartedScores
+from rewardkit.scoring.scored import read_unfinished
 from rewardkit.scoring.scores import folder_for, parts_in
 from rewardkit.scoring.shards import ROWS_MEMORY
 from rewardkit.scoring.streamed import open_log
@@ -182,7 +182,7 @@ def _find_unfinished(
         return None
     unfinished = None
     if folder:
-        unfinished = load_unfinished(folder, reward, rollouts)
+        unfinished = read_unfinished(folder, reward, rollouts)
     if unfinished is None and options.keep:
         unfinished = find_unfinished(reward, rollouts)
     return unfinished

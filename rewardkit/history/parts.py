@@ -31,7 +31,6 @@ from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
     Scores,
-    is_unfinished,
     parts_in,
 )
 from rewardkit.scoring.stored import (
@@ -327,16 +326,3 @@ def check_folder(folder: Path, reward: Reward) -> None:
                 f"{record['name']!r}; give each reward a folder of its own"
             )
         return
-
-
-def load_unfinished(folder: Path, reward: Reward, rollouts: Rollouts) -> Scores | None:
-    """Return the scores that an interrupted scoring left in a folder, or None."""
-    file = folder / SAVED_SCORES
-    if not file.is_file():
-        return None
-    try:
-        if is_unfinished(read_record(file), reward, rollouts):
-            return _load(folder)
-    except RolloutsError:  # broken, or its rollouts are gone: it is scored anew
-        pass
-    return None

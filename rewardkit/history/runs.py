@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.history.parts import load_scores, load_unfinished
+from rewardkit.history.parts import load_scores
 from rewardkit.history.run import Run, date_of, figure_texts, number_text
 from rewardkit.history.runs_folder import (
     ABOUT,
@@ -36,6 +36,7 @@ from rewardkit.html.has_page import HasPage
 from rewardkit.html.pages import Page
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.scored import read_unfinished
 from rewardkit.scoring.scores import UNFINISHED, Scores
 
 log = logging.getLogger(__name__)
@@ -297,7 +298,7 @@ def find_unfinished(reward: Reward, rollouts: Rollouts) -> Scores | None:
     """Return the scores of a kept interrupted scoring of these two, or None."""
     for path, about in read_abouts(Path(KEPT_RUNS)):
         if about.get(UNFINISHED) == rollouts.fingerprint:
-            scores = load_unfinished(path, reward, rollouts)
+            scores = read_unfinished(path, reward, rollouts)
             if scores is not None:
                 return scores
     return None

@@ -56,14 +56,15 @@ def score(
         rollouts: rollouts, or what `load_rollouts` takes. Scores of this very reward,
             as `load_scores` reads them with it, are returned as they are; of other
             scores their rollouts are scored.
-        to: a folder for the scores, as `Scores.save` writes it. Of a log that is too
-            large for `memory` neither the log nor the table is held: parts of whole
-            groups are scored and written one after the other. Where that was
-            interrupted the same call goes on, and what it returns reads its parts when
-            they are asked for (`Scores.table` reads all).
+        to: a folder for the scores, as `Scores.save` writes it. Where scoring was
+            interrupted the same call goes on. Of a log that is too large for `memory`
+            neither the log nor the table is held: parts of whole groups are scored and
+            written one after the other, and what is returned reads its parts when they
+            are asked for (`Scores.table` reads all).
         memory: bytes for the rows that are held, with `to`; the libraries take 0.3 GB
             beside them.
-        force: whether to write over another scoring in the folder.
+        force: whether to write over another scoring in the folder, and to begin one
+            anew that was interrupted.
         ignore_gates: whether every component is called and counted as if its gate were
             open.
         notes: whether to add what `rk.note` left, as columns.
@@ -80,7 +81,7 @@ def score(
         progress: whether to show a bar with the rollouts a second.
         unfinished: what an interrupted scoring of the same reward on the same rollouts
             left, as `Interrupted.scores` or `load_scores` have it; its rows are not
-            scored again. A log in parts needs none.
+            scored again. What stands in the folder `to` needs none.
 
     Raises:
         RewardError: a column is asked for that is not there, or has the name of a field

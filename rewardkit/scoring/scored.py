@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rewardkit.primitives.primitive import VERDICT
 from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows
 from rewardkit.rewards.route import bind
 from rewardkit.rollouts.columns import lists_of_columns
+from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.callers import RowColumns
@@ -33,6 +35,7 @@ from rewardkit.scoring.scores import (
     versions,
 )
 from rewardkit.scoring.shards import NO_ROWS, Settings, run_shards
+from rewardkit.scoring.stored import join_tables, read_stored
 
 
 def score_rollouts(
@@ -103,6 +106,21 @@ def score_rollouts(
     }
     scores = _make_scores(outcomes, rollouts.select(rows.tolist()), run)
     raise Interrupted(scores, len(rollouts))
+
+
+def read_unfinished(
+    folder: Path, reward: Reward, rollouts: Rollouts, ignore_gates: bool = False
+) -> Scores | None:
+    """Return the scores that an interrupted scoring left in a folder, or None."""
+    file = folder / SAVED_SCORES
+    with suppress(ValueError):  # broken, or not there: it is scored anew
+        run = read_stored(file).record
+        is_alike = run.get("ignore_gates") == ignore_gates
+        if is_alike and is_unfinished(run, reward, rollouts):
+            table = join_tables([read_stored(file, None)])
+            rollouts = rollouts.select(run[UNFINISHED]["rows"])
+            return Scores(table, reward, rollouts, {UNFINISHED: run[UNFINISHED]})
+    return None
 
 
 def _rows_done(unfinished: Scores, reward: Reward, rollouts: Rollouts) -> Rows:

@@ -41,7 +41,7 @@ from rewardkit.scoring.part_job import (
 )
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.ray_engine import Ray
-from rewardkit.scoring.scored import score_rollouts
+from rewardkit.scoring.scored import read_unfinished, score_rollouts
 from rewardkit.scoring.scores import UNFINISHED, Scores, folder_for
 from rewardkit.scoring.shards import ROWS_MEMORY, Settings
 from rewardkit.scoring.stored import read_stored
@@ -121,6 +121,10 @@ def score_into(
         if isinstance(log, Rollouts):
             if not force:
                 _check_free(place, reward, log.source, log.fingerprint)
+                if unfinished is None:
+                    unfinished = read_unfinished(
+                        place, reward, log, settings.ignore_gates
+                    )
             if engine is not None:
                 logger.warning(
                     "%s: a log of one part is scored in this process, without Ray",

@@ -388,6 +388,29 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
     assert not isinstance(raised.value, rk.Interrupted)
 
 
+@pytest.mark.parametrize("options", [{}, {"ignore_gates": True}, {"force": True}])
+def test_the_same_call_goes_on_with_what_an_interrupt_left_in_its_folder(
+    tmp_path, options
+):
+    def stops(n):
+        with (tmp_path / "calls").open("a") as file:
+            file.write(f"{n}\n")
+        if n == 215 and not (tmp_path / "again").exists():
+            raise KeyboardInterrupt
+        return n / 400
+
+    with pytest.raises(rk.Interrupted) as raised:
+        score(stops, rows=ROWS, to=tmp_path / "out")
+    (tmp_path / "again").touch()
+    (tmp_path / "calls").unlink()
+    whole = score(stops, rows=ROWS, to=tmp_path / "out", **options)
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len(calls) == 400 - (0 if options else len(raised.value.scores))
+    assert whole.score("c").tolist() == [n / 400 for n in range(400)]
+    saved = rk.load_scores(tmp_path / "out")
+    assert len(saved) == 400 and not saved.rollouts.cautions
+
+
 def test_an_interrupt_of_coroutines_keeps_the_shards_that_were_done():
     here = os.getpid()
 
