@@ -58,7 +58,9 @@ ALIASES = {name: (name, *others.split()) for name, others in OTHER_NAMES.items()
 taken for the truth of a log.
 """
 
-_BEFORE_RIGHT = r"(?i)(?!.*(?<![^\W_])(?:format|length|tag|style))(?:.*[\W_]|is)?"
+_BEFORE_RIGHT = (
+    r"(?i)(?!.*(?<![^\W_])(?:format|length|tag|style|if_|when_|not_))(?:.*[\W_]|is)?"
+)
 _RIGHT = (
     "acc|accuracy|accurate|correct|correctness|exact_match|em|right|solved|resolved|"
     "success|successful|pass|passed|win"
@@ -68,7 +70,8 @@ RIGHT_NAME = re.compile(
 )
 """Names of scores and columns that say which completions are right: they end so.
 
-A "correct_option" says no such thing, nor does what is about the form alone.
+A "correct_option" says no such thing, nor does what is about the form, or is paid
+where the answer is right ("brief_if_right").
 """
 TASK_NAME = re.compile(rf"{_BEFORE_RIGHT}(?:{_RIGHT}|answer)(?:[\W_].*)?")
 """Names of components that compare answers, among others that read the truth."""

@@ -184,6 +184,10 @@ PRIMARY = {
         [part("b"), part("compare_answer_of_turn"), part("c")],
         "compare_answer_of_turn",
     ),
+    "of equal ones not what is paid on a condition": (
+        [part("quality"), part("short_if_right")],
+        "quality",
+    ),
     "of equal ones no penalty": (
         [part("a", why="Penalize repeats."), part("length_penalty"), part("z")],
         "z",
