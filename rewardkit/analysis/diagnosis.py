@@ -179,20 +179,21 @@ class Diagnosis(AcceptsFindings, HasPage):
         table.insert(0, "slice", pd.Series(labels, dtype=object))
         return table
 
-    def over_steps(self, window: int = 1) -> pd.DataFrame:
+    def over_steps(self, window: int = 1, *, apart: int = 1) -> pd.DataFrame:
         """Return the spread of the reward and of each component at each step.
 
-        A row a step and figure ("reward", then the components), over the last `window`
-        steps: rows (with a score), mean, std, p5, p25, median, p75, p95, at_minimum
-        (share of the scores at the lower end of the declared range, else at the lowest
-        score; NaN for the reward) and zero_std (share of the groups that are tied).
-        Empty without steps.
+        A row a figure ("reward", then the components) and step, or every `apart`-th
+        step with the last one among them, over the last `window` steps: rows (with a
+        score), mean, std, p5, p25, median, p75, p95, at_minimum (share of the scores at
+        the lower end of the declared range, else at the lowest score; NaN for the
+        reward) and zero_std (share of the groups that are tied). Empty without steps.
 
         Raises:
-            InputError: a window that is no whole number from 1 on.
+            InputError: one of the two is no whole number from 1 on.
         """
         check_whole_number("window", window, 1)
-        tables = [over_steps(view, window) for view in self.views]
+        check_whole_number("apart", apart, 1)
+        tables = [over_steps(view, window, apart) for view in self.views]
         return pd.concat(tables, ignore_index=True)
 
     def highest(self, n: int = 8) -> pd.DataFrame:

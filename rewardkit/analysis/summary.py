@@ -31,6 +31,7 @@ from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import More, Page, accepted_findings, point_of
 from rewardkit.plain import Record
+from rewardkit.rewards.reward import Rows
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores
@@ -243,23 +244,27 @@ def signal_of(view: View, rows: Mask) -> Record:
     }
 
 
-def over_steps(view: View, window: int) -> pd.DataFrame:
+def over_steps(view: View, window: int, apart: int) -> pd.DataFrame:
     """Return the rows of `Diagnosis.over_steps` for one part of the reward."""
     steps = view.context.steps
     if steps is None:
         return pd.DataFrame()
-    distinct = np.unique(steps[~np.isnan(steps)])
+    order = np.argsort(steps, kind="stable")  # NaN last
+    distinct, starts = np.unique(steps[order], return_index=True)
+    distinct = distinct[~np.isnan(distinct)]
+    ends = [*starts[1:].tolist(), len(steps)]
     rows = []
-    for place, step in enumerate(distinct):
+    for place in range((len(distinct) - 1) % apart, len(distinct), apart):
+        step = distinct[place]
         first = max(0, place + 1 - window)
-        inside = np.isin(steps, distinct[first : place + 1])
+        inside = np.sort(order[starts[first] : ends[place]])
         for name, values in {"reward": view.rewards, **view.scores}.items():
             row = _part_of(view) | {"step": step, "figure": name}
             rows.append(row | _step_figures(view, name, values, inside))
     return pd.DataFrame(rows)
 
 
-def _step_figures(view: View, name: str, values: Floats, inside: Mask) -> Record:
+def _step_figures(view: View, name: str, values: Floats, inside: Rows) -> Record:
     """Return the figures of the reward or a component at some rows."""
     column = pd.Series(values[inside])
     quantiles = column.quantile([*STEP_QUANTILES.values()])

@@ -3,6 +3,7 @@
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from planted.tables import scores_of
 
@@ -152,6 +153,10 @@ def test_over_the_steps_each_row_is_of_the_last_steps_together():
         by_hand["zero_std"] = (np.ptp(some.reshape(-1, 4), axis=1) == 0).mean()
         last = table.loc[("reward", 2)]
         assert last[list(by_hand)].to_dict() == pytest.approx(by_hand)
+        every_second = diagnosis.over_steps(window, apart=2).set_index(
+            table.index.names
+        )
+        pd.testing.assert_frame_equal(every_second, table.drop(index=1, level="step"))
     given[::3] = np.nan  # a score that is missing is not at the minimum, nor counted
     half = rk.diagnose(scores_of({"c": given}, groups, **options)).over_steps(3)
     assert half["at_minimum"].iloc[-1] == (given[~np.isnan(given)] == 0).mean()

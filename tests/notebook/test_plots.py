@@ -123,7 +123,7 @@ def test_a_plot_of_a_view_says_its_result(plot, columns, groups, expected):
         (0.0, "stays at 0.375"),
     ],
 )
-def test_the_steps_say_from_where_to_where_it_goes(last, expected):
+def test_the_steps_say_from_where_to_where_it_goes(last, expected, monkeypatch):
     rows = [
         {
             "prompt_id": f"p{at // 4}",
@@ -136,7 +136,8 @@ def test_the_steps_say_from_where_to_where_it_goes(last, expected):
     reward = rk.Reward(
         "r", components=[rk.Component("c", lambda given: given, range=(-1.0, 2.0))]
     )
-    ax = plots.over_steps(rk.diagnose(rk.score(reward, rows)), "c")
+    diagnosis = rk.diagnose(rk.score(reward, rows))
+    ax = plots.over_steps(diagnosis, "c")
     assert title(ax) == f"'c' {expected} over steps 0 to 3"
     ends = [[0, 0.375], [1, 0.375], [2, 0.375 + last], [3, 0.375 + last]]
     np.testing.assert_allclose(ax.lines[0].get_xydata(), ends)
@@ -144,6 +145,10 @@ def test_the_steps_say_from_where_to_where_it_goes(last, expected):
         "mean",
         "median",
     }
+    monkeypatch.setattr("rewardkit.notebook.plots.curves.MOST_POINTS", 2)
+    for few in (plots.over_steps(diagnosis, "c"), plots.all_over_steps(diagnosis)[1]):
+        assert few.get_xlabel().startswith("step, the last 2 together")
+        np.testing.assert_allclose(few.lines[0].get_xydata(), [ends[1], ends[3]])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,9 @@ from rewardkit.notebook.plots import canvas
 
 TITLES = {"task": "the task", "reward": "the reward", "characters": "the length"}
 POINTS_APART = 5
-"""Steps between the points that are drawn."""
+"""Steps between the points of a forecast that are drawn."""
+MOST_POINTS = 300
+"""Points over steps that are drawn. Our choice: about three pixels each."""
 
 
 def forecast_curves(
@@ -95,10 +98,35 @@ def over_steps(
 ) -> Axes:
     """Draw mean, median and quantile bands at each step; of parts the means.
 
-    Each point is of the last `window` steps together.
+    Each point is of the last `window` steps together; of a long run there are at most
+    `MOST_POINTS`, which share the steps.
     """
+    return _draw_steps(*_points_over_steps(diagnosis, window), figure, ax)
+
+
+def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
+    """Draw `over_steps` of the reward and of each component; without steps nothing."""
+    table, window = _points_over_steps(diagnosis, window)
+    if table.empty:
+        return []
+    figures = table["figure"].unique().tolist()
+    return [_draw_steps(table, window, figure) for figure in figures]
+
+
+def _points_over_steps(diagnosis: Diagnosis, window: int) -> tuple[pd.DataFrame, int]:
+    """Return what `over_steps` draws, and how many steps are in a point."""
+    count = 0
+    if diagnosis.scores.has_steps:
+        count = diagnosis.scores.table["step"].nunique()
+    apart = max(1, math.ceil(count / MOST_POINTS))
+    window = max(window, apart)
+    return diagnosis.over_steps(window, apart=apart), window
+
+
+def _draw_steps(
+    table: pd.DataFrame, window: int, figure: str, ax: Axes | None = None
+) -> Axes:
     ax = canvas.axes_for(ax)
-    table = diagnosis.over_steps(window)
     subject = "the reward" if figure == "reward" else f"'{figure}'"
     if table.empty or table["step"].nunique() < 2:
         return canvas.put_words(ax, "fewer than two steps", subject)
@@ -123,15 +151,6 @@ def over_steps(
     axis += f" (bands: {wide}25 to 75 % of completions)"
     title = _describe_move(subject, parts)
     return canvas.finished(ax, title, x=axis, y=canvas.wrapped(figure))
-
-
-def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
-    """Draw `over_steps` of the reward and of each component; without steps nothing."""
-    table = diagnosis.over_steps(window)
-    if table.empty:
-        return []
-    figures = table["figure"].unique().tolist()
-    return [over_steps(diagnosis, figure, window=window) for figure in figures]
 
 
 def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
