@@ -27,7 +27,7 @@ METADATA = b"rewardkit"
 
 OWN_COLUMNS = ("reward_raw", "reward")
 
-FIRST_ROWS = "first_rows"
+ROWS_IN_FRONT = "first_rows"
 """Key beside the record, under which the rows stand that come first in the file."""
 
 STATUS_PREFIX = "status/"
@@ -74,7 +74,7 @@ def to_arrow(
             arrays[name] = pa.array(_json_texts(values))
     stored: Record = {"record": record, "json_columns": json_columns}
     if first_rows:
-        stored[FIRST_ROWS] = list(first_rows)
+        stored[ROWS_IN_FRONT] = list(first_rows)
     arrow_table = pa.table(arrays)
     metadata = dict(arrow_table.schema.metadata or {})
     metadata[METADATA] = json.dumps(stored).encode()
@@ -173,8 +173,8 @@ def read_stored(
                 names = [name for name in names if name in file.schema_arrow.names]
             table = file.read_row_group(0, names) if first_rows else file.read(names)
         stored = json.loads(table.schema.metadata[METADATA])
-        if FIRST_ROWS in stored and table.num_columns and not first_rows:
-            places = _places_in_file(stored[FIRST_ROWS], len(table))
+        if ROWS_IN_FRONT in stored and table.num_columns and not first_rows:
+            places = _places_in_file(stored[ROWS_IN_FRONT], len(table))
             table = table.take(np.argsort(places))
         return StoredTable(table, stored["record"], tuple(stored["json_columns"]))
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):

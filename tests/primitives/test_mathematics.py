@@ -256,6 +256,8 @@ UNREADABLE = r"\frac{1}{", r"4\unknown(2)", "P(X=1)"
             True,
             "the same length, with units on both sides",
         ),
+        ("5000 g", "5 kg", {"units": "strict"}, True, "letters that convert"),
+        ("5 m", "5 kg", {"units": "strict"}, False, "letters that do not convert"),
         ("1,22", "1.22", {"decimal_comma": True}, True, "a comma asked for"),
         ("It is 1,22.", "1.22", {"decimal_comma": False}, False, "a comma refused"),
         (

@@ -22,7 +22,7 @@ from rewardkit.primitives.verify.math.latex import (
     normal_latex,
     unit_behind,
 )
-from rewardkit.primitives.verify.math.units import add_amounts
+from rewardkit.primitives.verify.math.units import add_amounts, split_units
 from rewardkit.primitives.verify.numbers import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
@@ -226,9 +226,7 @@ def _judge(
         truth = _CONTINUED_DIGITS.sub(r"\1", truth)
     if not prediction and is_known(truth):
         return False, None
-    if is_strict and bool(_MEASURED.search(prediction)) != bool(
-        _MEASURED.search(truth)
-    ):
+    if is_strict and _has_unit(prediction, truth) != _has_unit(truth, prediction):
         return False, None
     try:
         return compare(prediction, truth, (absolute, relative), _need_worker), None
@@ -238,6 +236,11 @@ def _judge(
         return verdict, None
     is_readable = is_known(truth) or _ask_worker("", truth, 0.0, 0.0) is False
     return (False if is_readable else None), f"not decided: {verdict.error}"
+
+
+def _has_unit(text: str, other: str) -> bool:
+    """Return whether a normal form has a unit, percent or degrees, beside another."""
+    return bool(split_units(text, other)[0][1] or _MEASURED.search(text))
 
 
 class _WorkerNeeded(Exception):

@@ -27,8 +27,8 @@ from rewardkit.primitives.verify.math.units import (
     Conversion,
     add_amounts,
     conversion,
-    split_letters,
     split_unit,
+    split_units,
 )
 from rewardkit.primitives.verify.numbers import Number, alike, read_number
 from rewardkit.primitives.verify.structures import between, separators
@@ -183,16 +183,9 @@ def _compare_named(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
 
 def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEquality:
     """Compare values with units: they must agree where both sides have one."""
-    value, unit = split_unit(answer)
-    expected, true_unit = split_unit(truth)
+    (value, unit), (expected, true_unit) = split_units(answer, truth)
     if not (unit or true_unit):
-        expected, true_unit = split_letters(truth)
-        if not true_unit or not split_letters(answer, true_unit)[1]:
-            return UNDECIDED
-    if not unit:
-        value, unit = split_letters(value, true_unit)
-    elif not true_unit:
-        expected, true_unit = split_letters(expected, unit)
+        return UNDECIDED
     if unit and true_unit:
         converted = conversion(unit, true_unit)
         if converted is None:

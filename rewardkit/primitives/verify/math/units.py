@@ -232,6 +232,27 @@ def split_letters(text: str, other: str = "") -> tuple[str, str]:
     return text, ""
 
 
+def split_units(first: str, second: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    r"""Split two normal forms into values and units.
+
+    Bare letters are a unit where they convert into that of the other.
+
+    >>> split_units("5000 g", r"5\unit{1|kg^1}")
+    (('5000', '1/1000|kg^1'), ('5', '1|kg^1'))
+    """
+    value, unit = split_unit(first)
+    other_value, other_unit = split_unit(second)
+    if not (unit or other_unit):
+        other_value, other_unit = split_letters(second)
+        if not other_unit or not split_letters(first, other_unit)[1]:
+            return (first, ""), (second, "")
+    if not unit:
+        value, unit = split_letters(value, other_unit)
+    elif not other_unit:
+        other_value, other_unit = split_letters(other_value, unit)
+    return (value, unit), (other_value, other_unit)
+
+
 def conversion(unit: str, other: str) -> Conversion | None:
     """Return how a value converts into `other`; ``None`` where they do not agree.
 
