@@ -536,10 +536,10 @@ def describe_size(rows: int, sampled_from: int) -> str:
     """Say how many rollouts these are, and of how many they are a sample, if they are.
 
     >>> describe_size(250, 2000)
-    'a sample of 250 of 2,000 rollouts'
+    '250 of 2,000 rollouts (a sample)'
     """
     if sampled_from:
-        return f"a sample of {rows:,} of {counted(sampled_from, 'rollout')}"
+        return f"{rows:,} of {counted(sampled_from, 'rollout')} (a sample)"
     return counted(rows, "rollout")
 
 

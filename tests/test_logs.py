@@ -262,6 +262,13 @@ def test_a_list_of_another_length_in_a_line_of_ms_swift_is_left_out_and_said():
     assert values(rollouts, "completion_ids") == [None] * 4 + [[7]] * 4
     (warning,) = [text for text in rollouts.warnings if text.startswith("Left out")]
     assert "line 1 has 3 of 'completion_ids'" in warning
+    short = {**SWIFT, "completion": SWIFT["completion"][:3]}
+    rollouts = rk.load_rollouts([short, short])
+    assert len(rollouts) == 6
+    (warning,) = [text for text in rollouts.warnings if text.startswith("Left out")]
+    names = ("prompt", "completion", "step")
+    scores = [name for name in SWIFT if name not in names]
+    assert scores and f"line 1 has 4 of '{scores[0]}'" in warning
 
 
 def test_a_table_that_a_tracker_exported_is_the_log_in_it(tmp_path):

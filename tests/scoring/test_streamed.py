@@ -403,7 +403,7 @@ def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_
     said = f"a sample of {len(sample)} of 240 rows, whole groups drawn by the hash of their prompt; of all 240 rows the "
     said += f"mean reward is {whole.table['reward'].mean():.3g}, and {signal:.1%} of {several.sum()} groups have a signal"
     assert said in caplog.text and any(said in note for note in sample.rollouts.notes)
-    size = f"a sample of {len(sample)} of 240 rollouts"
+    size = f"{len(sample)} of 240 rollouts (a sample)"
     assert size in str(rk.diagnose(sample)) and str(sample.rollouts).startswith(size)
 
 

@@ -151,7 +151,8 @@ def _are_texts(cell: Any) -> bool:
 def _parse_completions(rows: SourceRows) -> ParsedLog:
     """Read rows of one completion, or rows of all completions of a prompt, in lists.
 
-    A column whose lists differ in length from those has one value a prompt.
+    A column whose lists differ in length from those has one value a prompt, but for
+    lists of numbers and of prompts, which `unrolled` leaves out with a warning.
     """
     columns = _rename_plurals(rows.columns)
     rows = replace(rows, columns=columns)
@@ -160,7 +161,9 @@ def _parse_completions(rows: SourceRows) -> ParsedLog:
         counts = [len(_values(cell)) for cell in completions]
         for name, cells in columns.items():
             columns[name] = list(map(_values, cells))
-            if list(map(len, columns[name])) != counts:
+            are_values = any(map(numeric, columns[name])) or name == "prompt"
+            are_lists = are_values and max(map(len, columns[name])) > 1
+            if list(map(len, columns[name])) != counts and not are_lists:
                 pairs = zip(cells, counts, strict=True)
                 columns[name] = [[cell] * count for cell, count in pairs]
         rows = unrolled(replace(rows, columns=columns), "completion")
