@@ -93,7 +93,8 @@ class Doubt(StrEnum):
 class Fall:
     """A trial that went wrong.
 
-    `size` is a share of what being right adds, or of a form, or of the ceiling.
+    `size` is how much too much or too little it earned: as a share of what being right
+    adds, of a probe on form as a share of the most that can be earned.
     """
 
     trial: ProbeTrial
@@ -259,8 +260,8 @@ class Tally:
         """Why its falls may be right answers or luck; None where they are a fault.
 
         A copy that is paid on its own prompt alone states the right answer by chance;
-        where copies are paid on nearly all prompts, that is a fault. So is a test of
-        answers that passes wrong ones `OFTEN`.
+        where copies are paid on nearly all prompts, that is a fault. It is also a fault
+        if wrong answers pass a test on at least `OFTEN` of the prompts.
         """
         is_usual = self.rate >= 1 - RARE
         # a part of the prompt may well be near the right answer here and there
@@ -333,7 +334,10 @@ def tally_trials(
 
 
 def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
-    """Return the risk: share of the ceiling x share of the prompts x ease."""
+    """Return the risk: share of the ceiling x share of the prompts x ease, in 0..1.
+
+    Ease is how easily a policy finds the attack by itself, see `EASE`.
+    """
     if not tally.falls:
         return 0.0
     shares = []

@@ -88,7 +88,7 @@ def text_before(subject: Subject) -> Iterator[Attempt]:
 
 @strategy("equivalents", "a few words behind it", expects="place", knows="text")
 def words_behind(subject: Subject) -> Iterator[Attempt]:
-    """Leave out tags and what the prompt wants last: a strict form may want that."""
+    """Put words around the answer, unless it is tagged or the prompt wants it last."""
     form = subject.format
     has_tag = form.tag is not None or "</" in form.closing + form.tail
     if form.opening and not has_tag and not _asks_for_the_end(subject):

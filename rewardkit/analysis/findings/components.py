@@ -34,7 +34,7 @@ Our choice: a penalty that rarely fires is meant to hold little.
 
 @rule("of_siblings")
 def of_siblings(view: View, findings: Findings) -> Iterator[Finding]:
-    """Find scores of a completion beside its siblings; they mean something else."""
+    """Find scores relative to siblings: they change with the group, not the answer."""
     for name, component in view.components.items():
         if component.group:
             size = float(np.bincount(view.groups).mean())
@@ -54,8 +54,8 @@ def lost_rows(
 ) -> Iterator[Finding]:
     """Find rows that lack a score; infinite scores have a rule of their own.
 
-    Of components that keys differing by row leave without one, the first paid one is
-    told.
+    If rows lack keys that other rows return, only the first paid component that lacks
+    its score is named.
     """
     limits = {"errors": error, "out_of_range": error, "abstentions": abstained}
     is_key_told = False
@@ -177,7 +177,7 @@ def redundant(
     *,
     redundant: float = 0.9,  # correlation within groups
 ) -> Iterator[Finding]:
-    """Find components that pay for the same as one declared before them."""
+    """Find components that pay for the same thing as an earlier component."""
     if not view.varies:
         return
     names = [name for name in view.paid_names if name not in view.totals]

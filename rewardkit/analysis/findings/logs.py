@@ -129,9 +129,9 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
 
 @rule("total_of_parts")
 def parts_of_total(scored: Scored, findings: Findings) -> Iterator[Finding]:
-    """Find that the total of a log is a sum of its other scores, as they were weighed.
+    """Find that the total of a log is a weighted sum of its other scores.
 
-    `weigh_parts` weighed them for this diagnosis.
+    The weights are those that `weigh_parts` found.
     """
     before = scored.raw.reward
     after = scored.scores.reward

@@ -26,7 +26,7 @@ class Direction:
     """How what is paid where nothing is right goes with the task elsewhere.
 
     `correlation` is that of siblings in groups whose verdicts differ, NaN where it is
-    not known. `means` is the length where only that links the two, else "".
+    not known. `means` is the unit of length if only length links the two, else "".
     """
 
     correlation: float = math.nan

@@ -244,10 +244,10 @@ def wrong_above_right(
 ) -> Iterator[Finding]:
     """Find that a wrong completion earns more than a right sibling.
 
-    What is wrong and right the ends of the range of the task's component say, where an
-    equal reward counts half; of a lone total a score beside it, or stated answers. A
-    label would say more, and is asked instead. The finding names the component without
-    which the fewest such pairs are left.
+    Right and wrong are the two ends of the range of the task's component; an equal
+    reward counts half. With a lone total, a score beside it or stated answers say what
+    is right. A label is used instead where there is one. The finding names the
+    component without which the fewest such pairs are left.
     """
     verdicts = view.verdicts
     if verdicts is None or view.context.label is not None or not view.is_judged.any():

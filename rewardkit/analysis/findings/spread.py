@@ -38,8 +38,8 @@ def wide(
     """Find rare scores that make up much of how siblings differ; else such groups.
 
     A long tail is no fault. Where several siblings lie far out together, the group is
-    wide: rare ones have a group for themselves. That outliers are few does not make
-    them inconclusive: what they hold is no estimate.
+    wide: rare ones have a group for themselves. Few outliers are enough: their share
+    of the squared differences is exact, no estimate.
     """
     blamed = np.zeros(len(view), dtype=bool)
     for name, component in view.components.items():
@@ -159,8 +159,8 @@ def amplified_noise(
 def least_spread(count: Floats) -> Floats:
     """Return the standard deviation that one in twenty normal samples stays under.
 
-    As a part of the true one: the square root of the 5 % point of chi-squared over its
-    degrees of freedom; exact for samples of two and three, else as near as
+    As a fraction of the true deviation: the square root of the 5 % point of chi-squared
+    over its degrees of freedom; exact for samples of two and three, else as near as
     `chi_squared`.
 
     Args:

@@ -180,7 +180,7 @@ class _Home(NamedTuple):
         return not is_pythons and not self.module.startswith(HOLDERS)
 
     def is_near(self, other: _Home) -> bool:
-        """Whether both share a module or folder that is a user's."""
+        """Return whether this home and the other share a user's module or folder."""
         if not self.is_users:
             return False
         if self.module == other.module:

@@ -53,8 +53,8 @@ def check_contract(
 
     Args:
         observed: The reward, and rows that it judged.
-        unsendable: Why calls cannot be made in another process; without it they are,
-            in one where each call meets what the last left behind.
+        unsendable: Why calls cannot be made in another process. If None, calls run in
+            one other process, which keeps its state from call to call.
         timeout: Seconds that one call may take.
         seed: Draws the rows.
     """
@@ -246,10 +246,10 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
 
 @rule("differs_as_text")
 def differs_as_text(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that reads messages, and texts otherwise than these.
+    """Report a reward that scores messages and the same text differently.
 
-    Such as one whose limit on length counts the messages. One that cannot read a text
-    has nothing to compare; long completions are tried, too.
+    Such as one whose limit on length counts the messages. Nothing is compared where it
+    cannot read a text; long completions are tried, too.
     """
     as_texts = batches.reward.map(_read_texts)
     if batches.is_unsteady or as_texts is batches.reward:

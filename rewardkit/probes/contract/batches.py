@@ -233,10 +233,11 @@ class GivesNaN(TypeError):
 
 @dataclass(frozen=True, repr=False)
 class WatchedFunction:
-    """A user's function that raises a kind of `error` where it makes one.
+    """A wrapped user's function that raises `error` when it breaks the rule.
 
-    Where it changed an argument, nested or not, it raises in each later call as well:
-    rows of a batch that failed are called again, one by one. `changes` has the words.
+    After it changed an argument, nested or not, each later call raises as well, since
+    the rows of a batch that failed are called again, one by one. `changes` says what
+    was changed.
     """
 
     function: Callable[..., Any]
@@ -254,7 +255,7 @@ class WatchedFunction:
 
     @property
     def together(self) -> str:
-        """How it is called as a field."""
+        """Return for which rows together it is called as a field, "" for each alone."""
         return str(getattr(self.function, "together", ""))
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Completions on which a call may never come back: every call has to return.
+"""Completions on which a call may hang: each call has to return within the limit.
 
 Among them are texts on which a regular expression of the reward takes too long.
 """

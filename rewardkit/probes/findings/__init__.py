@@ -172,7 +172,7 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 @rule("ignores_truth", "inverted")
 def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that is deaf to the truth, or upside down, everywhere."""
+    """Report a reward that ignores the truth or pays wrong answers more, everywhere."""
     calibration = observed.calibration
     if not findings and calibration.rewards and calibration.mode in MODE_CODES:
         yield observed.finding(MODE_CODES[calibration.mode], observed.tries.calls)
@@ -193,7 +193,7 @@ def _first_example(code: str, observed: Observed) -> Example:
 
 @rule("ignores_truth", "inverted", "constant")
 def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report parts that are deaf to the truth, upside down, or constant."""
+    """Report parts that ignore the truth, pay wrong answers more, or are constant."""
     for part, mode in observed.calibration.modes.items():
         if mode in MODE_CODES:
             in_part = replace(observed, part=part)
