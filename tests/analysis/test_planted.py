@@ -68,10 +68,24 @@ def test_a_control_earns_no_finding_of_high_severity(name):
     assert loud == []
 
 
-def test_right_answers_that_lose_by_their_form_do_not_stand_below_wrong_ones():
-    control = "a form without which right answers lose, truths known"
+@pytest.mark.parametrize(
+    ("control", "code"),
+    [
+        (
+            "a form without which right answers lose, truths known",
+            "wrong_above_right",
+        ),
+        (
+            "tags without which right answers lose, in short completions",
+            "length_curve",
+        ),
+    ],
+)
+def test_right_answers_that_lose_by_their_form_are_blamed_on_nothing_else(
+    control, code
+):
     findings = [item for seed in SEEDS for item in false_findings(control, seed)]
-    assert ("warn", "wrong_above_right") not in findings
+    assert ("warn", code) not in findings
 
 
 def test_every_finding_is_planted():

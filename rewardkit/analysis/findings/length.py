@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.findings import conclusive, finding
+from rewardkit.analysis.rehearsal.kinds import MARK
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats
 from rewardkit.analysis.statistics.curves import (
     CurveFit,
@@ -58,7 +60,8 @@ def length_curve(
     """
     if not view.varies or conclusive(findings, "length_bias"):
         return
-    alike = _alike_by_verdict(view) or _alike_by_answer(view)
+    forms = _forms(view)
+    alike = _alike_by_verdict(view, forms) or _alike_by_answer(view, forms)
     if alike is None:
         return
     is_alike = (alike.classes >= 0) & view.is_judged
@@ -114,7 +117,33 @@ def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
     return fit_curve(lengths, view.rewards[rows], classes, prompts)
 
 
-def _alike_by_verdict(view: View) -> AlikeRows | None:
+def _forms(view: View) -> Codes:
+    """Return codes of the form of completions, (rows,), -1 for rows that are not read.
+
+    The form is which marks there are, which stand there twice, and whether text stands
+    beside them: a reward that asks for some marks is none of length, which they change.
+    All 0 where no mark tells forms apart.
+    """
+    places = np.flatnonzero(rows_to_read(view.groups))
+    forms = list(map(_form, view.completions[places].tolist()))
+    codes = np.full(len(view), -1)
+    codes[places], names = pd.factorize(pd.Series(forms, dtype=object))
+    return codes if len(names) > 1 else np.zeros(len(view), dtype=int)
+
+
+def _form(completion: str) -> tuple[Hashable, ...]:
+    marks = list(MARK.finditer(completion))
+    if not marks:
+        return ()
+    counts = Counter(mark[0] for mark in marks)
+    is_alone = (
+        not completion[: marks[0].start()].strip(),
+        not completion[marks[-1].end() :].strip(),
+    )
+    return (*is_alone, frozenset((mark, n > 1) for mark, n in counts.items()))
+
+
+def _alike_by_verdict(view: View, forms: Codes) -> AlikeRows | None:
     """Return siblings with the same verdict; None where the reward is the verdict."""
     verdicts = view.verdicts
     if verdicts is None or (verdicts.is_component and len(view.paid_names) == 1):
@@ -123,12 +152,13 @@ def _alike_by_verdict(view: View) -> AlikeRows | None:
     levels = levels[~np.isnan(levels)]
     if not 1 < len(levels) <= MOST_VERDICT_LEVELS:
         return None
-    is_known = ~np.isnan(verdicts.scores)
-    classes = np.where(is_known, view.groups * (len(levels) + 1) + codes, -1)
+    is_known = ~np.isnan(verdicts.scores) & (forms >= 0)
+    classes = (view.groups * (len(levels) + 1) + codes) * (forms.max() + 1) + forms
+    classes = np.where(is_known, classes, -1)
     return AlikeRows(classes, verdicts.scores == levels[-1], "right answers")
 
 
-def _alike_by_answer(view: View) -> AlikeRows | None:
+def _alike_by_answer(view: View, forms: Codes) -> AlikeRows | None:
     """Return siblings that state the same answer, and which answers are paid better."""
     places = np.flatnonzero(rows_to_read(view.groups) & view.is_judged)
     answers = []
@@ -146,6 +176,7 @@ def _alike_by_answer(view: View) -> AlikeRows | None:
     if not has_answer.any():
         return None
     keys = view.groups[places] * (stated.max() + 1) + stated
+    keys = keys * (forms.max() + 1) + forms[places]
     _, codes = np.unique(keys[has_answer], return_inverse=True)
     classes[places[has_answer]] = codes
     is_better = _split_answers(view.rewards, classes)

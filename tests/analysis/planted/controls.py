@@ -208,6 +208,17 @@ def formal(g, *_):
     return stated(g, pay) | TRUTHS
 
 
+def tagged(g, *_):
+    """Three answers in ten lack the thought in tags that is asked for, which makes completions longer."""
+    has_thought = ~some(g, ROWS, 0.3)
+    made = stated(g, lambda right, _: right * has_thought, longest=115)
+    texts = []
+    for text, is_tagged in zip(made["@completion"], has_thought, strict=True):
+        thought = "<think>" + text.replace("<answer>", "</think><answer>")
+        texts.append(thought if is_tagged else text)
+    return {**made, "@completion": texts}
+
+
 def few_calls(g, parts, _):
     """A total that pays up to three calls, less than a right answer."""
     calls = g.integers(0, 4, ROWS) * 1.0
@@ -279,6 +290,9 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     ),
     "a form without which right answers lose, truths known": table(
         formal, drawn=False, ranges={"paid": None}
+    ),
+    "tags without which right answers lose, in short completions": table(
+        tagged, drawn=False, ranges={"paid": None}
     ),
     "calls that add less than being right, in a total": table(
         few_calls,
