@@ -289,20 +289,32 @@ def test_a_curve_is_fitted_among_alike_rows_only():
     assert slope == pytest.approx(-1 / 1000, rel=0.05)
 
 
-def test_where_it_turns_is_said_with_figures():
-    made = stated(np.random.default_rng(0), wraps)
+def wraps(correct, letters):
+    falling = (1 + np.cos(np.pi * letters / 1000)) / 2
+    return np.where(correct > 0, 0.5 + 0.5 * falling, -0.5 - 0.5 * falling)
+
+
+def peaks(correct, letters):
+    return correct * (1 - np.abs(letters - 1000) / 2000)
+
+
+@pytest.mark.parametrize(
+    ("pay", "earns", "severity"),
+    [
+        (wraps, "the better paid answers earn 0.9", "warn"),
+        (peaks, "the better paid answers earn 0.5", "info"),
+    ],
+)
+def test_where_it_turns_is_said_with_figures(pay, earns, severity):
+    made = stated(np.random.default_rng(0), pay)
     columns = {"completion": made["@completion"]}
     scores = scored(
         {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
     )
     (item,) = rk.diagnose(scores)["length_curve"]
     assert item.sentence.startswith(
-        "Length moves the reward, and not one way: the better paid answers earn 0.9"
+        f"Length moves the reward, and not one way: {earns}"
     )
+    assert f". It turns at about {item.evidence['turn']}." in item.sentence
     assert item.evidence["turn"] in ("970", "1,000", "1,100")
-    assert item.severity == "warn"
-
-
-def wraps(correct, letters):
-    falling = (1 + np.cos(np.pi * letters / 1000)) / 2
-    return np.where(correct > 0, 0.5 + 0.5 * falling, -0.5 - 0.5 * falling)
+    assert item.severity == severity

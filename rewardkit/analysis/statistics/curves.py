@@ -36,11 +36,14 @@ class LengthCurve:
     """What rows of one kind earn at some lengths, shortest first.
 
     `explained` is the share of the differences among alike rows that it explains.
+    `bounds` are the least and the most that a row earned: a fit has one level for all
+    kinds of rows, and may lie beyond them.
     """
 
     lengths: Floats
     values: Floats
     explained: float = 1.0
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def height(self) -> float:
@@ -99,19 +102,49 @@ class LengthCurve:
         return float(tops - self.values[place])
 
     def describe(self, places: Sequence[int], unit: str) -> str:
-        """Say what is earned at some places.
+        """Say what is earned at some places, or by how much more than at the first one.
+
+        Differences stand for values that no row earned.
 
         >>> values = np.array([0.988, 0.5, 1.0])
         >>> curve = LengthCurve(np.array([98.0, 1013, 2040]), values)
         >>> curve.describe([0, 1, 2], "characters")
         '0.99 at 98 characters, 0.5 at 1,000 and 1 at 2,000'
+        >>> curve = LengthCurve(curve.lengths, values, bounds=(0.7, 1.0))
+        >>> curve.describe([0, 1, 2], "characters")
+        '0.3 less at 1,000 characters than at 98 and 0.012 more at 2,000'
         """
-        points = []
-        for place in dict.fromkeys(places):
-            value = float(f"{self.values[place]:.2g}") + 0.0
-            points.append(f"{value:g} at {round_length(self.lengths[place])}")
-        points[0] += f" {unit}"
+        places = list(dict.fromkeys(places))
+        lengths = [round_length(self.lengths[place]) for place in places]
+        values = self.values[places]
+        within_bounds = np.clip(values, *self.bounds)
+        beyond = float(np.abs(values - within_bounds).max())
+        if beyond <= AT_ITS_TOP * self.height:
+            amounts = [short_amount(value) for value in within_bounds.tolist()]
+            lengths[0] += f" {unit}"
+        else:
+            most = self.bounds[1] - self.bounds[0]
+            differences = np.clip(values[1:] - values[0], -most, most)
+            amounts = list(map(describe_difference, differences.tolist()))
+            first = lengths.pop(0)
+            lengths[0] += f" {unit} than at {first}"
+        points = list(map(" at ".join, zip(amounts, lengths, strict=True)))
         return " and ".join(filter(None, [", ".join(points[:-1]), points[-1]]))
+
+
+def short_amount(amount: float) -> str:
+    """Write what is earned with two digits."""
+    return f"{float(f'{amount:.2g}') + 0.0:g}"
+
+
+def describe_difference(difference: float) -> str:
+    """Say how much more or less is earned.
+
+    >>> [describe_difference(difference) for difference in (-0.25, 0.5, 0.0)]
+    ['0.25 less', '0.5 more', '0 more']
+    """
+    direction = "less" if difference < 0 else "more"
+    return f"{short_amount(abs(difference))} {direction}"
 
 
 def round_length(length: float) -> str:
@@ -198,6 +231,7 @@ def tell_curve(
         "figures": right.describe(places, unit),
         "wrong": "" if wrong is None else wrong.describe(wrong.outline, unit),
         "turn": round_length(right.lengths[places[1]]),
+        "turns": len(places) > 2,
         "peaks": kind != "turns" and len(places) > 2,
     }
     return CurveStory(kind, places, worth, severity, words)
@@ -264,7 +298,8 @@ def fit_curve(
     rest = centred - np.column_stack(columns) @ slopes
     explained = 1 - float(rest @ rest) / float(totals[0, 0])
     level = float((values - np.interp(lengths, knots, heights)).mean())
-    curve = LengthCurve(knots, level + heights, explained)
+    bounds = float(values.min()), float(values.max())
+    curve = LengthCurve(knots, level + heights, explained, bounds)
     return CurveFit(curve, sums, prompts)
 
 
