@@ -7,11 +7,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.stated import read_statement
-from rewardkit.answers.traits import FORM_TRAIT, TOOL_TRAIT, Trait, find_trait
+from rewardkit.answers.traits import (
+    FORM_TRAIT,
+    TOOL_TRAIT,
+    Trait,
+    find_limit,
+    find_trait,
+)
 from rewardkit.errors import preview
 from rewardkit.findings import WARN_RISK, most, severity_of
 from rewardkit.primitives.texts import normal_text
@@ -91,7 +98,10 @@ def find_misjudged(
     details: dict[str, Any] = {"by_label": by_label}
     if not is_unread and paid_right and _are_many(lost, paid_right):
         fully_paid = [answer for answer in paid_right if answer.is_paid]
-        trait = find_trait(lost, fully_paid or paid_right, "are paid")
+        wrong = [answer for answer in answers if answer.is_right is False]
+        is_length = _lose_by_length(lost, paid_right, wrong)
+        others = fully_paid or paid_right
+        trait = find_trait(lost, others, "are paid", is_length=is_length)
         is_certain = by_label or (trait is not None and not _is_asked_for(trait, lost))
         yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
     wrong = [answer for answer in answers if answer.is_right is False]
@@ -196,6 +206,39 @@ def _is_asked_for(trait: Trait, lost: Answers) -> bool:
         return trait.kind == FORM_TRAIT
     prompts = {answer.prompt for answer in lost}
     return all(ASKS_FOR_NOTHING_ELSE.search(text) for text, _ in prompts)
+
+
+def _lose_by_length(lost: Answers, paid_right: Answers, wrong: Answers) -> bool:
+    """Whether longer completions earn less, right and wrong ones alike.
+
+    Then the answers of the right ones are read, as they still earn more than wrong ones
+    of their length.
+    """
+    limit = find_limit(
+        [len(answer.completion) for answer in lost],
+        [len(answer.completion) for answer in paid_right],
+    )
+    if limit is None:
+        return False
+    long_wrong: list[float] = []
+    short_wrong: list[float] = []
+    for answer in wrong:
+        side = long_wrong if len(answer.completion) > limit else short_wrong
+        side.append(answer.reward)
+    if min(len(long_wrong), len(short_wrong)) < LEAST_WRONG:
+        return False
+    lost_mean = fmean(answer.reward for answer in lost)
+    paid_mean = fmean(answer.reward for answer in paid_right)
+    least = STILL_READ * (paid_mean - fmean(short_wrong))
+    adds = lost_mean - fmean(long_wrong)
+    falls = fmean(short_wrong) - fmean(long_wrong)
+    return adds >= least > 0 and falls >= STILL_READ * (paid_mean - lost_mean)
+
+
+LEAST_WRONG = 3  # wrong rows of which a mean means something
+STILL_READ = 0.5
+"""Share of what being right adds that it adds in long completions, too, and share of
+what right ones lose that wrong ones lose. Our choice."""
 
 
 def _are_many(at_fault: Answers, others: Answers) -> bool:

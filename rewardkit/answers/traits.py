@@ -99,6 +99,11 @@ TRAITS: Sequence[TraitColumn] = (
     ),
     ("line", "have {} the answer on its line", _line),
 )
+LENGTH_COLUMN: TraitColumn = (
+    "length",
+    "have {} characters",
+    lambda answer: len(answer.completion),
+)
 TRAITS_OF_LENGTH: Sequence[TraitColumn] = (
     ("turns", "have {} turns of the assistant", lambda answer: answer.turns),
     (
@@ -116,7 +121,7 @@ TRAITS_OF_LENGTH: Sequence[TraitColumn] = (
         "have {} characters before the answer",
         lambda answer: answer.statement.before,
     ),
-    ("length", "have {} characters", lambda answer: len(answer.completion)),
+    LENGTH_COLUMN,
 )
 """Of equally good ones the first is told, those of slices before these. A text is one
 of a few values, a number a length."""
@@ -134,20 +139,24 @@ def _extra(answer: LoggedAnswer, name: str) -> str:
     return str(extra.get(name, "")) if isinstance(extra, Mapping) else ""
 
 
-def find_trait(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
+def find_trait(
+    at_fault: Answers, others: Answers, fate: str, *, is_length: bool = False
+) -> Trait | None:
     """Find what separates rows at fault from other rows best; None where nothing does.
 
     Args:
         at_fault: Rows at fault.
         others: Rows of the same kind that are not.
         fate: What is said of the others: "are paid".
+        is_length: Whether it is known to be the length of completions.
     """
     prompts = {answer.prompt for answer in at_fault}
     if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_TRAIT_PROMPTS:
         return None
     traits: list[Trait] = []
     slices = _slices([*at_fault, *others])
-    for kind, words, describe in (*TRAITS, *slices, *TRAITS_OF_LENGTH):
+    columns = (*TRAITS, *slices, *TRAITS_OF_LENGTH)
+    for kind, words, describe in [LENGTH_COLUMN] if is_length else columns:
         values = list(map(describe, at_fault))
         values_of_others = list(map(describe, others))
         for suffix, phrase, has, others_have in _split(values, values_of_others):
@@ -177,7 +186,7 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
     for sign, comparative, suffix in ((1, "more", ""), (-1, "fewer", "_below")):
         lengths = [sign * int(value) for value in values]
         lengths_of_others = [sign * int(value) for value in others]
-        limit = _find_limit(lengths, lengths_of_others)
+        limit = find_limit(lengths, lengths_of_others)
         if limit is not None:
             yield (
                 suffix,
@@ -203,10 +212,10 @@ def _compare(
     return Trait(kind, says, count / n - share)
 
 
-def _find_limit(lengths: Sequence[int], others: Sequence[int]) -> int | None:
+def find_limit(lengths: Sequence[int], others: Sequence[int]) -> int | None:
     """Find the limit that most of `lengths` pass and the fewest others; None for none.
 
-    >>> _find_limit([312, 340, 400], [80, 120, 243])
+    >>> find_limit([312, 340, 400], [80, 120, 243])
     300
     """
     limits: list[tuple[float, int]] = []

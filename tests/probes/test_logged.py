@@ -7,7 +7,7 @@ from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
-from planted_probes import NUMBERS, beside, inside, probed, strict, tags
+from planted_probes import NUMBERS, beside, inside, made, probed, strict, tags
 from probed import finding
 
 import rewardkit as rk
@@ -59,6 +59,19 @@ def not_hard(completion, ground_truth, extra_info):
 
 def within_200(completion, ground_truth):
     return strict(completion[-200:], ground_truth)
+
+
+def short_or_late(truth, place):
+    """Two of four think long before they answer; one of each length may be wrong."""
+    is_right = place == 0 or place == 2 or (place == 1 and int(truth) % 2)
+    thought = FILLER * (1 if place < 2 else 9)
+    return f"{thought}\n<answer>{truth if is_right else '5'}</answer>", is_right
+
+
+def less_if_long(completion, ground_truth):
+    """A penalty for length of up to what being right adds."""
+    penalty = min(max(len(completion) - 200, 0) / 250, 1)
+    return strict(completion, ground_truth) - penalty
 
 
 def drafted(truth, place):
@@ -668,6 +681,18 @@ CASES = {
         trait="behind",
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
         "All 10 have more than 200 characters behind the answer; of those that do not, 20 of 20 are paid.",
+    ),
+    "a penalty for length, which wrong answers pay, too": Case(
+        made(less_if_long, range=(-1.0, 1.0)),
+        rows_of(short_or_late, NUMBERS),
+        trait="length",
+        words="characters; of those that do not,",
+    ),
+    "a window at the start": Case(
+        lambda completion, ground_truth: strict(completion[:200], ground_truth),
+        rows_of(short_or_late, NUMBERS),
+        trait="before",
+        words="characters before the answer; of those that do not,",
     ),
     "every row of a log, and not a sample": Case(
         within_200,
