@@ -68,10 +68,10 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     ranked by the paired difference of the within-group AUC of the reward for the label,
     whose interval holds for all of them together; without one they are not. What was
     found inconclusively is answered by none. A change that makes worse what it answers,
-    or after which a rehearsed training ends no higher, is a note. Only other extractors
-    and verifiers, a softer length and gates on components that see several rows are
-    run; where the reward cannot be, `notes` says so. A part of a route gets suggestions
-    of its own.
+    or by which a rehearsed training gains no more than seeds differ, is a note. Only
+    other extractors and verifiers, a softer length and gates on components that see
+    several rows are run; where the reward cannot be, `notes` says so. A part of a route
+    gets suggestions of its own.
 
     Args:
         diagnosis: As `rk.diagnose` returns it.
@@ -161,39 +161,51 @@ def _measure_proposals(
     """Measure proposals; those of no use, or that do harm, become notes.
 
     Of no use is what neither a rehearsed training nor a trusted label tells apart, and
-    after which the training ends no higher.
+    after which the training ends not clearly higher. What it would mend is said.
     """
     suggestions = []
     notes = []
-    useless: dict[str, float] = {}
+    useless: dict[str, tuple[float, str]] = {}
     tests = len(proposals)
     changed = [view_of(proposal.changed, view) for proposal in proposals]
     trainings = train_on(view, changed, seed)
     for proposal, after, trained in zip(proposals, changed, trainings, strict=True):
         measured = effects(view, after, tests=tests)
         suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)
-        is_undecided = suggestion.verdict in ("", "unclear")
-        if is_undecided and trained is not None and trained.gain < LEAST_HIGHER:
-            highest = useless.get(proposal.phrase, -1.0)
-            useless[proposal.phrase] = max(highest, trained.gain)
-            continue
         answered = [item for item in findings if _answers(proposal, item)]
         answered.sort(key=lambda item: item.code != "phantom")  # the cause of others
-        if not answered:
-            suggestions.append(suggestion)
-            continue
-        outcome, is_worse = _compare_finding(view, after, answered[0], measured)
-        if is_worse and trained is None:
+        mended = outcome = ""
+        is_worse = False
+        if answered:
+            mended, is_worse = _compare_finding(view, after, answered[0], measured)
+            sentences = mended, _compare_ties(answered[0], measured)
+            outcome = "; ".join(filter(None, sentences))
+        is_undecided = suggestion.verdict in ("", "unclear")
+        if is_undecided and trained is not None and trained.gain < LEAST_HIGHER:
+            if is_worse or (answered and answered[0].severity == "info"):
+                mended = ""
+            candidates = (trained.gain, mended), useless.get(proposal.phrase)
+            useless[proposal.phrase] = max(filter(None, candidates))
+        elif is_worse and trained is None:
             notes.append(
                 f"{proposal.code} of {proposal.component!r} is left out, as it makes "
                 f"worse what it answers: {outcome}"
             )
-        else:
+        elif answered:
             answers = answered[0].code
             suggestions.append(replace(suggestion, answers=answers, outcome=outcome))
+        else:
+            suggestions.append(suggestion)
     if useless:
-        gains = [f"{name} ({gain:+.2f})" for name, gain in useless.items()]
-        notes.append(f"left out, as training ends no higher: {', '.join(gains)}")
+        gains = []
+        for name, (gain, mended) in useless.items():
+            figures = f"{gain:+.2f}".replace("-0.00", "+0.00")
+            figures += f", though {mended}" if mended else ""
+            gains.append(f"{name} ({figures})")
+        notes.append(
+            f"left out, as training gains less than the {LEAST_HIGHER:g} by which "
+            f"seeds differ: {', '.join(gains)}"
+        )
     return suggestions, notes
 
 
@@ -277,7 +289,7 @@ def _make_suggestion(
 def _compare_finding(
     before: View, after: View, finding: Finding, measured: Sequence[Effect]
 ) -> tuple[str, bool]:
-    """Say what becomes of a finding and of the groups' signal, and whether it is worse.
+    """Say what becomes of a finding, "" for nothing, and whether it is worse.
 
     Args:
         before: The view before the change.
@@ -285,29 +297,31 @@ def _compare_finding(
         finding: What the change answers.
         measured: The effects, first that on the groups without a signal.
     """
-    figures = {effect.figure: effect for effect in measured}
-
+    has_same_rows = np.array_equal(before.is_judged, after.is_judged)
+    if finding.code == "phantom":  # also where too little is left to be found
+        effect = next(item for item in measured if item.figure == "phantom")
+        ends = [percent(getattr(effect, side)) for side in SIDES]
+        outcome = f"phantom: {' -> '.join(ends)}"
+        return outcome, effect.difference > 0 and has_same_rows
     was = _find_again(before, finding)
     now = _find_again(after, finding)
-    sentences = []
-    is_worse = False
-    if finding.code == "phantom":  # also where too little is left to be found
-        ends = [percent(getattr(figures["phantom"], side)) for side in SIDES]
-        sentences.append(f"phantom: {' -> '.join(ends)}")
-        is_worse = figures["phantom"].difference > 0
-    elif was and not now:
-        sentences.append(f"{finding.code} is no longer found")
-    elif was and now:
+    if was and not now:
+        return f"{finding.code} is no longer found", False
+    if was and now:
         ends = [percent(item.evidence.get("value", np.nan)) for item in (was, now)]
         if ends[0] != ends[1]:  # a change that no percent shows is none
-            sentences.append(f"{finding.code}: {' -> '.join(ends)}")
             is_worse = _badness(now) > _badness(was)
-    if finding.code != "zero_std_groups":
-        shares = [percent(getattr(measured[0], side)) for side in SIDES]
-        if shares[0] != shares[1]:
-            sentences.append(f"groups without a signal: {' -> '.join(shares)}")
-    has_same_rows = np.array_equal(before.is_judged, after.is_judged)
-    return "; ".join(sentences), is_worse and has_same_rows
+            outcome = f"{finding.code}: {' -> '.join(ends)}"
+            return outcome, is_worse and has_same_rows
+    return "", False
+
+
+def _compare_ties(finding: Finding, measured: Sequence[Effect]) -> str:
+    """Say what becomes of the groups' signal, "" where a finding says it."""
+    shares = [percent(getattr(measured[0], side)) for side in SIDES]
+    if finding.code == "zero_std_groups" or shares[0] == shares[1]:
+        return ""
+    return f"groups without a signal: {' -> '.join(shares)}"
 
 
 def _find_again(view: View, finding: Finding) -> Finding | None:

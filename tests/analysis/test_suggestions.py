@@ -172,7 +172,7 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
     paid = {item.component: item for item in only(advice, "pay_component")}
     assert advice.changes[0].rank == 1 and advice.changes[0].component != "noise"
     assert paid["helps"].verdict == "improves"
-    (left_out,) = [note for note in advice.notes if "training ends no higher" in note]
+    (left_out,) = [note for note in advice.notes if "training gains less than" in note]
     assert "noise" not in paid and "a weight for 'noise'" in left_out
     unlabelled = rk.suggest(rk.diagnose(diagnosis.scores)).changes
     assert unlabelled

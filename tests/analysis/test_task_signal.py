@@ -229,6 +229,21 @@ def test_what_falls_at_one_pace_is_a_warning_where_most_of_the_signal_is_phantom
         assert judge_by_outlook(mild, diagnosis.views[0]).severity == severity
 
 
+def test_a_gate_that_gains_little_is_left_out_with_what_it_mends(monkeypatch):
+    monkeypatch.setattr("rewardkit.analysis.suggest.LEAST_HIGHER", 0.2)
+    draw = np.random.default_rng(0)
+    letters = draw.choice([60, 200, 400, 700], ROWS)
+    right = (GROUPS % 5 == 0) & (draw.random(ROWS) < 0.6)
+    columns = {"completion": ["x" * count for count in letters]}
+    weights = {"bonus": 0.3}
+    scores = paid_beside(
+        1 - letters / 800, right * 1.0, columns=columns, weights=weights
+    )
+    note = rk.suggest(rk.diagnose(scores)).notes[1]
+    assert note.startswith("left out, as training gains less than the 0.2 by which")
+    assert note.endswith(", though phantom: 80 % -> 0 %)")
+
+
 # --- the curve of length
 
 AT = np.linspace(100, 2000, 9)

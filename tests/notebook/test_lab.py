@@ -196,7 +196,7 @@ def test_a_finding_is_answered_by_one_click_which_undo_takes_back(page, built):
     # as it is, no change of this reward makes training end elsewhere
     findings = tab(page, "Findings")
     findings.locator(".rewardkit-run-findings").click()
-    findings.get_by_text("left out, as training ends no higher").wait_for()
+    findings.get_by_text("left out, as training gains less than").wait_for()
     tab(page, "Compose")
     weight = compose.locator(".rewardkit-weight-box-format")
     weight.fill("3")
