@@ -266,8 +266,10 @@ def hacks(second, parts=None, primary="task", weight=0.3, told=(), **columns):
 
 def test_what_pays_for_length_is_said_in_the_words_of_its_sign_and_noise_is_no_bias():
     assert not hacks(noise())
-    for sign, word in ((1, "longer"), (-1, "shorter")):
+    for sign, word, paid_for in ((1, "longer", "length"), (-1, "shorter", "brevity")):
         found = hacks(0.5 + sign * (LONGER - 0.5))["length_bias"]
+        fix = f"'second' pays for {paid_for}: soften or gate it."
+        assert found.sentence.endswith(fix)
         assert (
             f"with equal 'task', the {word} one (in characters) gets the higher"
             in found.sentence
@@ -421,6 +423,29 @@ def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_on
     (found,) = rk.diagnose(scores)["sparse"]
     assert (found.component, found.part) == ("bonus", "data_source=b")
     assert found.severity == ("warn" if primary == "bonus" else "info")
+
+
+RARE = task(rate=0.12)
+
+
+@pytest.mark.parametrize(
+    ("bonus", "severity", "behind"),
+    [
+        (RARE * (0.5 + noise() / 2), "info", "task"),
+        (RARE * (noise() < 0.1), "warn", ""),
+        ((noise() < 0.1) * 1.0, "warn", ""),
+    ],
+    ids=["behind the task", "sparse behind it, too", "anywhere"],
+)
+def test_a_bonus_that_is_sparse_as_its_task_is_needs_no_near_misses(
+    bonus, severity, behind
+):
+    parts = {"task": RARE, "bonus": bonus}
+    components = {"task": {"primary": True}}
+    scores = scores_of(parts, GROUPS, weights={"bonus": 0.3}, components=components)
+    found = {item.component: item for item in rk.diagnose(scores)["sparse"]}["bonus"]
+    assert (found.severity, found.evidence["behind"]) == (severity, behind)
+    assert ("Pay near misses" in found.sentence) == (not behind)
 
 
 # what findings name, and what a stranger found

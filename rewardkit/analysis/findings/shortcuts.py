@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rewardkit.analysis.findings import conclusive, finding, share
-from rewardkit.analysis.statistics import Columns, Floats, each, ratio
+from rewardkit.analysis.statistics import Columns, Floats, each, ratio, within
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
@@ -95,6 +95,10 @@ def order(
     if measures:
         options |= {"declared": measures[0], "severity": "info"}
     bias = _bias(view, "length_bias", lengths, order_bias, options)
+    if bias is not None:
+        sign = 1 if bias.evidence["longer"] else -1
+        payer = _payer_of_length(view, sign * lengths, order_bias)
+        bias = replace(bias, evidence={**bias.evidence, "by": payer})
     if bias is not None and not bias.evidence["longer"] and _is_paid_to_right(view):
         evidence = {**bias.evidence, "gated": True}
         bias = replace(bias, severity="info", evidence=evidence)
@@ -151,6 +155,25 @@ def _bias(
     return finding(
         view, code, **measured, tests=tests, reading=reading, alike=alike, **options
     )
+
+
+def _payer_of_length(view: View, lengths: Floats, limit: float) -> str:
+    """Return the component beside the task that pays most for length, "" for none.
+
+    Args:
+        view: The scored rows.
+        lengths: Of the rows `view.few`, negative where shorter ones are paid.
+        limit: The least share of sibling pairs that it orders by their length.
+    """
+    groups = view.groups[view.few]
+    payers: dict[str, float] = {}
+    for name in view.paid_names:
+        if name not in view.task:
+            payment = view.payments[name][view.few]
+            share = ratio(*concordance(payment, lengths, groups))
+            if share >= limit:
+                payers[name] = float(np.nanstd(within(payment, groups)))
+    return max(payers, key=lambda name: payers[name], default="")
 
 
 def _is_paid_to_right(view: View) -> bool:

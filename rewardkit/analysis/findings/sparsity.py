@@ -185,8 +185,11 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
     all_low = (stats.high == view.span(name)[0]) & several
     in_groups = float(all_low.sum() / max(several.sum(), 1))
     severity = _severity(view, name)
+    behind = ""
     if name == view.primary and in_groups >= limits["sparse_groups_high"]:
         severity = "high"
+    elif behind := _task_before(view, name, at_low, limits["sparse"]):
+        severity = "info"
     return _of_rows(
         view,
         "sparse",
@@ -196,8 +199,26 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
         severity=severity,
         answers=None if name == view.primary else ["graduate"],
         groups_at_minimum=in_groups,
+        behind=behind,
         cost=in_groups * view.declared_weights[name],
     )
+
+
+def _task_before(view: View, name: str, at_low: Mask, most_at_low: float) -> str:
+    """Return what says that the task is done, where a component is earned only there.
+
+    It is sparse because the task is, as behind a gate. "" where nothing says so, where
+    it is earned elsewhere, or where it is sparse there, too.
+    """
+    verdicts = view.verdicts
+    if verdicts is None or verdicts.name in ("", name) or name in view.task:
+        return ""
+    is_done = verdicts.scores > verdicts.low
+    is_earned = ~at_low & ~np.isnan(view.scores[name])
+    if (is_earned & ~is_done).any():
+        return ""
+    share_at_low = ratio(at_low & is_done, is_done)
+    return verdicts.name if share_at_low < most_at_low else ""
 
 
 def _severity(view: View, name: str) -> str:
