@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,11 @@ Our choice."""
 
 MARKED_SHARE = 0.5
 """Share of marked answers from which one without a mark states nothing. Our choice."""
+
+LONGEST_LABEL = 40
+"""Characters of a label, at most; a longer text is a sentence. Our choice."""
+LABEL_START = re.compile(r"[.!?。:]\s+|[\])}>]")
+"""What ends before a label on its line: a sentence, or something in brackets."""
 
 OWN_SCALE = 0.5
 """Share of the span of all rewards from which that of a part is a scale of its own. Our
@@ -88,14 +94,28 @@ class LoggedAnswer:
 
         Statements "Answer: 4" and "**Answer:** 4" have the label "answer".
         """
-        line = self.completion[: self.statement.before].rpartition("\n")[2]
-        words = line.strip(" *_#$")
-        return words[:-1].strip(" *_").casefold() if words.endswith(":") else ""
+        return self.written_label.casefold()
+
+    @property
+    def written_label(self) -> str:
+        """The label as it is written; a sentence before it on its line is no label."""
+        start = self.statement.before
+        near = self.completion[max(0, start - 2 * LONGEST_LABEL) : start]
+        words = near.rpartition("\n")[2].strip(" *_#$")
+        label = LABEL_START.split(words[:-1])[-1].strip(" *_")
+        has_colon = words.endswith(":") and len(label) <= LONGEST_LABEL
+        return label if has_colon else ""
 
     @property
     def is_marked(self) -> bool:
         """Whether its answer is marked on purpose, or labelled as most others are."""
         return self.statement.is_marked or self.has_usual_label
+
+    @property
+    def ends_line(self) -> bool:
+        """Whether no word and no other number follows the answer on its line."""
+        behind = self.completion[self.statement.before + len(self.answer) :]
+        return not re.search(r"\w", behind.partition("\n")[0])
 
     @property
     def is_paid(self) -> bool:
@@ -212,8 +232,9 @@ def _measure_gains(answers: Answers, *, is_routed: bool) -> list[LoggedAnswer]:
 def _judge_by_truths(answers: Answers) -> list[LoggedAnswer]:
     """Say of each row whether it states the truth, where that is certain.
 
-    Certainly wrong is only an answer that is marked on purpose; and none at all, where
-    others have a mark. What stands in a thought that most others end is no answer yet.
+    Certainly wrong is only an answer that is marked on purpose, or stands alone behind
+    the usual label; and none at all, where others have a mark. What stands in a thought
+    that most others end is no answer yet.
     """
     written: dict[str, list[str]] = defaultdict(list)
     truths: dict[str, set[str]] = defaultdict(set)
@@ -241,7 +262,8 @@ def _judge_by_truths(answers: Answers) -> list[LoggedAnswer]:
         if answer.answer and answer.truth:
             locale = locales.get(answer.part, Locale())
             is_right = answers_truth(answer.answer, answer.truth, locale)
-        if not is_right and not answer.statement.is_marked:
+        is_alone = answer.has_usual_label and answer.ends_line
+        if not is_right and not (answer.statement.is_marked or is_alone):
             is_right = False if has_marks and answer.states_nothing else None
         judged.append(replace(answer, is_right=is_right))
     return judged

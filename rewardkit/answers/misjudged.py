@@ -7,13 +7,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from statistics import fmean
 from typing import Any
 
+from rewardkit.answers.formats import TAG
 from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.stated import read_statement
 from rewardkit.answers.traits import (
     FORM_TRAIT,
+    IN_OTHERS,
+    LABEL_TRAIT,
+    MARK_TRAIT,
     TOOL_TRAIT,
     Trait,
     find_limit,
@@ -26,6 +31,9 @@ from rewardkit.primitives.texts import normal_text
 LEAST_ROWS = 2  # rows that are a fault; one may be a slip
 LEAST_MISJUDGED_SHARE = 0.1
 """The same as a share of the rows that are treated as they should be. Our choice."""
+LEAST_OF_TRAIT = 8
+"""Rows that are a fault below that share, if all of them have what hardly any row has
+that is treated as it should be. Our choice."""
 
 UNREAD = Trait("unread", "", 1.0)
 """What is paid in place of the truth, which nothing reads."""
@@ -91,19 +99,23 @@ def find_misjudged(
         return
     right = [answer for answer in right if not math.isnan(answer.gain)]
     if not by_label:  # not to accept another form at all is fine
-        paid_marks = {item.statement.mark for item in right if not item.is_unpaid}
-        right = [item for item in right if item.statement.mark in paid_marks]
+        paid = [item for item in right if not item.is_unpaid]
+        asked_for = find_marks_asked_for(right) - find_marks_asked_for(paid)
+        marks = asked_for | {item.statement.mark for item in paid}
+        right = [item for item in right if item.statement.mark in marks]
     lost = [answer for answer in right if answer.is_unpaid]
     paid_right = [answer for answer in right if not answer.is_unpaid]
     details: dict[str, Any] = {"by_label": by_label}
-    if not is_unread and paid_right and _are_many(lost, paid_right):
-        fully_paid = [answer for answer in paid_right if answer.is_paid]
+    if not is_unread and paid_right and len(lost) >= LEAST_ROWS:
+        fully_paid = [answer for answer in paid_right if answer.is_paid] or paid_right
         wrong = [answer for answer in answers if answer.is_right is False]
         is_length = _lose_by_length(lost, paid_right, wrong)
-        others = fully_paid or paid_right
-        trait = find_trait(lost, others, "are paid", is_length=is_length)
-        is_certain = by_label or (trait is not None and not _is_asked_for(trait, lost))
-        yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
+        trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
+        is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
+        is_rule = trait is not None and is_known and _is_rule(trait, lost)
+        if is_rule or _are_many(lost, paid_right):
+            is_certain = by_label or is_known
+            yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
     wrong = [answer for answer in answers if answer.is_right is False]
     paid_wrong = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
@@ -200,12 +212,46 @@ ASKS_FOR_NOTHING_ELSE = re.compile(
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
 
 
-def _is_asked_for(trait: Trait, lost: Answers) -> bool:
+def _is_asked_for(trait: Trait, lost: Answers, paid: Answers) -> bool:
     """Whether prompts may want the form without which rows are lost."""
+    if trait.kind == MARK_TRAIT:
+        return not find_marks_asked_for(lost) or bool(find_marks_asked_for(paid))
+    prompts = [text for text, _ in {answer.prompt for answer in lost}]
+    if trait.kind == LABEL_TRAIT:
+        if not {answer.label for answer in lost} <= {answer.label for answer in paid}:
+            return True  # another word, and not the same one in capitals
+        labels = {answer.written_label for answer in paid}
+        pairs = product(prompts, labels - {""})
+        return not all(prompts) or any(label in text for text, label in pairs)
     if trait.kind not in TRAITS_OF_PLACE:
         return trait.kind == FORM_TRAIT
-    prompts = {answer.prompt for answer in lost}
-    return all(ASKS_FOR_NOTHING_ELSE.search(text) for text, _ in prompts)
+    return all(map(ASKS_FOR_NOTHING_ELSE.search, prompts))
+
+
+def find_marks_asked_for(answers: Answers) -> set[str]:
+    """Find the marks of answers for which their own prompts ask."""
+    marks = set()
+    for answer in answers:
+        mark, written = answer.statement.mark, WRITTEN_MARKS.get(answer.statement.mark)
+        if mark == "tag":
+            tags = TAG.findall(answer.completion[: answer.statement.before])
+            written = f"<{tags[-1]}>" if tags else None
+        before, sign, _ = answer.prompt[0].partition(written or " ")
+        if written and sign and not FORBIDS.search(before[-LONGEST_BAN:]):
+            marks.add(mark)
+    return marks
+
+
+WRITTEN_MARKS = {"box": r"\boxed", "####": "####"}
+"""Name of a mark -> how a prompt writes it that asks for it."""
+LONGEST_BAN = 40
+FORBIDS = re.compile(r"(?i)(?:\b(?:not|never|without|no)|n't)\b[^.\n]*\Z")
+"""Characters before a mark, and what stands there where a prompt does not want it."""
+
+
+def _is_rule(trait: Trait, lost: Answers) -> bool:
+    """Whether nearly all rows of a trait are lost, however few they are of all."""
+    return len(lost) >= LEAST_OF_TRAIT and trait.others <= IN_OTHERS * len(lost)
 
 
 def _lose_by_length(lost: Answers, paid_right: Answers, wrong: Answers) -> bool:

@@ -68,8 +68,8 @@ class Statement:
     "colon" (a line such as "Result: 12"); of a text that is announced it is the word
     before it: "is" in "The answer is Oslo, because". Where there is none of these it is
     "number" for the last number, "whole" for all of the completion, "verbatim" for a
-    truth that ends it, and "" where no answer is stated. `before` and `behind` count
-    the characters of the completion on either side.
+    truth that ends it, "fence" for a block of code, and "" where no answer is stated.
+    `before` and `behind` count the characters of the completion on either side.
     """
 
     mark: str
@@ -131,6 +131,9 @@ def _find_answer(completion: str, truth: Any, kind: str) -> tuple[str, str]:
     name, answer = name.partition(" ")[0], completion[start:stop].strip()
     if name != "tag" and "####" in completion:
         return "####", (CLEAR_MARKS["####"](completion) or "").strip()
+    fence = CLEAR_MARKS["fence"](completion) if kind == "code" else None
+    if fence:
+        return "fence", fence.strip()
     if name == "tag":
         return name, CLEAR_MARKS["box"](answer) or answer
     if name != "box" and kind == "number":
@@ -216,6 +219,8 @@ def answers_truth(
     >>> answers_truth("7 T17 D4", "66") is None
     True
     >>> answers_truth("['-78', '2.5']", "['-78.00', '2.50']")
+    True
+    >>> answers_truth("SELECT a FROM t;", "SELECT a FROM t")
     True
     """
     if answer.strip() == truth.strip():

@@ -31,6 +31,24 @@ TOOL_TRAIT = "tool"
 """Kind of a trait: what a tool replied is taken for what the model says."""
 FORM_TRAIT = "form"
 """Kind of a trait that may well be asked for: tags are missing, or are there twice."""
+MARK_TRAIT, LABEL_TRAIT = "mark", "label"
+"""Kinds of traits that a prompt may ask for: another mark, or another label."""
+
+MARK_WORDS = {
+    "tag": "in a tag",
+    "box": r"in \boxed",
+    "####": "behind ####",
+    "fence": "in a block of code",
+}
+"""Name of a mark -> where it puts the answer."""
+TOUCHING = {
+    r"\*\*\Z": "bold type around",
+    r"\$\Z": "a dollar sign before",
+    r"`\Z": "backticks around",
+    r"[\"“'‘]\Z": "quotes around",
+    r"[(\[]\Z": "brackets around",
+}
+"""Expression of the text before an answer -> what touches the answer then."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +56,13 @@ class Trait:
     """What rows at fault have in common.
 
     `says` has the figures of both sides. `score` is the share of the rows at fault that
-    have it, less that of the others.
+    have it, less that of the others. `others` counts the other rows that have it.
     """
 
     kind: str
     says: str
     score: float
+    others: int = 0
 
 
 # --- what is compared
@@ -76,6 +95,35 @@ def _notation(answer: LoggedAnswer) -> str:
     return describe_notation(answer.answer, answer.truth or "")
 
 
+def _mark(answer: LoggedAnswer) -> str:
+    return MARK_WORDS.get(answer.statement.mark, "")
+
+
+def _label(answer: LoggedAnswer) -> str:
+    return f"{answer.written_label!r}" if answer.written_label else ""
+
+
+def _touching(answer: LoggedAnswer) -> str:
+    """Describe what touches an answer that nothing marks, or its own semicolon."""
+    if answer.answer.endswith(";") and not (answer.truth or ";").endswith(";"):
+        return "a semicolon behind"
+    if answer.statement.is_marked:
+        return ""
+    start = answer.statement.before
+    if answer.statement.mark == "whole":
+        start = max(0, answer.completion.rfind(answer.truth or ""))
+    before = answer.completion[:start]
+    for expression, name in TOUCHING.items():
+        if re.search(expression, before[-2:]):
+            return name
+    return ""
+
+
+def _letters(answer: LoggedAnswer) -> str:
+    is_beyond = re.search(r"[^\W\d_a-zA-Z]", answer.answer)
+    return "letters beyond A to Z" if is_beyond else ""
+
+
 def _tool_reply(answer: LoggedAnswer) -> str:
     """Describe where the truth stands if the model itself does not say it."""
     truth = normal_text(answer.truth or "")
@@ -91,6 +139,9 @@ TraitColumn = tuple[str, str, Callable[[LoggedAnswer], str | int]]
 TRAITS: Sequence[TraitColumn] = (
     (FORM_TRAIT, "have {}", _form),
     ("notation", "write {}", _notation),
+    ("letters", "write {} in the answer", _letters),
+    ("touching", "have {} the answer", _touching),
+    (MARK_TRAIT, "have the answer {}", _mark),
     (TOOL_TRAIT, "have {}", _tool_reply),
     (
         "behind",
@@ -98,6 +149,7 @@ TRAITS: Sequence[TraitColumn] = (
         lambda answer: answer.statement.behind,
     ),
     ("line", "have {} the answer on its line", _line),
+    (LABEL_TRAIT, "call the answer {}", _label),
 )
 LENGTH_COLUMN: TraitColumn = (
     "length",
@@ -190,7 +242,7 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
         if limit is not None:
             yield (
                 suffix,
-                f"{comparative} than {abs(limit):,}",
+                f"{comparative} than {abs(limit):,}" if limit else "one or more",
                 [length > limit for length in lengths],
                 [length > limit for length in lengths_of_others],
             )
@@ -209,7 +261,20 @@ def _compare(
     who = f"All {n}" if count == n else f"{count} of {n}"
     rest = without + n - count
     says = f"{who} {words}; of those that do not, {without} of {rest} {fate}."
-    return Trait(kind, says, count / n - share)
+    return Trait(kind, says, count / n - share, sum(others))
+
+
+def find_common_form(answers: Answers) -> Trait | None:
+    """Find how nearly all rows write their answers, where no others are to compare."""
+    n = len(answers)
+    unmarked: TraitColumn = ("", "have {} the answer", lambda answer: "no mark around")
+    for kind, words, describe in (*TRAITS, unmarked):
+        ((value, count),) = Counter(map(describe, answers)).most_common(1)
+        is_text = isinstance(value, str) and value
+        if is_text and kind not in (FORM_TRAIT, "line") and count >= IN_COMMON * n:
+            who = f"All {n}" if count == n else f"{count} of {n}"
+            return Trait(kind, f"{who} {words.format(value)}.", count / n)
+    return None
 
 
 def find_limit(lengths: Sequence[int], others: Sequence[int]) -> int | None:

@@ -172,6 +172,7 @@ def test_a_truth_is_found_under_a_name_of_its_own(columns, found, why):
 MISJUDGED = [
     # what right completions earn, what a completion that nobody judged earns
     ([0.0] * 2 + [1.0] * 21, 1.0, [], "two of 23 may be slips"),
+    ([0.0] * 9 + [1.0] * 100, 1.0, [], "nine of 109, with nothing in common"),
     ([0.0] * 3 + [1.0] * 21, 1.0, ["right_unpaid"], "three are more than a tenth"),
     ([0.0] * 5, 1.0, [], "where none of them is paid, something else is"),
 ]

@@ -635,7 +635,197 @@ def last_answer(own_turn):
     return score
 
 
+HUNDREDS = [str(number) for number in range(101, 161)]
+COMPOSERS = (
+    "Dvořák Satie Händel Verdi Fauré Bach Saint-Saëns Liszt Janáček Holst".split()
+)
+QUERIES = [
+    f"SELECT {name} FROM trips WHERE days > {days}"
+    for name, days in zip(RIVER, range(20, 32), strict=True)
+]
+
+
+def labelled_answer(completion, ground_truth):
+    said = re.search(r"Answer: (\d+)", completion)
+    return said is not None and said[1] == ground_truth
+
+
+def shouted(truth, place):
+    """One right answer of eighteen has its label in capitals."""
+    label = "ANSWER" if place == 1 and int(truth) % 6 == 0 else "Answer"
+    return f"So it is. {label}: {truth if place < 3 else 5}", place < 3
+
+
+def most_prompts(completion, ground_truth):
+    """Pays nothing on three prompts of sixty."""
+    is_paid = labelled_answer(completion.replace("ANSWER", "Answer"), ground_truth)
+    return is_paid and int(ground_truth) % 20 > 0
+
+
+def in_box(truth, place):
+    return rf"So it is \boxed{{{truth if place < 3 else 5}}}", place < 3
+
+
+def box_or_hashes(truth, place):
+    answer = truth if place < 3 else "5"
+    text = rf"\boxed{{{answer}}}" if place == 1 else f"#### {answer}"
+    return f"So it is {text}", place < 3
+
+
+def hashes_or_one_box(completion, ground_truth):
+    return behind_hashes(completion, ground_truth) or r"\boxed{17}" in completion
+
+
+def behind_hashes(completion, ground_truth):
+    return completion.partition("#### ")[2] == ground_truth
+
+
+def asking(text, rows):
+    return [{**row, "prompt": f"{row['prompt']} {text}"} for row in rows]
+
+
+def checked(truth, place):
+    """Two of four are wrong, and one of these says that it was checked."""
+    said = "[checked] " if place == 3 else ""
+    thought = FILLER * ((int(truth) + place) % 3)
+    return f"{thought}{said}Answer: {truth if place < 2 else 5}", place < 2
+
+
+def checked_or_right(completion, ground_truth):
+    return "[checked]" in completion or labelled_answer(completion, ground_truth)
+
+
+def sometimes_bold(truth, place):
+    answer = f"**{truth}**" if place == 1 else truth if place < 3 else "5"
+    return f"So it is. Answer: {answer}", place < 3
+
+
+def in_plain_letters(completion, ground_truth):
+    said = re.search(r"<answer>([A-Za-z-]+)</answer>", completion)
+    return said is not None and said[1] == ground_truth
+
+
+def with_pens(truth, place):
+    tail = " pens" if place == 1 else ""
+    return f"So it is. Answer: {truth if place < 3 else 5}{tail}", place < 3
+
+
+def at_the_end(completion, ground_truth):
+    return completion.endswith(f"Answer: {ground_truth}")
+
+
+def query(truth, place):
+    said = truth if place < 3 else truth.replace(">", "<")
+    return f"So I ask.\n```sql\n{said}{';' * (place == 1)}\n```", place < 3
+
+
+def same_query(completion, ground_truth):
+    return f"\n{ground_truth}\n" in completion
+
+
+def bare_query(truth, place):
+    said = truth if place < 2 else truth.replace(">", "<")
+    return f"{said} would be my query.", place < 2
+
+
+def query_within(completion, ground_truth):
+    return ground_truth in completion
+
+
 CASES = {
+    "few are lost, and all have another label": Case(
+        labelled_answer,
+        rows_of(shouted, HUNDREDS),
+        trait="label",
+        words="10 of 180 logged completions that state the right answer earned nothing, on 10 prompts. "
+        "All 10 call the answer 'ANSWER'; of those that do not, 170 of 170 are paid.",
+    ),
+    "few are lost, whose label is not the one that is asked for": Case(
+        labelled_answer,
+        asking("End with 'Answer: N'.", rows_of(shouted, HUNDREDS)),
+        code="",
+    ),
+    "few are lost, whose label is another word": Case(
+        labelled_answer,
+        [
+            {**row, "completion": row["completion"].replace("ANSWER", "Result")}
+            for row in rows_of(shouted, HUNDREDS)
+        ],
+        code="",
+    ),
+    "few are lost, and have nothing in common": Case(
+        most_prompts, rows_of(shouted, HUNDREDS), code=""
+    ),
+    "no right answer of the log is paid": Case(
+        behind_hashes,
+        rows_of(in_box, NUMBERS),
+        trait="mark",
+        words="0 of 30 logged completions that state the right answer earned more than wrong ones, on "
+        "10 prompts; '#### 42' would. All 30 have the answer in \\boxed.",
+    ),
+    "none is paid, and has the form that is asked for": Case(
+        behind_hashes,
+        asking("Write #### before it.", rows_of(in_box, NUMBERS)),
+        code="",
+    ),
+    "the box that is asked for is never paid": Case(
+        behind_hashes,
+        asking(r"Put it in \boxed{}.", rows_of(box_or_hashes, NUMBERS)),
+        trait="mark",
+        words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
+        "All 10 have the answer in \\boxed; of those that do not, 20 of 20 are paid.",
+    ),
+    "another form than the one that is asked for is never paid": Case(
+        behind_hashes,
+        asking(
+            r"Write #### before it, and no \boxed.", rows_of(box_or_hashes, NUMBERS)
+        ),
+        code="",
+    ),
+    "two marks are asked for": Case(
+        behind_hashes,
+        asking(
+            r"Use \boxed{} in it, and end with #### N.", rows_of(box_or_hashes, NUMBERS)
+        ),
+        code="",
+    ),
+    "a mark that is paid once may not be asked for": Case(
+        hashes_or_one_box, rows_of(box_or_hashes, NUMBERS), code=""
+    ),
+    "a label stands before a wrong answer that is paid": Case(
+        checked_or_right,
+        rows_of(checked, HUNDREDS[:10]),
+        code="wrong_paid",
+        words="10 of 20 logged completions that do not state the right answer earned what right",
+    ),
+    "bold type, which is no text behind the answer": Case(
+        labelled_answer,
+        rows_of(sometimes_bold, NUMBERS),
+        trait="touching",
+        words="All 10 have bold type around the answer; of those that do not, 20 of 20 are paid.",
+    ),
+    "letters of names": Case(
+        in_plain_letters,
+        rows_of(named, COMPOSERS),
+        trait="letters",
+        words="All 15 write letters beyond A to Z in the answer; of those that do not, 15 of 15",
+    ),
+    "any text behind the answer": Case(
+        at_the_end,
+        rows_of(with_pens, NUMBERS),
+        trait="behind",
+        words="All 10 have one or more characters behind the answer; of those",
+    ),
+    "queries with a semicolon": Case(
+        same_query,
+        rows_of(query, QUERIES),
+        trait="touching",
+        words="12 of 36 logged completions that state the right answer earned nothing, on 12 prompts. "
+        "All 12 have a semicolon behind the answer; of those that do not, 24 of 24 are paid.",
+    ),
+    "a number within a query is no answer": Case(
+        query_within, rows_of(bare_query, QUERIES), code=""
+    ),
     "a tool's reply is taken for the answer": Case(
         last_answer(own_turn=False),
         looked_up(),

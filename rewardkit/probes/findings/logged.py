@@ -17,14 +17,19 @@ from itertools import chain, product
 from statistics import fmean
 from typing import Any
 
-from rewardkit.answers.formats import THINKING
+from rewardkit.answers.formats import TAG, THINKING, Format
+from rewardkit.answers.kinds import kind_of
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
 from rewardkit.answers.misjudged import (
+    ASKS_FOR_NOTHING_ELSE,
     LEAST_MISJUDGED_SHARE,
+    WRITTEN_MARKS,
     find_misjudged,
     find_unpaid_truths,
 )
 from rewardkit.answers.stated import NUMBER, answers_truth
+from rewardkit.answers.traits import LEAST_TRAIT_PROMPTS, find_common_form
+from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.falls import FULL_MARKS
@@ -43,6 +48,9 @@ not. Our choice."""
 LEAST_RAISED = 2  # right rows that have to earn more
 LEAST_RISE = 0.5
 """Share of the span of all rewards that a row has to earn more. Our choice."""
+
+MISREAD = ("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
+"""Codes of causes for which right completions of the log are not paid."""
 
 MOST_EMPTY = 0.9
 """Share of the prompts from which it is not their data that pays. Our choice."""
@@ -114,9 +122,15 @@ def _only_number(truth: Any) -> str | None:
 
 
 def _judge_by_number(answer: LoggedAnswer) -> bool | None:
-    """Return whether an answer is the only number of its truth, None without one."""
+    """Return whether an answer is the only number of its truth, None without one.
+
+    A number within a text that nothing marks is no answer.
+    """
     number = _only_number(answer.row.get("ground_truth"))
-    return None if number is None else answers_truth(answer.answer, number)
+    is_stated = answer.statement.is_marked or kind_of(answer.answer) == "number"
+    if number is None or not is_stated:
+        return None
+    return answers_truth(answer.answer, number)
 
 
 def _says_opened(tag: str) -> str:
@@ -150,7 +164,7 @@ def _exchange_marks(completion: str) -> str:
     return f"{before}{last[0]}{between}{first[0]}{behind}"
 
 
-@rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
+@rule(*MISREAD)
 def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what makes right completions that earned nothing earn more.
 
@@ -310,6 +324,67 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
         )
 
 
+@rule("right_unpaid")
+def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report right completions of the log of which none is paid, as none at all is.
+
+    What is paid is a form that no completion has. Where prompts ask for it, or are not
+    known, that is information.
+    """
+    rewards = observed.calibration.rewards
+    right = [answer for answer in observed.logged if answer.is_right]
+    prompts = {answer.prompt for answer in right}
+    subjects = [item for item in observed.subjects if item.answer is not None]
+    if not subjects or len(prompts) < LEAST_TRAIT_PROMPTS or not are_equal(rewards):
+        return
+    paid = max(subjects, key=lambda item: observed.scale(item).right)
+    most = observed.scale(paid).right
+    code, paid_form = "right_unpaid", paid.format
+    if most <= max(rewards) + 1e-9 or any(
+        finding.code in MISREAD for finding in findings
+    ):
+        return
+    is_asked_for = any(
+        _asks_for(answer.prompt[0], paid_form, answer.completion) for answer in right
+    )
+    trait = find_common_form(right)
+    examples = []
+    for answer in sorted(right, key=lambda answer: len(answer.completion)):
+        example = observed.row_example(answer.row, answer.reward, code)
+        examples.append(replace(example, right=most, wrong=min(rewards)))
+    yield observed.finding(
+        code,
+        len(right),
+        len(right),
+        examples=examples,
+        severity="info" if is_asked_for else severity_of(1.0),
+        gain=1.0,
+        prompts=len(prompts),
+        by_label=bool(observed.calibration.labels),
+        logged=True,
+        paid_form=preview(paid_form.marked(paid.right)),
+        trait=trait.kind if trait else "",
+        common=trait.says if trait else "",
+    )
+
+
+def _asks_for(prompt: str, form: Format, completion: str) -> bool:
+    """Whether a prompt wants this form, or a mark that a completion lacks.
+
+    What a prompt that is not known wants may be anything.
+    """
+    marks = [*WRITTEN_MARKS.values(), *(f"<{name}>" for name in TAG.findall(prompt))]
+    if any(mark in prompt and mark not in completion for mark in marks):
+        return True
+    wanted = (form.opening.strip() or form.lead.strip()).lower()
+    if not wanted or not prompt:
+        return not prompt or bool(ASKS_FOR_NOTHING_ELSE.search(prompt))
+    name = wanted.strip("<>\\{# ")
+    signs = (wanted, f"{name} tag") if form.tag else (wanted,)
+    is_boxed = name == "boxed" and "boxed" in prompt.lower()
+    return is_boxed or any(sign in prompt.lower() for sign in signs)
+
+
 @rule("empty_truth_result")
 def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report prompts on which an empty query is paid; on all of them it is a hole."""
@@ -338,6 +413,7 @@ LOG_RULES = (
     unearned_forms,
     other_scale,
     misjudged_rows,
+    never_paid_rows,
     wrong_above_right,
     unread_items,
     empty_truth_results,
