@@ -36,7 +36,6 @@ from rewardkit.html.pages import (
 )
 from rewardkit.monitoring.changes import FEWEST_TO_TELL
 from rewardkit.monitoring.page import (
-    ends,
     figures_table,
     highest_at_end,
     notes_on,
@@ -84,15 +83,17 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def verdict(self) -> str:
-        """Return "healthy", "watch" or "stop"; "not decided" of too few groups.
+        """Return "healthy", "watch" or "stop"; "not decided" where more has to come.
 
-        A run with an alarm that is accepted is to be watched at least.
+        That is of too few groups, or where the task ends far below its start and that
+        may be chance. A run with an alarm that is accepted is to be watched at least.
         """
         verdict = VERDICT_OF_SEVERITY[self.worst or "info"]
         if verdict == "healthy" and self.accepted:
             return VERDICT_OF_SEVERITY["warn"]
         groups = sum(len(timeline.view.owner) for timeline in self.timelines)
-        if verdict == "healthy" and groups < FEWEST_TO_TELL:
+        has_fallen = any(timeline.may_have_fallen for timeline in self.timelines)
+        if verdict == "healthy" and (groups < FEWEST_TO_TELL or has_fallen):
             return NOT_DECIDED
         return verdict
 
@@ -213,8 +214,8 @@ class Monitor(AcceptsFindings, HasPage):
             )
         way = "rises"
         if timeline.task_change(1) is None:
-            way = "shows no change"
-        start, end = ends(figure)
+            way = "shows no change beyond chance"
+        start, end = figure.ends
         sentence = (
             f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
             f"{percent(end)})"
@@ -222,6 +223,8 @@ class Monitor(AcceptsFindings, HasPage):
         groups = len(timeline.view.owner)
         if groups < FEWEST_TO_TELL:
             return f"{sentence}; {counted(groups, 'group')} are too few to tell more"
+        if self.verdict == NOT_DECIDED:
+            return f"{sentence}; more steps will tell"
         if not timeline.newly_paid:
             sentence += ", and nothing that it does not need is newly paid"
         return sentence

@@ -16,18 +16,11 @@ from rewardkit.html.excerpts import UserText
 from rewardkit.monitoring.changes import FEWEST_TO_TELL, find_change
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.timeline import STATED, Timeline
-from rewardkit.monitoring.windows import WindowFigure
 
 SHOWN_WINDOWS = 6
 """Windows of the table on the first page. Our choice."""
 CAUSES_SHOWN = 3
 """Newly paid features, and completions of highest reward. Our choice."""
-
-
-def ends(figure: WindowFigure) -> tuple[float, float]:
-    """Return the first and the last mean that there is."""
-    means = figure.means[~np.isnan(figure.means)]
-    return float(means[0]), float(means[-1])
 
 
 def figures_table(timeline: Timeline) -> Table:

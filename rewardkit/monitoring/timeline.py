@@ -34,6 +34,9 @@ EARLY = 0.15
 """Share of the run that is its start. Our choice."""
 GROWTH_OF_CAUSE = 0.2
 """Share of the completions by which a cause grows over a change. Our choice."""
+FAR_BELOW = 0.1
+"""Fall of the task that a run is not called healthy with. Our choice."""
+
 LEAST_TASK_CHANGE = 0.02
 """Share done of the task by which it has to change. Our choice."""
 KIND_COLUMNS = (
@@ -180,8 +183,9 @@ class Timeline:
         of_groups[view.groups] = codes
         return of_groups
 
-    def fall_of_last_prompts(self) -> Shift | None:
-        """Return the fall of the task on prompts of the kinds that end the run."""
+    @cached_property
+    def figure_of_last_prompts(self) -> WindowFigure | None:
+        """Return the share done of the task on prompts of the last kinds, by window."""
         if self.task is None:
             return None
         windows = self.windows.of_groups
@@ -189,8 +193,27 @@ class Timeline:
         kinds = np.unique(self.prompt_kinds[is_last])
         means = self.view.group_stats(self.task.scores).mean
         means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
-        figure = self.windows.figure_of_groups(means)
+        return self.windows.figure_of_groups(means)
+
+    def fall_of_last_prompts(self) -> Shift | None:
+        """Return the fall of the task on prompts of the kinds that end the run."""
+        figure = self.figure_of_last_prompts
+        if figure is None:
+            return None
         return find_change(figure, self.windows, -1, least=LEAST_TASK_CHANGE)
+
+    @property
+    def may_have_fallen(self) -> bool:
+        """Return whether the last quarter of the run is far below the first one.
+
+        On prompts of the last kinds; that may be chance.
+        """
+        figure = self.figure_of_last_prompts
+        if figure is None:
+            return False
+        windows = max(1, len(figure) // 4)
+        fall = figure.mean(slice(windows)) - figure.mean(slice(-windows, None))
+        return fall >= FAR_BELOW
 
     def among_same_prompts(
         self, values: Floats, change: Shift

@@ -160,6 +160,14 @@ class WindowFigure:
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.sums / self.counts
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the first and the last mean that there is; NaN where there is none."""
+        means = self.means[~np.isnan(self.means)]
+        if not len(means):
+            return np.nan, np.nan
+        return float(means[0]), float(means[-1])
+
     @cached_property
     def errors(self) -> Floats:
         """Return the standard error of each mean, NaN of fewer than two groups."""

@@ -17,6 +17,7 @@ from histories import (
     THANKED,
     History,
     drift,
+    exact,
     learns_fast,
     make_reward,
     ramp,
@@ -224,6 +225,22 @@ def test_a_few_groups_are_said_to_be_too_few_and_lone_completions_to_say_nothing
     assert (few.verdict, few.alarms) == ("not decided", ())
     lone = History(table[::GENERATIONS], PLAIN).monitor()
     assert "no group has two completions" in lone.notes[0]
+
+
+def test_a_fall_that_may_be_chance_is_not_decided():
+    for last, verdict in ((6, "healthy"), (4, "not decided")):
+        rows = []
+        for step, right in enumerate((6, 6, 5, last)):
+            for group in range(8):
+                row = {"prompt": f"Question {step}-{group}?", "step": step}
+                answer = str(group) if group < right else "no"
+                row |= {"completion": answer, "ground_truth": str(group)}
+                rows += [row, {**row, "completion": "none"}]
+        component = rk.Component("exact", exact, columns={"prediction": "completion"})
+        reward = rk.Reward("r", components=[component])
+        monitor = rk.monitor(rk.score(reward, rows))
+        assert monitor.verdict == verdict, monitor.sentence
+        assert ("more steps will tell" in monitor.sentence) == (last == 4)
 
 
 def test_the_page_says_what_to_try_and_hides_what_completions_say():

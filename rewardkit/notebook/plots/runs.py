@@ -10,7 +10,6 @@ from matplotlib.ticker import MaxNLocator
 
 from rewardkit.findings import short_number
 from rewardkit.monitoring.monitor import Monitor
-from rewardkit.monitoring.page import ends
 from rewardkit.monitoring.timeline import Timeline
 from rewardkit.monitoring.windows import WindowFigure
 from rewardkit.notebook.plots import canvas
@@ -67,6 +66,6 @@ def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: WindowFigure) 
     room = BAND_ERRORS * np.where(np.isnan(means), np.nan, figure.errors)
     canvas.curve(ax, steps, means, name, (means - room, means + room))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    start, end = map(short_number, ends(figure))
+    start, end = map(short_number, figure.ends)
     title = f"{subject}: {start} to {end}"
     canvas.finished(ax, title, x="step", y="mean")
