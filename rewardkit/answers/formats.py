@@ -253,11 +253,13 @@ def _is_shown(mark: Format, completions: Sequence[str]) -> bool:
 def format_around(name: str, completion: str, start: int, end: int) -> Format:
     r"""Return the format of a completion whose answer stands from `start` to `end`.
 
-    What marks the answer is a tag, a box, a fence, bold type, backticks or its line's
-    beginning.
+    What marks the answer is a tag, a box, a fence, bold type, backticks, #### or its
+    line's beginning.
 
     >>> format_around("tag", "So <answer> 4 </answer>!", 12, 13).opening
     '<answer> '
+    >>> format_around("####", "I had #### 5. No, #### 4", 23, 24).opening
+    '#### '
     """
     opening = ""
     for expression in OPENINGS:
@@ -279,6 +281,7 @@ OPENINGS = (
     r"```[\w-]*\n\Z",
     r"\*\*\Z",
     r"`\Z",
+    r"####[ \t]*\Z",
     r"[^\n]*\Z",
 )
 """Expressions for what marks the answer that follows; the last is the line so far."""

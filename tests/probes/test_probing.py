@@ -403,6 +403,19 @@ GRIDS = [
 ]
 
 
+REVISED = []
+for place, row in enumerate(DATA["numbers"]):
+    draft = row["ground_truth"] if place % 8 < 2 else "3"
+    text = (
+        f"First #### {draft}, then I look once more. #### {inside(row['completion'])}"
+    )
+    REVISED.append({**row, "completion": text})
+
+
+def behind_last_mark(completion, ground_truth):
+    return re.findall(r"#### ?(\d+)", completion)[-1:] == [ground_truth]
+
+
 def first_digits(completion, ground_truth):
     return (inside(completion) or "").startswith(ground_truth)
 
@@ -414,6 +427,11 @@ NO_HOLES = {
     "a form of its own, learned from the rollouts": (quoted, QUOTED, FAST),
     **{name: (beside(*part), "numbers", FAST) for name, part in BUSY.items()},
     "a grid is no expression": (first_digits, GRIDS, {"only": "number_again"}),
+    "a right answer that is taken back on its line": (
+        behind_last_mark,
+        REVISED,
+        {"only": "empty_answer"},
+    ),
     "a verdict that states the right answer": (
         last_number,
         POWERS,
