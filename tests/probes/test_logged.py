@@ -775,6 +775,11 @@ CASES = {
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
         "All 10 have the answer in \\boxed; of those that do not, 20 of 20 are paid.",
     ),
+    "a mark that the prompt forbids is never paid": Case(
+        behind_hashes,
+        asking(r"Write no \boxed{}.", rows_of(box_or_hashes, NUMBERS)),
+        code="",
+    ),
     "another form than the one that is asked for is never paid": Case(
         behind_hashes,
         asking(
