@@ -99,9 +99,9 @@ def find_misjudged(
         return
     right = [answer for answer in right if not math.isnan(answer.gain)]
     if not by_label:  # not to accept another form at all is fine
-        paid = [item for item in right if not item.is_unpaid]
-        asked_for = find_marks_asked_for(right) - find_marks_asked_for(paid)
-        marks = asked_for | {item.statement.mark for item in paid}
+        paid_rows = [item for item in right if not item.is_unpaid]
+        asked_for = find_marks_asked_for(right) - find_marks_asked_for(paid_rows)
+        marks = asked_for | {item.statement.mark for item in paid_rows}
         right = [item for item in right if item.statement.mark in marks]
     lost = [answer for answer in right if answer.is_unpaid]
     paid_right = [answer for answer in right if not answer.is_unpaid]
@@ -212,15 +212,16 @@ ASKS_FOR_NOTHING_ELSE = re.compile(
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
 
 
-def _is_asked_for(trait: Trait, lost: Answers, paid: Answers) -> bool:
+def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:
     """Whether prompts may want the form without which rows are lost."""
     if trait.kind == MARK_TRAIT:
-        return not find_marks_asked_for(lost) or bool(find_marks_asked_for(paid))
+        return not find_marks_asked_for(lost) or bool(find_marks_asked_for(paid_rows))
     prompts = [text for text, _ in {answer.prompt for answer in lost}]
     if trait.kind == LABEL_TRAIT:
-        if not {answer.label for answer in lost} <= {answer.label for answer in paid}:
+        labels_paid = {answer.label for answer in paid_rows}
+        if not {answer.label for answer in lost} <= labels_paid:
             return True  # another word, and not the same one in capitals
-        labels = {answer.written_label for answer in paid}
+        labels = {answer.written_label for answer in paid_rows}
         pairs = product(prompts, labels - {""})
         return not all(prompts) or any(label in text for text, label in pairs)
     if trait.kind not in TRAITS_OF_PLACE:

@@ -72,14 +72,14 @@ class LogVerdict:
             share = percent(float(np.nanmean(self.is_right)))
             return f"the log's {self.name!r} calls {share} right"
         logged = percent(float(np.mean(self.is_right[judged] == 1)))
-        read = percent(float(np.mean(scores[judged] == 1)))
+        share_right = percent(float(np.mean(scores[judged] == 1)))
         count = int(self.differs(scores).sum())
         outcome = "and they agree on each"
         if count:
             outcome = f"and they differ on {counted(count, 'completion')}"
         return (
-            f"the log's {self.name!r} calls {logged} right, this reading {read}, "
-            f"{outcome}"
+            f"the log's {self.name!r} calls {logged} right, this reading "
+            f"{share_right}, {outcome}"
         )
 
     def describe(self, rows: Sequence[int]) -> str:

@@ -120,8 +120,8 @@ def _column_of_items(name: str, rows: Sequence[Row]) -> str:
     """Return the column that a parameter takes a list of, "" where there is none."""
     match = ITEMS.fullmatch(name)
     if match:
-        own = column_of(name, rows)
-        for column in (CANONICAL.get(match[1], ""), match[1], own):
+        singular = match[1]
+        for column in (CANONICAL.get(singular, ""), singular, column_of(name, rows)):
             if any(column in row for row in rows):
                 return column
     return ""

@@ -145,7 +145,7 @@ def test_the_steps_say_from_where_to_where_it_goes(last, expected, monkeypatch):
         "mean",
         "median",
     }
-    monkeypatch.setattr("rewardkit.notebook.plots.curves.MOST_POINTS", 2)
+    monkeypatch.setattr("rewardkit.notebook.plots.curves.MOST_STEPS_DRAWN", 2)
     for few in (plots.over_steps(diagnosis, "c"), plots.all_over_steps(diagnosis)[1]):
         assert few.get_xlabel().startswith("step, the last 2 together")
         np.testing.assert_allclose(few.lines[0].get_xydata(), [ends[1], ends[3]])

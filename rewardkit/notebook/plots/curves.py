@@ -22,7 +22,7 @@ from rewardkit.notebook.plots import canvas
 TITLES = {"task": "the task", "reward": "the reward", "characters": "the length"}
 POINTS_APART = 5
 """Steps between the points of a forecast that are drawn."""
-MOST_POINTS = 300
+MOST_STEPS_DRAWN = 300
 """Points over steps that are drawn. Our choice: about three pixels each."""
 
 
@@ -99,7 +99,7 @@ def over_steps(
     """Draw mean, median and quantile bands at each step; of parts the means.
 
     Each point is of the last `window` steps together; of a long run there are at most
-    `MOST_POINTS`, which share the steps.
+    `MOST_STEPS_DRAWN`, which share the steps.
     """
     return _draw_steps(*_points_over_steps(diagnosis, window), figure, ax)
 
@@ -118,7 +118,7 @@ def _points_over_steps(diagnosis: Diagnosis, window: int) -> tuple[pd.DataFrame,
     count = 0
     if diagnosis.scores.has_steps:
         count = diagnosis.scores.table["step"].nunique()
-    apart = max(1, math.ceil(count / MOST_POINTS))
+    apart = max(1, math.ceil(count / MOST_STEPS_DRAWN))
     window = max(window, apart)
     return diagnosis.over_steps(window, apart=apart), window
 

@@ -337,9 +337,9 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
     subjects = [item for item in observed.subjects if item.answer is not None]
     if not subjects or len(prompts) < LEAST_TRAIT_PROMPTS or not are_equal(rewards):
         return
-    paid = max(subjects, key=lambda item: observed.scale(item).right)
-    most = observed.scale(paid).right
-    code, paid_form = "right_unpaid", paid.format
+    best = max(subjects, key=lambda item: observed.scale(item).right)
+    most = observed.scale(best).right
+    code, paid_form = "right_unpaid", best.format
     if most <= max(rewards) + 1e-9 or any(
         finding.code in MISREAD for finding in findings
     ):
@@ -362,7 +362,7 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
         prompts=len(prompts),
         by_label=bool(observed.calibration.labels),
         logged=True,
-        paid_form=preview(paid_form.marked(paid.right)),
+        paid_form=preview(paid_form.marked(best.right)),
         trait=trait.kind if trait else "",
         common=trait.says if trait else "",
     )
