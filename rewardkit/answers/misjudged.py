@@ -98,17 +98,16 @@ def find_misjudged(
     if not right:
         return
     right = [answer for answer in right if not math.isnan(answer.gain)]
-    if not by_label:  # not to accept another form at all is fine
-        paid_rows = [item for item in right if not item.is_unpaid]
-        asked_for = find_marks_asked_for(right) - find_marks_asked_for(paid_rows)
-        marks = asked_for | {item.statement.mark for item in paid_rows}
-        right = [item for item in right if item.statement.mark in marks]
-    lost = [answer for answer in right if answer.is_unpaid]
     paid_right = [answer for answer in right if not answer.is_unpaid]
+    if not by_label:  # not to accept another form at all is fine
+        asked_for = find_marks_asked_for(right) - find_marks_asked_for(paid_right)
+        marks = asked_for | {answer.statement.mark for answer in paid_right}
+        right = [answer for answer in right if answer.statement.mark in marks]
+    lost = [answer for answer in right if answer.is_unpaid]
+    wrong = [answer for answer in answers if answer.is_right is False]
     details: dict[str, Any] = {"by_label": by_label}
     if not is_unread and paid_right and len(lost) >= LEAST_ROWS:
         fully_paid = [answer for answer in paid_right if answer.is_paid] or paid_right
-        wrong = [answer for answer in answers if answer.is_right is False]
         is_length = _lose_by_length(lost, paid_right, wrong)
         trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
@@ -116,7 +115,6 @@ def find_misjudged(
         if is_rule or _are_many(lost, paid_right):
             is_certain = by_label or is_known
             yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
-    wrong = [answer for answer in answers if answer.is_right is False]
     paid_wrong = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
     if _are_many(paid_wrong, unpaid):

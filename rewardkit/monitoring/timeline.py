@@ -36,7 +36,6 @@ GROWTH_OF_CAUSE = 0.2
 """Share of the completions by which a cause grows over a change. Our choice."""
 FAR_BELOW = 0.1
 """Fall of the task that a run is not called healthy with. Our choice."""
-
 LEAST_TASK_CHANGE = 0.02
 """Share done of the task by which it has to change. Our choice."""
 KIND_COLUMNS = (
