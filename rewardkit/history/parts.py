@@ -26,7 +26,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.paths import PART_OF_SCORES, SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARE, PartFigures
+from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARES, PartFigures
 from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
@@ -147,11 +147,10 @@ def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
     elif _is_finished(place):
         return ""
     else:
-        records = _records_of_parts(place)
-        if not records:
-            return ""
         # how many there are is not counted where a log is read part by part
-        rows = sum(record[FIGURES]["rows"] for record in records)
+        rows = _figures_of(place).rows
+        if not rows:
+            return ""
         count = f"{rows:,} rollouts so far"
     return f"{name} is unfinished: {count}; run the same `score` again"
 
@@ -167,9 +166,8 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
     parts, broken = [], []
-    records = _records_of_parts(place)
-    rows = sum(record[FIGURES]["rows"] for record in records)
-    share = min(1.0, LARGEST_TABLE / max(1, rows))
+    figures = _figures_of(place)
+    share = min(1.0, LARGEST_TABLE / max(1, figures.rows))
     for file in paths:
         try:
             if PART_OF_SCORES.fullmatch(file.name):
@@ -192,40 +190,38 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
         )
     if share == 1:
         return join_parts(parts, notes)
-    notes.append(_describe_sample(place, parts, records))
-    return join_parts(parts, notes, sampled_from=rows)
+    rows_read = sum(part.table.num_rows for part in parts)
+    note = (
+        f"a sample of {rows_read:,} of {figures.rows:,} rows, whole groups drawn by "
+        f"the hash of their prompt; {figures}"
+    )
+    logger.warning("%s: %s", place, note)
+    return join_parts(parts, [*notes, note], sampled_from=figures.rows)
+
+
+def _run_record(folder: Path) -> Record:
+    """Return the run record of a folder, {} where it has none that can be read."""
+    with suppress(OSError, ValueError):
+        text = (folder / RUN_RECORD).read_text(encoding="utf-8")
+        return dict(json.loads(text))
+    return {}
 
 
 def _is_finished(folder: Path) -> bool:
     """Return whether a folder has the run record of a finished scoring."""
-    try:
-        record = json.loads((folder / RUN_RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return UNFINISHED not in record
+    run = _run_record(folder)
+    return bool(run) and UNFINISHED not in run
 
 
-def _records_of_parts(folder: Path) -> list[Record]:
-    """Return the records of the parts of a large log, [] where it is none."""
-    records = []
+def _figures_of(folder: Path) -> PartFigures:
+    """Return the figures of a large log, or of its parts so far; 0 of any other."""
+    if _is_finished(folder):
+        return PartFigures(**_run_record(folder).get(FIGURES, {}))
+    figures = []
     for path in parts_in(folder):
         with suppress(RolloutsError):  # which reading it says
-            records.append(read_record(path))
-    return records
-
-
-def _describe_sample(
-    folder: Path, parts: Sequence[ScoresFile], records: Sequence[Plain]
-) -> str:
-    """Describe a sample and the figures of all rows; log the sentence, too."""
-    figures = PartFigures.join(record[FIGURES] for record in records)
-    rows = sum(part.table.num_rows for part in parts)
-    note = (
-        f"a sample of {rows:,} of {figures.rows:,} rows, whole groups drawn by the "
-        f"hash of their prompt; {figures}"
-    )
-    logger.warning("%s: %s", folder, note)
-    return note
+            figures.append(read_record(path)[FIGURES])
+    return PartFigures.join(figures)
 
 
 def _nothing_there(file: Path) -> RolloutsError:
@@ -243,10 +239,10 @@ def _no_table(file: Path) -> RolloutsError:
     )
 
 
-def _read_part(file: Path, *, first_rows: bool = False) -> ScoresFile:
-    """Read a file of a scored table, or those of its rows that come first."""
+def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
+    """Read a file of a scored table, or a share of its prompts; see `read_stored`."""
     try:
-        stored = read_stored(file, None, first_rows=first_rows)
+        stored = read_stored(file, None, share=share)
         record = stored.record
         reward = reward_from_record(record["reward"])
         about = record["rollouts"]
@@ -268,14 +264,16 @@ def _read_part(file: Path, *, first_rows: bool = False) -> ScoresFile:
 
 def _read_share(file: Path, share: float) -> ScoresFile:
     """Read the groups of a share of the prompts of a part of a large log."""
-    part = _read_part(file, first_rows=share <= SAMPLED_SHARE)
+    if share <= SAMPLED_SHARES[-1]:
+        return _read_part(file, share)
+    part = _read_part(file)
     if share == 1:
         return part
     group_key = tuple(part.record["rollouts"]["group_key"])
     names = {*group_key, "prompt", "prompt_id", "data_source", "rollout_id"}
     keys = part.table.select(sorted(names.intersection(part.table.column_names)))
     rollouts = Rollouts(join_tables([replace(part, table=keys)]), {}, group_key)
-    is_chosen = pa.array(rollouts.in_share(share))
+    is_chosen = pa.array(rollouts.prompt_shares < share)
     return replace(part, table=part.table.filter(is_chosen))
 
 

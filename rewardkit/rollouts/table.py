@@ -208,9 +208,13 @@ class Rollouts(HasPage):
         hashes = pd.util.hash_pandas_object(frame, index=False, categorize=False)
         return np.asarray(hashes, dtype=np.uint64)
 
-    def in_share(self, share: float) -> NDArray[np.bool_]:
-        """Mark the rows of a share of the prompts, drawn by their hashes, (rows,)."""
-        return (self.prompt_hashes < share * 2.0**64)[self.prompts]
+    @property
+    def prompt_shares(self) -> NDArray[np.float64]:
+        """Return a number in 0 to 1 for each row, (rows,), that its prompt decides.
+
+        Of a share of the prompts, drawn by their hashes, are the rows below it.
+        """
+        return (self.prompt_hashes / 2.0**64)[self.prompts]
 
     @cached_property
     def prompts(self) -> Codes:

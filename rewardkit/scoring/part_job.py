@@ -36,7 +36,7 @@ from rewardkit.rollouts.whole_groups import (
     load_part,
 )
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARE, PartFigures
+from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARES, PartFigures
 from rewardkit.scoring.prints import Printed
 from rewardkit.scoring.scored import score_rollouts
 from rewardkit.scoring.scores import (
@@ -46,7 +46,12 @@ from rewardkit.scoring.scores import (
     write_record,
 )
 from rewardkit.scoring.shards import Settings
-from rewardkit.scoring.stored import join_tables, read_stored, write_table
+from rewardkit.scoring.stored import (
+    FirstRows,
+    join_tables,
+    read_stored,
+    write_table,
+)
 
 
 @dataclass(frozen=True)
@@ -158,8 +163,8 @@ def write_part(
     record = scores.record_with(path.stem.rpartition("-")[2])
     record["reward"] = job.definition
     record[FIGURES] = asdict(PartFigures.of(scores))
-    sampled = np.flatnonzero(scores.rollouts.in_share(SAMPLED_SHARE)).tolist()
-    write_table(path, scores.table, record, first_rows=sampled)
+    first_rows = FirstRows.of(scores.rollouts.prompt_shares, SAMPLED_SHARES)
+    write_table(path, scores.table, record, first_rows=first_rows)
     return _describe(job, number, path, scores.rollouts)
 
 

@@ -25,10 +25,10 @@ from rewardkit.scoring.stored import join_tables, read_stored
 FIGURES = "figures"
 """Key of a run record, and of that of a part, under which they stand."""
 
-SAMPLED_SHARE = 1 / 16
-"""Share of the prompts of a part whose rows come first in its file, for samples.
+SAMPLED_SHARES = (0.001, 0.01, 0.1)
+"""Shares of the prompts of a part whose rows come first in its file, for samples.
 
-Our choice: of 4 million rows and more, a sample is in them.
+Our choice: a sample of 2.5 million rows is in the last, of 25 million in the second.
 """
 
 OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", FIGURES, "parts")

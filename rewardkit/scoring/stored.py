@@ -6,8 +6,10 @@ import errno
 import json
 import math
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pyarrow as pa
 
 from rewardkit.errors import preview
 from rewardkit.plain import Plain, Record
-from rewardkit.rewards.reward import Rows
+from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.outcomes import STATUSES
@@ -27,14 +29,54 @@ METADATA = b"rewardkit"
 
 OWN_COLUMNS = ("reward_raw", "reward")
 
-ROWS_IN_FRONT = "first_rows"
+FIRST_ROWS = "first_rows"
 """Key beside the record, under which the rows stand that come first in the file."""
+
+SHARE_DIGITS = 9
+"""Digits of a share that are kept. Our choice: a billion prompts differ."""
 
 STATUS_PREFIX = "status/"
 """Beginning of the columns of statuses."""
 
 OPEN_GATE = "gate/reward"
 """The column that a part lacks where the gate on the whole reward is always open."""
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The rows that come first in a file, so that they can be read without the others.
+
+    `shares` are ascending numbers: the rows with one below a share are a sample of it.
+    `row_groups` are the numbers of rows that stand together in the file.
+    """
+
+    rows: list[int]
+    shares: list[float]
+    row_groups: list[int]
+
+    @classmethod
+    def of(cls, shares: Floats, bounds: Sequence[float]) -> FirstRows:
+        """Return the rows of a table whose shares, (rows,), are below the last bound.
+
+        Those below the first bound are a row group, those up to the second another.
+        """
+        order = np.argsort(shares, kind="stable")
+        ends = np.searchsorted(shares[order], bounds)
+        order = order[: ends[-1]]
+        rounded = shares[order].round(SHARE_DIGITS)
+        sizes = np.diff(ends, prepend=0)
+        return cls(order.tolist(), rounded.tolist(), sizes.tolist())
+
+    def places(self, count: int) -> Rows:
+        """Return the places of so many rows in the order in which a file has them."""
+        places = np.arange(count)
+        others = places[~np.isin(places, self.rows)]
+        return np.concatenate([self.rows, others]).astype(np.intp)
+
+    def row_groups_of(self, count: int) -> range:
+        """Return the row groups in which so many rows stand."""
+        ends = list(accumulate(self.row_groups))
+        return range(bisect_left(ends, count) + 1)
 
 
 def parquet() -> Any:
@@ -45,7 +87,7 @@ def parquet() -> Any:
 
 
 def to_arrow(
-    table: pd.DataFrame, record: Plain, first_rows: Sequence[int] = ()
+    table: pd.DataFrame, record: Plain, first_rows: FirstRows | None = None
 ) -> pa.Table:
     """Return the scored table for Parquet, with its record in the metadata.
 
@@ -53,7 +95,7 @@ def to_arrow(
     rows may come first, before the others.
     """
     if first_rows:
-        table = table.iloc[_places_in_file(first_rows, len(table))]
+        table = table.iloc[first_rows.places(len(table))]
     arrays: dict[Any, Any] = {}
     json_columns = []
     for name, column in table.items():
@@ -74,18 +116,11 @@ def to_arrow(
             arrays[name] = pa.array(_json_texts(values))
     stored: Record = {"record": record, "json_columns": json_columns}
     if first_rows:
-        stored[ROWS_IN_FRONT] = list(first_rows)
+        stored[FIRST_ROWS] = asdict(first_rows)
     arrow_table = pa.table(arrays)
     metadata = dict(arrow_table.schema.metadata or {})
     metadata[METADATA] = json.dumps(stored).encode()
     return arrow_table.replace_schema_metadata(metadata)
-
-
-def _places_in_file(first_rows: Sequence[int], count: int) -> Rows:
-    """Return the places of so many rows in the order in which a file has them."""
-    is_other = np.ones(count, dtype=bool)
-    is_other[first_rows] = False
-    return np.concatenate([first_rows, np.flatnonzero(is_other)])
 
 
 def write_table(
@@ -93,7 +128,7 @@ def write_table(
     table: pd.DataFrame,
     record: Plain,
     *,
-    first_rows: Sequence[int] = (),
+    first_rows: FirstRows | None = None,
     most_bytes: float = math.inf,
     then: Callable[[], None] = lambda: None,
 ) -> None:
@@ -110,9 +145,11 @@ def write_table(
 
     def write(beside: Path) -> None:
         with parquet().ParquetWriter(beside, arrow_table.schema) as file:
-            if first_rows:
-                file.write_table(arrow_table.slice(0, len(first_rows)))
-            file.write_table(arrow_table.slice(len(first_rows)))
+            start = 0
+            for count in first_rows.row_groups if first_rows else ():
+                file.write_table(arrow_table.slice(start, count))
+                start += count
+            file.write_table(arrow_table.slice(start))
         if beside.stat().st_size > most_bytes:
             raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
         with beside.open("rb") as file:
@@ -158,27 +195,45 @@ class StoredTable:
 
 
 def read_stored(
-    path: Path, names: Collection[str] | None = (), *, first_rows: bool = False
+    path: Path, names: Collection[str] | None = (), *, share: float = 1.0
 ) -> StoredTable:
     """Read the record of a file, and these of its columns; None: all.
 
-    Of all rows in their order, or of its `first_rows` alone, see `write_table`.
+    Of all rows in their order, or of a share of its `FirstRows` alone.
 
     Raises:
         ValueError: it is no scored table that can be read.
     """
     try:
-        with parquet().ParquetFile(path) as file:
+        with parquet().ParquetFile(path, pre_buffer=share == 1) as file:
+            schema = file.schema_arrow
+            stored = json.loads(schema.metadata[METADATA])
             if names is not None:
-                names = [name for name in names if name in file.schema_arrow.names]
-            table = file.read_row_group(0, names) if first_rows else file.read(names)
-        stored = json.loads(table.schema.metadata[METADATA])
-        if ROWS_IN_FRONT in stored and table.num_columns and not first_rows:
-            places = _places_in_file(stored[ROWS_IN_FRONT], len(table))
-            table = table.take(np.argsort(places))
+                names = [name for name in names if name in schema.names]
+            if FIRST_ROWS in stored:
+                first_rows = FirstRows(**stored[FIRST_ROWS])
+                table = _read_in_order(file, names, first_rows, share)
+            else:
+                table = file.read(names)
         return StoredTable(table, stored["record"], tuple(stored["json_columns"]))
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise ValueError(f"{str(path)!r} is no scored table") from None
+
+
+def _read_in_order(
+    file: Any, names: Sequence[str] | None, first_rows: FirstRows, share: float
+) -> pa.Table:
+    """Read a file whose first rows are others than those of the table."""
+    if share == 1:
+        table = file.read(names)
+        places = first_rows.places(len(table))
+    else:
+        count = bisect_left(first_rows.shares, share)
+        places = np.array(first_rows.rows[:count])
+        row_groups = first_rows.row_groups_of(count)
+        # which are too small for threads
+        table = file.read_row_groups(row_groups, names, use_threads=False)
+    return table.take(np.argsort(places)) if table.num_columns else table
 
 
 def join_tables(parts: Sequence[StoredTable]) -> pd.DataFrame:

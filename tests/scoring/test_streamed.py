@@ -395,7 +395,7 @@ def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_
     sample = rk.load_scores(out)
     assert least <= len(sample) <= most and set(sample.rollouts.group_sizes) == {4}
     pd.testing.assert_frame_equal(sample.table, rk.load_scores(out).table)
-    chosen = whole.table[whole.rollouts.in_share(rows / 240)]
+    chosen = whole.table[whole.rollouts.prompt_shares < rows / 240]
     pd.testing.assert_frame_equal(sample.table, chosen.reset_index(drop=True))
     groups = whole.table.groupby("prompt")["reward"]
     several = groups.count() > 1
