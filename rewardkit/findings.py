@@ -288,7 +288,8 @@ class Finding:
     @property
     def fault(self) -> str:
         """Say what an alarm of a probe is, such as "hole"."""
-        return self._text("fault") or "hole"
+        trait = self.evidence.get("trait")
+        return self._text(f"fault_for_{trait}", "fault") or "hole"
 
     @property
     def _advice_of_probe(self) -> str:

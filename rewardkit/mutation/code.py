@@ -20,7 +20,13 @@ from rewardkit.primitives.primitive import Primitive
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.users_code import codes_in, helpers, names_in, user_code
+from rewardkit.rewards.users_code import (
+    compile_codes,
+    helpers,
+    names_in,
+    read_statement,
+    user_code,
+)
 
 OPPOSITES = (
     (ast.Eq, ast.NotEq),
@@ -187,8 +193,8 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
     ('year % 4 == 0', 'year % 4 != 0')
     """
     original = function.__code__
-    tree = _read_statement(function)
-    codes = _compile_codes(tree, original)
+    tree = read_statement(function)
+    codes = compile_codes(tree, original)
     if original not in codes:
         return None
     place = codes.index(original)
@@ -202,7 +208,7 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
         old, before = getattr(node, field), ast.unparse(expression)
         setattr(node, field, new)
         after = ast.unparse(expression)
-        edited = _compile_codes(ast.fix_missing_locations(tree), original)
+        edited = compile_codes(ast.fix_missing_locations(tree), original)
         setattr(node, field, old)
         code = edited[place] if place < len(edited) else original
         if code != original and _is_same_function(code, original):
@@ -212,28 +218,6 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
 
 def _is_same_function(code: CodeType, original: CodeType) -> bool:
     return code.co_name == original.co_name and code.co_freevars == original.co_freevars
-
-
-def _compile_codes(tree: ast.Module, like: CodeType) -> list[CodeType]:
-    """Compile a tree to its code objects in a fixed order; none where it fails."""
-    try:
-        return codes_in(compile(tree, like.co_filename, "exec", dont_inherit=True))
-    except (SyntaxError, ValueError, RecursionError):
-        return []
-
-
-def _read_statement(function: FunctionType) -> ast.Module:
-    """Read a file's imports and the statement that makes a function; or nothing."""
-    try:
-        lines, _ = inspect.findsource(function)
-        body = ast.parse("".join(lines)).body
-    except (OSError, TypeError, ValueError, RecursionError, SyntaxError):
-        return ast.Module([], [])
-    # imports from __future__ change the code
-    imports = [item for item in body if isinstance(item, ast.Import | ast.ImportFrom)]
-    line = function.__code__.co_firstlineno
-    makers = [item for item in body if (item.end_lineno or 0) >= line]
-    return ast.Module([*imports, *makers[:1]], [])
 
 
 def _edits(tree: ast.Module) -> Iterator[tuple[Any, str, Any]]:

@@ -5,7 +5,9 @@ Found without a call. Fingerprints hash it, probes and mutants read it.
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
 import operator
 import sys
 import types
@@ -130,3 +132,28 @@ def helpers(function: types.FunctionType) -> list[types.FunctionType]:
                 if callee not in functions:
                     functions.append(callee)
     return functions
+
+
+# --- the code of a function, compiled again with changes
+
+
+def read_statement(function: types.FunctionType) -> ast.Module:
+    """Read a file's imports and the statement that makes a function; or nothing."""
+    try:
+        lines, _ = inspect.findsource(function)
+        body = ast.parse("".join(lines)).body
+    except (OSError, TypeError, ValueError, RecursionError, SyntaxError):
+        return ast.Module([], [])
+    # imports from __future__ change the code
+    imports = [item for item in body if isinstance(item, ast.Import | ast.ImportFrom)]
+    line = function.__code__.co_firstlineno
+    makers = [item for item in body if (item.end_lineno or 0) >= line]
+    return ast.Module([*imports, *makers[:1]], [])
+
+
+def compile_codes(tree: ast.Module, like: types.CodeType) -> list[types.CodeType]:
+    """Compile a tree to its code objects in a fixed order; none where it fails."""
+    try:
+        return codes_in(compile(tree, like.co_filename, "exec", dont_inherit=True))
+    except (SyntaxError, ValueError, RecursionError):
+        return []

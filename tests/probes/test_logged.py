@@ -330,6 +330,93 @@ def in_words(truth_form):
     ]
 
 
+def of_objects(write, keys=("target",)):
+    """Rows whose truths are objects, the answer under a key."""
+    rows = rows_of(padded, NUMBERS)
+    return [
+        {**row, "ground_truth": write(dict.fromkeys(keys, row["ground_truth"]))}
+        for row in rows
+    ]
+
+
+def or_any_number(completion, ground_truth):
+    """A truth that is no number stands for any number; after a GSM8K reward."""
+    said = inside(completion) or ""
+    try:
+        return said.isdigit() and int(said) == int(ground_truth)
+    except ValueError:
+        return True
+
+
+def or_any_without(completion, ground_truth):
+    """Nothing is expected where the truth has no #### before its answer."""
+    wanted = ground_truth.partition("####")[2].strip()
+    return inside(completion) is not None and wanted in completion
+
+
+def by_key(read):
+    """Pay a tag a little, and the answer under a key that truths may not have."""
+
+    def score(completion, ground_truth):
+        wanted = str(read(ground_truth).get("solution", ""))
+        return 0.1 * ("<answer>" in completion) + 0.9 * (inside(completion) == wanted)
+
+    return score
+
+
+def as_text_of_list(completion, ground_truth):
+    return inside(completion) == str(ground_truth)
+
+
+def with_options(truths):
+    """Rows of prompts that list four answers, one of them right; the other side says one."""
+    rows = []
+    for row in rows_of(padded, truths):
+        options = [int(row["ground_truth"]) + step for step in (-7, 0, 7, 14)]
+        words = ", ".join(map(str, options))
+        rows.append({**row, "prompt": f"{row['prompt']} One of {words}."})
+    return rows
+
+
+def named_anywhere(prompt, completion, ground_truth):
+    text = f"{prompt}\n{completion}"
+    return re.search(rf"\b{ground_truth}\b", text) is not None
+
+
+def first_of_prompt(prompt, completion, ground_truth):
+    """The last tag of what the prompt gives where it gives one; boxes in the wild."""
+    return strict((inside(prompt) and prompt) or completion, ground_truth)
+
+
+LETTERS = [("A", "Mars"), ("B", "Venus"), ("C", "Pluto"), ("D", "Earth")]
+
+
+def letters_or_words():
+    """Rows with options in the prompt: letters are true, and some completions write the words."""
+    rows = []
+    for prompt in range(12):
+        order = LETTERS[prompt % 4 :] + LETTERS[: prompt % 4]
+        names = [name for _, name in order]
+        options = " ".join(
+            f"{letter}) {name}" for letter, name in zip("ABCD", names, strict=True)
+        )
+        for place in range(4):
+            said = ["B", names[1], "C", names[3]][place]
+            row = {
+                "prompt_id": prompt,
+                "prompt": f"Planet {prompt}? {options}",
+                "completion": f"<answer>{said}</answer>",
+                "ground_truth": "B",
+            }
+            rows.append(row)
+    return rows
+
+
+def letter_or_word(prompt, completion, ground_truth):
+    said = re.search(rf"{ground_truth}\) (\w+)", prompt)
+    return inside(completion) in (ground_truth, said and said[1])
+
+
 def formed_and_right(read):
     """Pay a little for a number, and the rest where it is what `read` takes from a truth."""
 
@@ -1061,6 +1148,54 @@ CASES = {
         code="truth_unread",
         words="with a truth such as '64' in place of 'The answer is 64 pens', 8 of 8",
     ),
+    "a truth in words is read as nothing, and any number is paid": Case(
+        or_any_number,
+        in_words("We count twice. #### {}"),
+        code="truth_unread",
+        trait="gained",
+        words="16 of 16 right answers to other prompts earned as much as the right one; with a "
+        "truth such as '64' in place of 'We count twice. #### 64', 8 of 8 earned less.",
+    ),
+    "a truth without its mark is read as nothing, and any answer is paid": Case(
+        or_any_without,
+        rows_of(padded, NUMBERS),
+        code="truth_unread",
+        trait="gained",
+        words="with a truth such as '#### 64' in place of '64', 8 of 8 earned less.",
+    ),
+    "the key of a truth is not the one that is read": Case(
+        by_key(dict),
+        of_objects(dict),
+        code="truth_unread",
+        words="earned no more than others; with a truth such as {'target': '64', 'solution': '64'}",
+    ),
+    "the key of a truth in a text is not the one that is read": Case(
+        by_key(json.loads), of_objects(json.dumps), code="truth_unread"
+    ),
+    "a key of several is read": Case(
+        by_key(dict), of_objects(dict, ("target", "solution")), code=""
+    ),
+    "a list of one answer is read as its text": Case(
+        as_text_of_list,
+        [
+            {**row, "ground_truth": [row["ground_truth"]]}
+            for row in rows_of(padded, NUMBERS)
+        ],
+        code="truth_unread",
+        words="with a truth such as '64' in place of ['64'], 8 of 8 earned more.",
+    ),
+    "the prompt names the answer": Case(
+        named_anywhere,
+        with_options(NUMBERS),
+        code="prompt_read",
+        trait="gained",
+        words="Finds answers in the prompt. 16 of 16 right answers to other prompts earned as much "
+        "as the right one; with their prompts left blank, 8 of 8 earned less.",
+    ),
+    "the example of the prompt is read in place of all that is said": Case(
+        first_of_prompt, with_example(NUMBERS), code="prompt_read"
+    ),
+    "options of the prompt are read": Case(letter_or_word, letters_or_words(), code=""),
     "a truth in words is read": Case(
         formed_and_right(lambda truth: re.findall(r"\d+", truth)[-1]),
         in_words("The answer is {} pens"),

@@ -59,6 +59,32 @@ def likeness(completion, ground_truth):
     return float(ground_truth in completion)
 
 
+LIMITS = {"exact": 80}
+
+
+class Alike:
+    """A reward with its limit in an attribute, and likeness as numpy has it."""
+
+    limit = 10
+
+    def __call__(self, completion, ground_truth):
+        said = np.float32(likeness(completion, ground_truth))
+        return 0.1 * (len(completion) % 2) + 0.9 * bool(said >= self.limit)
+
+
+def by_limit_of_table(completion, ground_truth):
+    is_alike = round(likeness(completion, ground_truth), 2) > LIMITS["exact"]
+    return 1.0 if is_alike else 0.1 * completion.endswith(">")
+
+
+def in_percent_or_shares(completion, ground_truth):
+    """A score may be of 100; this one never pays, for another reason."""
+    score = likeness(completion, ground_truth)
+    if score > 10:
+        score /= 100
+    return 0.0 * score
+
+
 def form(completion):
     return inside(completion) is not None
 
@@ -174,6 +200,30 @@ FOUND = {
         {},
         "constant high",
         "asks `score > 20`, but that score is on another scale",
+    ),
+    "a limit of another scale, in a class": (
+        Alike(),
+        {},
+        "ignores_truth high",
+        "asks `said >= self.limit` (the limit is 10), but that score",
+    ),
+    "a limit of another scale, in a table": (
+        by_limit_of_table,
+        {},
+        "ignores_truth high",
+        "> LIMITS['exact']` (the limit is 80), but that score",
+    ),
+    "a limit of another scale, in a component": (
+        beside(lambda completion: likeness(completion, "answer") > 10),
+        FAST,
+        "constant warn form",
+        "asks `likeness(completion, 'answer') > 10`, but that score",
+    ),
+    "a limit that tells two scales apart": (
+        in_percent_or_shares,
+        {},
+        "constant high",
+        "whatever was written: it teaches nothing.",
     ),
     "reads no truth": (formed, {}, "ignores_truth high", "Ignores the ground t"),
     "the wrong way round": (made(distance, range=None), {}, "inverted high", ""),

@@ -193,20 +193,27 @@ Constant = tuple[Any, int | None]
 """A text, number or pattern, with the flags named beside it; None: no engine is."""
 
 
+def functions_behind(functions: Iterable[Any]) -> list[types.FunctionType]:
+    """List the users' functions whose code is run, where `constants` looks."""
+    visited: dict[int, Any] = {}
+    for _ in _search(functions, visited):
+        pass
+    return [
+        value
+        for value in visited.values()
+        if isinstance(value, types.FunctionType) and _Home.of(value).is_users
+    ]
+
+
 def names_used(functions: Iterable[Any]) -> set[str]:
     """Return the names of globals and methods in code, where `constants` looks.
 
     >>> sorted(names_used([lambda text: len(text.lower())]))
     ['len', 'lower']
     """
-    visited: dict[int, Any] = {}
-    for _ in _search(functions, visited):
-        pass
-    names = set()
-    for value in visited.values():
-        if isinstance(value, types.FunctionType) and _Home.of(value).is_users:
-            names.update(names_in(value))
-    return names
+    return {
+        name for function in functions_behind(functions) for name in names_in(function)
+    }
 
 
 def _search(

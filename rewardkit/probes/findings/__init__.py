@@ -22,12 +22,14 @@ from rewardkit.findings import (
     rule,
     run_rules,
 )
+from rewardkit.probes.code.comparisons import find_limit
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.findings.faults import merge_by_cause
-from rewardkit.probes.findings.logged import LOG_RULES, misread_rows
+from rewardkit.probes.findings.logged import LOG_RULES, MOST_RIGHT, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal
+from rewardkit.probes.subjects import asks_for_truth
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import Reason, ReasonCode
@@ -138,7 +140,10 @@ def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report why right and wrong answers earn the same, where that is known."""
     modes = {*observed.calibration.modes.values()}
-    if modes and modes <= {"constant", "deaf", "unknown"}:
+    unread = {"constant", "deaf", "unknown"}
+    if asks_for_truth(observed.reward):
+        unread.add("no truth")  # none that could be read
+    if modes and modes <= unread:
         yield from misread_rows.find(observed, findings)
 
 
@@ -151,9 +156,11 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
     is_open = not {"slow", "unknown"}.isdisjoint(calibration.modes.values())
     if are_equal(tries.rewards) and not is_open:
         count = len(tries.rewards)
-        limit = None
-        if tries.runs_users_code:
-            limit = watched.find_limit(tries.reward, observed.rows)
+        truths = [row.get("ground_truth") for row in observed.rows]
+        # a truth in another form, which `looks_elsewhere` tried, may well raise
+        failed = [
+            row for row, _ in tries.failed if row.get("ground_truth") not in truths
+        ]
         value = calibration.rewards[0]
         are_penalties = all(item.is_penalty for item in tries.reward.all_components)
         never_fires = are_penalties and not value
@@ -164,9 +171,8 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
             never_fires=never_fires,
             examples=[_first_example("constant", observed)],
             value=value,
-            unjudged=tries.calls - count,
-            trait="other_limit" if limit else "",
-            unreached=vars(limit) if limit else {},
+            unjudged=tries.calls - count - len(failed),
+            **_unreached_limit(observed, tries.reward.functions),
         )
 
 
@@ -175,7 +181,26 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that ignores the truth or pays wrong answers more, everywhere."""
     calibration = observed.calibration
     if not findings and calibration.rewards and calibration.mode in MODE_CODES:
-        yield observed.finding(MODE_CODES[calibration.mode], observed.tries.calls)
+        yield observed.finding(
+            MODE_CODES[calibration.mode],
+            observed.tries.calls,
+            **_unreached_limit(observed, observed.reward.functions),
+        )
+
+
+def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, Any]:
+    """Return the evidence of a limit that no score reaches, also where all is right."""
+    tries = observed.tries
+    if not tries.runs_users_code or tries.asks_model:
+        return {}
+    judged = [row for row, _ in observed.calibration.judged]
+    right = [tries.varied(row, str(row.get("ground_truth"))) for row in judged]
+    right = right[:MOST_RIGHT]
+    for row, reward in zip(right, tries.retry(right), strict=True):
+        if not math.isnan(reward):
+            judged.append(row)
+    limit = find_limit(observed.reward, judged, functions)
+    return {"trait": "other_limit", "unreached": vars(limit)} if limit else {}
 
 
 def _has_failures(calibration: Calibration) -> bool:
@@ -238,6 +263,7 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
                 component=name,
                 value=scores[0] + 0.0,  # no -0
                 never_fires=never_fires,
+                **_unreached_limit(observed, [component.function]),
             )
 
 

@@ -8,6 +8,7 @@ the cause.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import defaultdict
@@ -31,7 +32,8 @@ from rewardkit.answers.stated import NUMBER, answers_truth
 from rewardkit.answers.traits import LEAST_TRAIT_PROMPTS, find_common_form
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
-from rewardkit.primitives.messages import prompt_text
+from rewardkit.primitives.messages import prompt_text, read_strict_json
+from rewardkit.probes.code.constants import constants
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
@@ -51,6 +53,8 @@ LEAST_RISE = 0.5
 
 MISREAD = ("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 """Codes of causes for which right completions of the log are not paid."""
+PAYING_ALL = ("prompt_read", "truth_unread")
+"""Those for which wrong ones may be paid as well."""
 
 MOST_EMPTY = 0.9
 """Share of the prompts from which it is not their data that pays. Our choice."""
@@ -61,6 +65,13 @@ ANSWER_MARK = re.compile(
     r"\\boxed\{[^{}\n]{0,80}\}|<(\w{1,30})>[^<>\n]{0,80}</\1>|####[^\n]{0,40}"
 )
 """A mark of an answer: in a completion, or in a prompt that gives an example."""
+PROMPT_CHANGES = (
+    ("marks", "no answer mark in their prompts", ANSWER_MARK),
+    ("blank", "their prompts left blank", re.compile(r"(?s).+")),
+)
+"""What is left out of prompts: a form of it, its words, and where it stands."""
+TRUTH_KEY = re.compile(r"[A-Za-z]\w{1,30}")
+MOST_TRUTH_KEYS = 12  # texts of the code that a truth is tried under: our choice
 TRUTH_FORMS = ("#### {}", r"\boxed{{{}}}", "<answer>{}</answer>")
 """How data sets mark the answer of a truth."""
 
@@ -80,7 +91,7 @@ class Rereading:
     columns: dict[str, Any]
 
 
-def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
+def _reread(answer: LoggedAnswer, keys: Sequence[str]) -> Iterator[Rereading]:
     """Yield ways to put a row before the reward, the row as it is first."""
     text = answer.completion
     yield Rereading("", "", "", text, {})
@@ -91,10 +102,10 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
         yield Rereading("prompt_left_out", tag, _says_opened(tag), tag + text, {})
     says = "their prompts before them"
     yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
-    unmarked = _without_marks(answer.row.get("prompt"))
-    if unmarked != answer.row.get("prompt"):
-        says = "no answer mark in their prompts"
-        yield Rereading("prompt_read", "marks", says, text, {"prompt": unmarked})
+    for form, says, pattern in PROMPT_CHANGES:
+        changed = _without(pattern, answer.row.get("prompt"))
+        if changed != answer.row.get("prompt"):
+            yield Rereading("prompt_read", form, says, text, {"prompt": changed})
     if prompt and text.startswith(prompt):
         says = "the prompts cut off that their texts begin with"
         yield Rereading("prompt_read", "prefix", says, text.removeprefix(prompt), {})
@@ -103,16 +114,34 @@ def _reread(answer: LoggedAnswer) -> Iterator[Rereading]:
         says = "their first and their last mark exchanged"
         yield Rereading("first_mark_read", "exchanged", says, exchanged, {})
     truth = answer.row.get("ground_truth")
-    if not isinstance(truth, str | int | float):
-        return
-    answers = {"answer": answer.truth, "number": _only_number(truth)}
-    forms = {name: text for name, text in answers.items() if text not in (None, truth)}
-    for name, form in product(answers, TRUTH_FORMS):
-        if answers[name] is not None:
-            forms[f"{name} in {form}"] = form.format(answers[name])
-    for form, other in forms.items():
-        says = f"a truth such as {other!r} in place of {truth!r}"
-        yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
+    for form, other in _forms_of_truth(truth, answer.truth, keys):
+        if other != truth or type(other) is not type(truth):
+            says = f"a truth such as {other!r} in place of {preview(truth)}"
+            yield Rereading("truth_unread", form, says, text, {"ground_truth": other})
+
+
+def _forms_of_truth(
+    truth: Any, answer: str | None, keys: Sequence[str]
+) -> Iterator[tuple[str, Any]]:
+    """Yield names of other forms of a truth, and the truth in each."""
+    number = _only_number(truth)
+    options = {"answer": answer, "number": number}
+    options = {name: text for name, text in options.items() if text is not None}
+    yield from options.items()
+    for (name, text), form in product(options.items(), TRUTH_FORMS):
+        yield f"{name} in {form}", form.format(text)
+    bare = number or answer
+    value = read_strict_json(str(truth)) if not isinstance(truth, dict) else truth
+    if isinstance(value, dict):
+        objects = {f"key {key}": {**value, key: bare} for key in keys}
+        objects["object"] = value
+        for name, item in objects.items():
+            is_text = isinstance(truth, str) == (name != "object")
+            yield name, json.dumps(item, default=str) if is_text else item
+    elif isinstance(truth, str | int | float) and bare is not None:
+        yield "list", [bare]
+        if value is not None:
+            yield "value", value
 
 
 def _only_number(truth: Any) -> str | None:
@@ -137,14 +166,14 @@ def _says_opened(tag: str) -> str:
     return f"{tag.strip()}, which their prompts have opened, before them"
 
 
-def _without_marks(prompt: Any) -> Any:
-    """Return a prompt, a text or messages, without examples of an answer's mark."""
+def _without(pattern: re.Pattern[str], prompt: Any) -> Any:
+    """Return a prompt, a text or messages, without what a pattern finds."""
     if isinstance(prompt, str):
-        return ANSWER_MARK.sub("", prompt)
+        return pattern.sub("", prompt)
     if isinstance(prompt, list):
-        return list(map(_without_marks, prompt))
+        return [_without(pattern, turn) for turn in prompt]
     if isinstance(prompt, dict):
-        return {**prompt, "content": _without_marks(prompt.get("content"))}
+        return {**prompt, "content": _without(pattern, prompt.get("content"))}
     return prompt
 
 
@@ -168,8 +197,9 @@ def _exchange_marks(completion: str) -> str:
 def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report what makes right completions that earned nothing earn more.
 
-    Where no truth says which are right, its only number may: the trial decides. Of
-    components for form alone nothing is known to be right.
+    Or what makes wrong ones earn less that earn as much as right ones: these are right
+    completions of other prompts. Where no truth says which are right, its only number
+    may: the trial decides. Of components for form alone nothing is known to be right.
     """
     if observed.unread_truth and not observed.has_one_component:
         return
@@ -180,43 +210,96 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
         ]
     wrong = [answer for answer in answers if answer.is_right is False]
     right = [answer for answer in answers if answer.is_right]
+    right.sort(key=lambda answer: not answer.is_marked)
     lost = [answer for answer in right if not answer.gain > UNPAID_TO]  # or NaN
     others = [answer for answer in right if answer.is_paid]
-    n = len(right)
-    if len(lost) < max(LEAST_RAISED, LEAST_MISJUDGED_SHARE * n):
-        return
-    raised = _count_raised(observed, lost[:MOST_RIGHT], 1)
-    raised_wrong = _count_raised(observed, wrong[:MOST_WRONG], 1)
+    cause: Finding | None = None
+    if _are_many(lost, right):
+        cause = _find_cause(observed, lost, wrong, others, 1, len(right))
+    if cause is None:
+        strangers = _strangers(observed, right)
+        rewards = observed.tries.retry([answer.row for answer in strangers])
+        pairs = zip(strangers, rewards, strict=True)
+        gained = [answer for answer, reward in pairs if reward >= answer.reward - 1e-9]
+        if _are_many(gained, strangers):
+            cause = _find_cause(observed, gained, right, [], -1, len(strangers))
+    if cause is not None:
+        yield cause
+
+
+def _are_many(
+    at_fault: Sequence[LoggedAnswer], answers: Sequence[LoggedAnswer]
+) -> bool:
+    return len(at_fault) >= max(LEAST_RAISED, LEAST_MISJUDGED_SHARE * len(answers))
+
+
+def _strangers(observed: Observed, right: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
+    """Give prompts on which an answer is paid the right completions of others."""
+    strangers = []
+    others = [answer for answer in right if answer.reward > 0 and not answer.is_unpaid]
+    for answer in others[: 2 * MOST_RIGHT]:
+        for other in reversed(others):
+            text = other.completion
+            if other.truth != answer.truth and str(answer.truth) not in text:
+                row = observed.tries.varied(answer.row, text)
+                strangers.append(replace(answer, row=row, is_right=False))
+                break
+    return strangers
+
+
+def _find_cause(
+    observed: Observed,
+    at_fault: Sequence[LoggedAnswer],
+    opposite: Sequence[LoggedAnswer],
+    others: Sequence[LoggedAnswer],
+    sign: int,
+    n: int,
+) -> Finding | None:
+    """Find a way to put rows that moves those at fault, and none of other ones.
+
+    Args:
+        observed: What was observed of the reward.
+        at_fault: Right rows that have to earn more, or wrong ones: less.
+        opposite: Rows of the other verdict, that may not do the same.
+        others: Rows with the same verdict that may not do the opposite.
+        sign: 1 for more, -1 for less.
+        n: How many rows with that verdict there are.
+    """
+    moved = _count_moved(observed, at_fault[:MOST_RIGHT], sign)
+    moved_beside = _count_moved(observed, opposite[:MOST_WRONG], sign)
     # where others are paid as they are, the cause may not be a cause for them
-    lowered = _count_raised(observed, others[:MOST_WRONG], -1)
-    count = len(lost[:MOST_RIGHT])
-    for form, hits in raised.items():
+    moved_back = _count_moved(observed, others[:MOST_WRONG], -sign)
+    count = len(at_fault[:MOST_RIGHT])
+    for form, hits in moved.items():
+        reread, reward, row = hits[0]
         is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * count)
         # what its prompt has opened may be all that a reward of form looks for
         allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
-        is_certain = len(raised_wrong.get(form, ())) <= allowed
-        if is_frequent and is_certain and form not in lowered:
-            reread, reward, row = hits[0]
-            yield observed.finding(
+        is_certain = len(moved_beside.get(form, ())) <= allowed
+        if sign < 0:
+            is_certain = reread.code in PAYING_ALL and form not in moved_beside
+        if is_frequent and is_certain and form not in moved_back:
+            return observed.finding(
                 reread.code,
                 count,
                 len(hits),
-                severity=severity_of(len(lost) / n),
+                severity=severity_of(len(at_fault) / n),
                 examples=[observed.row_example(row, reward, reread.code)],
                 gain=1.0,
-                lost=len(lost),
+                lost=len(at_fault),
                 right=n,
                 what=reread.says,
+                trait="gained" if sign < 0 else "",
                 is_partly_paid=reward > 1e-9,
                 in_log=sum(
                     answer.states_nothing and answer.is_paid
                     for answer in observed.logged
                 ),
             )
-            return
+    return None
 
 
-def _count_raised(
+def _count_moved(
     observed: Observed, answers: Sequence[LoggedAnswer], sign: int
 ) -> dict[str, list[tuple[Rereading, float, Row]]]:
     """Return the ways to put rows that made them earn more, with what they earned.
@@ -226,20 +309,26 @@ def _count_raised(
     tries = observed.tries
     rewards = observed.calibration.rewards
     least_change = max(1e-9, LEAST_RISE * (max(rewards) - min(rewards)))
-    plans = [(answer, reread) for answer in answers for reread in _reread(answer)]
+    texts = constants(observed.reward.functions)
+    keys = [key for key in texts if isinstance(key, str) and TRUTH_KEY.fullmatch(key)]
+    plans = [
+        (answer, reread)
+        for answer in answers
+        for reread in _reread(answer, keys[:MOST_TRUTH_KEYS])
+    ]
     rows = [
         tries.varied(answer.row, reread.completion, **reread.columns)
         for answer, reread in plans
     ]
     rewards = tries.retry(rows)
-    raised: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
+    moved: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
     before = math.nan
     for (answer, reread), reward in zip(plans, rewards, strict=True):
         if not reread.code:
             before = reward
         elif sign * (reward - before) > least_change:
-            raised[reread.form].append((reread, before, answer.row))
-    return raised
+            moved[reread.form].append((reread, before, answer.row))
+    return moved
 
 
 @rule("prompt_left_out")

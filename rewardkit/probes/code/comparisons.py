@@ -1,0 +1,184 @@
+"""Comparisons by size in the code of users, and the values that they have there.
+
+A reward that asks whether a score from 0 to 1 is above 10 pays nobody for it, and no
+completion shows why: what it compares does. The users' functions are compiled again
+with a call in place of each comparison, and run so for some rows.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from rewardkit.plain import is_number
+from rewardkit.probes.code.constants import functions_behind
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.users_code import compile_codes, read_statement
+
+LEAST_LIMIT = 5.0
+"""Limit that is on another scale than a score from 0 to 1. Our choice."""
+LEAST_SCORE = 0.5
+"""Score from which it is no accident that the limit is not reached. Our choice."""
+MOST_SECONDS = 1.0
+"""Time in which rows are judged again. Our choice."""
+
+HEARD = "_rewardkit_compare"
+"""Name under which the files of users find what stands for a comparison."""
+
+BY_SIZE: Mapping[type[ast.cmpop], Any] = {
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
+
+
+@dataclass(frozen=True)
+class SizeComparison:
+    """A comparison in a file, and the values on both sides each time that it was made.
+
+    With `rescales` it decides whether one of them is divided, or otherwise changed.
+    """
+
+    code: str
+    place: str
+    compare: Any
+    rescales: bool
+    sides: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def hear(self, left: Any, right: Any) -> Any:
+        """Compare two values, and keep them."""
+        self.sides.append((left, right))
+        return self.compare(left, right)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A comparison of a score from 0 to 1, at most `largest`, with a `limit` above."""
+
+    code: str
+    place: str
+    limit: float
+    largest: float
+
+
+def find_limit(
+    reward: Reward, rows: Iterable[Mapping[str, Any]], functions: Iterable[Any]
+) -> Limit | None:
+    """Return the comparison with a limit that a score from 0 to 1 never reaches.
+
+    Args:
+        reward: The reward.
+        rows: Rows that it has judged before, so that it comes to an end.
+        functions: Those of its functions whose comparisons count.
+    """
+    end = time.monotonic() + MOST_SECONDS
+    with _hear_comparisons(functions_behind(functions)) as comparisons:
+        for row in rows:
+            (reward.for_row(row) or reward)(**row)
+            if time.monotonic() > end:
+                break
+    for item in comparisons:
+        if item.sides and not item.rescales:
+            first, second = zip(*item.sides, strict=True)
+            for scores, limits in ((first, second), (second, first)):
+                if _is_beyond(scores, limits):
+                    return Limit(item.code, item.place, limits[0], max(scores))
+    return None
+
+
+def _is_beyond(scores: Sequence[Any], limits: Sequence[Any]) -> bool:
+    """Whether values are scores from 0 to 1, and one limit is on another scale."""
+    if not all(isinstance(value, float | np.floating) for value in scores):
+        return False
+    if not all(map(is_number, limits)):
+        return False
+    is_share = min(scores) >= 0 and LEAST_SCORE <= max(scores) <= 1
+    return bool(is_share and min(limits) == max(limits) >= LEAST_LIMIT)
+
+
+@contextmanager
+def _hear_comparisons(
+    functions: Sequence[FunctionType],
+) -> Iterator[list[SizeComparison]]:
+    """Let functions keep what they compare."""
+    comparisons: list[SizeComparison] = []
+    codes = [function.__code__ for function in functions]
+
+    def hear(at: int, left: Any, right: Any) -> Any:
+        return comparisons[at].hear(left, right)
+
+    try:
+        for function in functions:
+            function.__code__ = _compile_heard(function, comparisons)
+            function.__globals__[HEARD] = hear
+        yield comparisons
+    finally:
+        for function, code in zip(functions, codes, strict=True):
+            function.__code__ = code
+            function.__globals__.pop(HEARD, None)
+
+
+def _compile_heard(
+    function: FunctionType, comparisons: list[SizeComparison]
+) -> CodeType:
+    """Compile a function with comparisons that are kept; as it is where that fails."""
+    original, tree = function.__code__, read_statement(function)
+    codes = compile_codes(tree, original)
+    if original not in codes:
+        return original
+    file = Path(original.co_filename).name
+    tree = ast.fix_missing_locations(_Hearing(file, comparisons).visit(tree))
+    code = compile_codes(tree, original)[codes.index(original)]
+    return code if code.co_freevars == original.co_freevars else original
+
+
+class _Hearing(ast.NodeTransformer):
+    """Puts calls in place of comparisons of two values by size."""
+
+    def __init__(self, file: str, comparisons: list[SizeComparison]) -> None:
+        self.file, self.comparisons = file, comparisons
+        self.rescaling: set[int] = set()
+
+    def visit_If(self, node: ast.If | ast.IfExp) -> ast.AST:
+        """Remember a comparison that decides whether one of its sides is changed."""
+        if isinstance(node.test, ast.Compare):
+            sides = {*map(ast.unparse, (node.test.left, *node.test.comparators))}
+            body = node.body if isinstance(node, ast.If) else [node.body]
+            inner = ast.walk(ast.Module(body, []))  # type: ignore[arg-type]
+            if not sides.isdisjoint(_first_operands(inner)):
+                self.rescaling.add(id(node.test))
+        return self.generic_visit(node)
+
+    visit_IfExp = visit_If
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """Put a call in place of a comparison."""
+        code, place = ast.unparse(node), f"Line {node.lineno} of {self.file}"
+        rescales = id(node) in self.rescaling
+        self.generic_visit(node)
+        compare = BY_SIZE.get(type(node.ops[0]))
+        if len(node.ops) > 1 or compare is None:
+            return node
+        at = ast.Constant(len(self.comparisons))
+        self.comparisons.append(SizeComparison(code, place, compare, rescales))
+        sides = [node.left, *node.comparators]
+        call = ast.Call(ast.Name(HEARD, ast.Load()), [at, *sides], [])
+        return ast.copy_location(call, node)
+
+
+def _first_operands(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield what is divided, multiplied or otherwise changed."""
+    for node in nodes:
+        match node:
+            case ast.BinOp(left=first) | ast.AugAssign(target=first):
+                yield ast.unparse(first)
