@@ -71,12 +71,16 @@ class Forecast(HasPage):
 
     scores: Scores = field(repr=False)
     views: tuple[View, ...]
-    seed: int
 
     @property
     def training(self) -> Training:
         """Return the settings of the trainer."""
         return self.views[0].training
+
+    @property
+    def seed(self) -> int:
+        """Return the seed of all that is drawn."""
+        return self.views[0].bootstrap.seed
 
     @cached_property
     def rehearsals(self) -> dict[str, Rehearsal]:
@@ -85,11 +89,7 @@ class Forecast(HasPage):
         Rehearsed when this is asked for first; it takes seconds, in which the reward is
         called on what the log lacks. Parts without siblings have none.
         """
-        return {
-            view.part: rehearse_view(view, seed=self.seed)
-            for view in self.views
-            if view.several
-        }
+        return {view.part: rehearse_view(view) for view in self.views if view.several}
 
     @cached_property
     def outlooks(self) -> dict[str, Outlook]:
@@ -376,7 +376,7 @@ def forecast(
     'rises'
     """
     if isinstance(scores, Diagnosis):
-        return Forecast(scores.scores, scores.views, scores.seed)
+        return Forecast(scores.scores, scores.views)
     if not isinstance(scores, Scores):
         raise InputError(
             "forecast takes Scores, as rk.score or rk.load_scores give them, not "
@@ -388,4 +388,4 @@ def forecast(
     settings = Training.of(training)
     scores = prepare_scores(scores, settings)
     views = make_views(scores, training=settings, label=label, seed=seed)
-    return Forecast(scores, views, seed)
+    return Forecast(scores, views)

@@ -99,7 +99,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     for view, part in zip(diagnosis.views, diagnosis.scores.parts, strict=True):
         scores = part_scores(diagnosis.scores, part)
         findings = [item for item in diagnosis.findings if item.part == view.part]
-        ranked, part_notes = _suggest_for_part(view, scores, findings, diagnosis.seed)
+        ranked, part_notes = _suggest_for_part(view, scores, findings)
         rows = normalizations(view)
         answered = _answered_by_normalization(view, findings, rows)
         part_notes += answered
@@ -115,7 +115,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 
 
 def _suggest_for_part(
-    view: View, scores: Scores, findings: Findings, seed: int
+    view: View, scores: Scores, findings: Findings
 ) -> tuple[list[Suggestion], list[str]]:
     """Return the ranked changes for one reward, and why others are left out."""
     certain_findings = []
@@ -145,7 +145,7 @@ def _suggest_for_part(
         if not view.additive:
             reason = f", as the reward is a {view.reward.aggregation}"
         notes.append(f"left out, as no advantage changes{reason}: {', '.join(still)}")
-    suggestions, worse = _measure_proposals(view, moving, certain_findings, seed)
+    suggestions, worse = _measure_proposals(view, moving, certain_findings)
     notes += worse
     if unanswered:
         notes.append(
@@ -156,7 +156,7 @@ def _suggest_for_part(
 
 
 def _measure_proposals(
-    view: View, proposals: Sequence[Proposal], findings: Findings, seed: int
+    view: View, proposals: Sequence[Proposal], findings: Findings
 ) -> tuple[list[Suggestion], list[str]]:
     """Measure proposals; those of no use, or that do harm, become notes.
 
@@ -168,7 +168,7 @@ def _measure_proposals(
     useless: dict[str, tuple[float, str]] = {}
     tests = len(proposals)
     changed = [view_of(proposal.changed, view) for proposal in proposals]
-    trainings = train_on(view, changed, seed)
+    trainings = train_on(view, changed)
     for proposal, after, trained in zip(proposals, changed, trainings, strict=True):
         measured = effects(view, after, tests=tests)
         suggestion = _make_suggestion(view, after, proposal, measured, tests, trained)

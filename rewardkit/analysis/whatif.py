@@ -62,7 +62,7 @@ class WhatIf(HasPage, PlainRecord):
         if self.to_score:
             return trained
         for before, after in zip(self.before.views, self.diagnosis.views, strict=True):
-            (item,) = train_on(before, [after], self.before.seed)
+            (item,) = train_on(before, [after])
             if item is not None:
                 trained[after.part] = item
         return trained

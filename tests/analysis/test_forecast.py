@@ -104,6 +104,19 @@ def test_learners_that_the_rate_loses_say_nothing_of_the_reward(brief):
     assert not [note for note in forecast.notes if "by the rate" in note]
 
 
+@pytest.mark.parametrize(("lost", "is_open"), [(1, False), (3, True), (16, False)])
+def test_where_other_seeds_decide_otherwise_the_end_has_its_interval(
+    brief, lost, is_open
+):
+    run = replace(brief.rehearsals[""], sound=None)
+    run.__dict__["ends"] = np.where(np.arange(32) < lost, 0.0, 0.9)
+    ends = {"gentle": 0.9, "fast": 0.9, "interval": run.end_interval}
+    outlook = replace(brief.outlook, **ends)
+    assert outlook.is_open is is_open
+    told = "0.90 (0.00 to 0.90 with other seeds)" in outlook.end_text
+    assert told is is_open and ("with other seeds" in outlook.sentence) is is_open
+
+
 def test_the_best_of_n_is_what_the_first_siblings_do():
     (best,) = forecast_of(RIGHT).best_of.values()
     # half of the groups hold a right one, and it is paid best there
@@ -118,7 +131,10 @@ def test_the_best_of_n_is_what_the_first_siblings_do():
 def test_a_diagnosis_is_forecast_as_it_was_made():
     scores = rk.score(rk.Reward("sum", components=[RIGHT, BRIEF]), rollouts(right=2))
     training = {"scale_rewards": "none"}
-    found = rk.forecast(rk.diagnose(scores, training=training, seed=3))
+    diagnosis = rk.diagnose(scores, training=training, seed=3)
+    found = rk.forecast(diagnosis)
+    (trained,) = rk.whatif(diagnosis, weights={"brief": 0.5}).trained.values()
+    assert trained.before == found.outlook
     assert (found.training.scale_rewards, found.seed) == ("none", 3)
     assert found.outlook == rk.forecast(scores, training=training, seed=3).outlook
 

@@ -81,7 +81,7 @@ def test_its_severity_is_that_of_what_training_would_make_of_it(
     (item,) = rk.diagnose(scores)["phantom"]
     assert (item.severity, item.evidence["side"]) == (severity, side)
     assert bool(item.suggestions) == (severity != "info")
-    words = f"In a rehearsed training on these completions the task {task}."
+    words = f"In a rehearsed training on these completions the task {task}"
     assert (words in item.sentence) == (task is not None)
 
 

@@ -10,5 +10,5 @@ def untrained():
     """Suggest without rehearsing the training on each change."""
     with pytest.MonkeyPatch.context() as patch:
         name = "rewardkit.analysis.suggest.train_on"
-        patch.setattr(name, lambda view, changed, seed: [None] * len(changed))
+        patch.setattr(name, lambda view, changed: [None] * len(changed))
         yield

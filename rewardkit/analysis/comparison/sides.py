@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -242,12 +243,16 @@ def kept_outlook(run: Run, diagnosis: Diagnosis) -> Outlook | None:
     stored = run.about.get(OUTLOOK)
     if stored is None or stored["settings"] != _settings(diagnosis):
         return None
-    fields = dict(stored["fields"])
+    fields = {
+        "interval": (math.nan, math.nan),
+        **stored["fields"],
+    }  # runs of before have none
     if fields["takes_over"] is not None:
         takes_over = dict(fields["takes_over"])
         takes_over["share"] = tuple(takes_over["share"])
         fields["takes_over"] = TakesOver(**takes_over)
-    fields["untried"] = tuple(fields["untried"])
+    for name in ("untried", "interval"):
+        fields[name] = tuple(fields[name])
     return Outlook(**fields)
 
 

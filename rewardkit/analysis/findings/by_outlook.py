@@ -28,9 +28,10 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
     severity = item.severity
     is_most = item.evidence["value"] >= MOST_OF_SIGNAL
     task = None
+    is_open = False
     if not is_scored_anew(view.reward):
         outlook = read_outlook(rehearse_view(view, reaches=False))
-        task = outlook.task
+        task, is_open = outlook.task, outlook.is_open
         if task == "rises":
             severity = "info"
         elif task == "falls":
@@ -44,6 +45,6 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
     return replace(
         item,
         severity=severity,
-        evidence={**item.evidence, "outlook": task, "mild": is_mild},
+        evidence={**item.evidence, "outlook": task, "open": is_open, "mild": is_mild},
         suggestions=() if is_mild else item.suggestions,
     )

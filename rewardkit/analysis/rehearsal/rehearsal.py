@@ -26,7 +26,7 @@ from rewardkit.analysis.rehearsal.rows import (
     why_not_by_step,
     why_siblings_are_logged,
 )
-from rewardkit.analysis.statistics import Floats, Mask
+from rewardkit.analysis.statistics import Floats, Interval, Mask
 from rewardkit.analysis.view import View
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit
@@ -62,6 +62,8 @@ UNLUCKY = 0.2
 """Quantile of the learners' ends that the outlook is of. Our choice, from runs that had
 been looked at: what one learner in five loses, real runs mostly lose.
 """
+RESAMPLES = 1000
+"""Resamples of the learners, for an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,21 @@ class Rehearsal:
         """
         return float(np.quantile(self.ends[self.judges_reward(pace)], UNLUCKY))
 
+    @cached_property
+    def end_interval(self) -> Interval:
+        """Return what other learners, of other seeds, end between, 95 %: a bootstrap.
+
+        At the pace at which they do worse.
+        """
+        random = np.random.default_rng(self.plan.seed)
+        ends = np.full(RESAMPLES, np.inf)
+        for pace in PACES:
+            of_pace = self.ends[self.judges_reward(pace)]
+            drawn = random.choice(of_pace, (RESAMPLES, len(of_pace)))
+            ends = np.minimum(ends, np.quantile(drawn, UNLUCKY, axis=1))
+        low, high = np.quantile(ends, [0.025, 0.975])
+        return float(low), float(high)
+
     def judges_reward(self, pace: str) -> Mask:
         """Return the learners of a pace that say something of the reward, (learners,).
 
@@ -127,7 +144,6 @@ class Rehearsal:
 def rehearse_view(
     view: View,
     *,
-    seed: int = 0,
     before: Rehearsal | None = None,
     limit: TimeLimit | None = None,
     reaches: bool = True,
@@ -138,21 +154,21 @@ def rehearse_view(
     they are and half of that, at most 640.
 
     Args:
-        view: rows with their scores, verdicts and training.
-        seed: of all that is drawn.
+        view: rows with their scores, verdicts and training; all is drawn by its seed.
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
         limit: of calls on completions that the log lacks, as in `reach`.
         reaches: whether the reward is called on completions that the log lacks.
     """
     task = None if before is None else before.rows.task[: len(view)]
-    plan = _plan(view, seed)
+    plan = _plan(view)
     by_step = view.reward.is_scheduled and not why_not_by_step(view.reward)
     weights = _mean_weights(view.reward, plan) if by_step else None
     rows, kinds, material, why = collect(view, task, limit, weights, reaches=reaches)
     if before is None:
         is_called = is_scored_anew(view.reward)
-        learners, pace = make_learners(seed, CALLED_LEARNERS if is_called else LEARNERS)
+        count = CALLED_LEARNERS if is_called else LEARNERS
+        learners, pace = make_learners(plan.seed, count)
     else:
         learners = before.learners
         pace = before.pace
@@ -183,7 +199,7 @@ def rehearse_view(
     )
 
 
-def _plan(view: View, seed: int) -> RehearsalPlan:
+def _plan(view: View) -> RehearsalPlan:
     """Return the training to rehearse, which begins at the first step of the rows."""
     usual_size = max(2, int(np.median(view.stats.count)))
     generations = min(view.training.num_generations or usual_size, MOST_DRAWN)
@@ -193,7 +209,7 @@ def _plan(view: View, seed: int) -> RehearsalPlan:
         first = int(np.nanmin(view.context.steps))
     until_last = _last_change(view.reward) - first + STEPS // 2
     steps = min(max(STEPS, until_last), MOST_STEPS)
-    return RehearsalPlan(steps, prompts, generations, seed, first)
+    return RehearsalPlan(steps, prompts, generations, view.bootstrap.seed, first)
 
 
 def _last_change(reward: Reward) -> int:

@@ -15,7 +15,6 @@ from rewardkit.analysis.parts import scored_arrays
 from rewardkit.analysis.rehearsal.outlook import (
     Outlook,
     read_outlook,
-    share_text,
     why_untold,
 )
 from rewardkit.analysis.rehearsal.reach import limit_calls
@@ -310,7 +309,7 @@ class Trained(PlainRecord):
     def sentence(self) -> str:
         """Return what becomes of the task after the change, and without it."""
         before, after = (
-            f"{outlook.task}, to {share_text(outlook.end)}"
+            f"{outlook.task}, to {outlook.end_text}"
             for outlook in (self.before, self.after)
         )
         text = f"Trained on it, the task {after}; as it is, it {before}"
@@ -319,19 +318,20 @@ class Trained(PlainRecord):
         return text
 
 
-def train_on(view: View, changed: Sequence[View], seed: int) -> list[Trained | None]:
+def train_on(view: View, changed: Sequence[View]) -> list[Trained | None]:
     """Rehearse the training on a view and on each changed one, by the same learners.
 
-    They have the seed and the task of the view. None where nothing can be told of it.
+    They have the seed and the task of the view, as its forecast has. None where
+    nothing can be told of it.
     """
     if not changed or why_untold(view, read_task(view)):
         return [None] * len(changed)
     trained: list[Trained | None] = []
     with limit_calls() as limit:
-        before = rehearse_view(view, seed=seed, limit=limit)
+        before = rehearse_view(view, limit=limit)
         outlook = read_outlook(before)
         for after in changed:
-            run = rehearse_view(after, seed=seed, before=before, limit=limit)
+            run = rehearse_view(after, before=before, limit=limit)
             gain = float(np.mean(run.ends - before.ends))
             trained.append(Trained(outlook, read_outlook(run), gain))
     return trained
