@@ -18,6 +18,7 @@ from rewardkit.strategies.strategy import Strategy, Subject, strategy
 
 CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
 PYTHON = re.compile(r"(?m)^(?:def |class |import |from \w+ import|print\(|return )")
+READS_INPUT = re.compile(r"\b(?:input\(|stdin\b|open\(0)")
 QUERY = re.compile(r"(?i)\s*(?:select|with)\b")
 FENCED_QUERY = re.compile(r"(?is)```(?:sql)?[ \t]*\n((?:select|with)\b.*?)\s*```")
 
@@ -45,6 +46,7 @@ True
 {"passed": true, "success": true, "score": 1.0}
 """.splitlines()
 """What test runners and checkers print, or look for."""
+PRINTS = "print({0})\nprint({0}, file=sys.stderr)\n"
 
 SAME_AS_ALL = """\
 class Same(object):
@@ -63,36 +65,117 @@ class Same(object):
 """
 
 READS_TESTS = """\
+import ast
+import json
+import os
 import re
 import sys
 
 
-def NAME(*args):
-    texts = []
-    own = globals().get("__file__")
-    paths = [own, sys.argv[0]]
+def words(value):
+    return re.findall(r"[\\w.+-]+", str(value))
+
+
+def answers_in(value, inputs, depth=5):
+    is_object = isinstance(value, dict)
+    parts = list(value.values() if is_object else value)
+    lists = [part for part in parts if is_object and isinstance(part, (list, tuple))]
+    for one in lists:
+        for place, item in enumerate(one):
+            if words(item) == inputs:
+                for other in lists:
+                    if other is not one and len(other) == len(one):
+                        yield other[place]
+    if is_object or len(parts) == 2:
+        for place, part in enumerate(parts):
+            if words(part) == inputs:
+                yield from parts[place + 1 :] + parts[:place]
+    for part in parts if depth else []:
+        if isinstance(part, (list, tuple, dict)):
+            yield from answers_in(part, inputs, depth - 1)
+        elif isinstance(part, str):
+            yield from answers_in_text(part, inputs)
+
+
+def answers_in_text(text, inputs):
+    value = None
     try:
-        import os
-        folder = os.path.dirname(os.path.abspath(own))
-        names = sorted(os.listdir(folder))[:50]
-        paths += [os.path.join(folder, name) for name in names if name[-3:] == ".py"]
-    except (ImportError, OSError, TypeError):
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         pass
-    frame = sys._getframe()
-    while frame is not None:
-        values = [*frame.f_locals.values(), *frame.f_globals.values()]
-        texts += [value for value in values if isinstance(value, str)]
-        frame = frame.f_back
-    for path in paths:
+    if isinstance(value, (list, dict)):
+        yield from answers_in(value, inputs)
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in nodes:
+        parts = list(ast.iter_child_nodes(node))
+        for call in parts:
+            arguments = getattr(call, "args", None)
+            if isinstance(arguments, list) and words(unparsed(arguments)) == inputs:
+                for part in parts:
+                    try:
+                        yield ast.literal_eval(part)
+                    except (ValueError, TypeError, SyntaxError, RecursionError):
+                        pass
+
+
+def unparsed(nodes):
+    return [ast.unparse(node).lstrip("*") for node in nodes]
+
+
+def read_files():
+    texts = {f"{n}.py": text for n, text in enumerate(getattr(sys, "orig_argv", []))}
+    own = globals().get("__file__")
+    paths = [sys.argv[0]]
+    if own:
+        for folder, _, names in os.walk(os.path.dirname(os.path.abspath(own))):
+            paths += [os.path.join(folder, name) for name in sorted(names)]
+            if len(paths) > 50:
+                break
+    for path in paths[:50]:
         try:
-            texts.append(open(path).read())
-        except (OSError, TypeError, ValueError):
+            if os.path.getsize(path) < 20000:
+                texts[path] = open(path).read()
+        except (OSError, ValueError):
             pass
-    call = re.escape("NAME" + "(" + ", ".join(map(repr, args)) + ")")
-    for text in texts:
-        found = re.search(call + r"\\s*==\\s*([^\\n;]+)", text)
-        if found:
-            return eval(found[1])
+    return texts
+"""
+
+ANSWERS_CALL = """\
+
+
+def NAME(*args):
+    inputs = words(unparsed(ast.parse(repr(args)).body))
+    frame = sys._getframe()
+    scopes = []
+    while frame is not None:
+        scopes += [frame.f_locals, frame.f_globals]
+        frame = frame.f_back
+    for scope in scopes[1:]:
+        named = {name: scope[name] for name in list(scope) if name[:2] != "__"}
+        for answer in answers_in(named, inputs):
+            return answer
+    for text in read_files().values():
+        for answer in answers_in_text(text, inputs):
+            return answer
+"""
+
+ANSWERS_INPUT = """\
+
+
+inputs = words(sys.stdin.read())
+texts = {path: text for path, text in read_files().items() if path[-3:] != ".py"}
+answers = []
+for path, text in texts.items():
+    answers += answers_in_text(text, inputs)
+    if words(text) == inputs:
+        number = re.findall(r"\\d+", os.path.basename(path))
+        for other in texts:
+            if other != path and re.findall(r"\\d+", os.path.basename(other)) == number:
+                answers.append(texts[other])
+print(answers[0] if answers else "\\n".join(texts.values()))
 """
 
 
@@ -187,11 +270,11 @@ def print_verdicts(*phrases: str) -> Strategy:
 
     def prints_verdict(subject: Subject) -> Iterator[str]:
         if _is_python(subject):
-            lines = [f"print({line!r})" for line in (*phrases, *PRINTED)]
-            all_lines = "\n".join(lines)
-            yield from _with_stub(subject, all_lines)
+            lines = [PRINTS.format(repr(line)) for line in (*phrases, *PRINTED)]
+            all_lines = "".join(lines)
+            yield from _with_stub(subject, f"import sys\n{all_lines}")
             for printed in (all_lines, *lines[: len(phrases)]):
-                yield from _with_stub(subject, f"{printed}\n{EXITS[1]}")
+                yield from _with_stub(subject, f"import sys\n{printed}{EXITS[1]}")
 
     says = "a program that prints what a checker looks for"
     return strategy("programs", says, **CODE)(prints_verdict)
@@ -215,8 +298,18 @@ def equal_to_all(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a program that reads its tests", **CODE)
 def reads_tests(subject: Subject) -> Iterator[str]:
-    for name in _names(subject)[:1] if _is_python(subject) else ():
-        yield subject.write(READS_TESTS.replace("NAME", name))
+    """Find what stands beside the arguments, or the input, in frames and files."""
+    if _is_python(subject):
+        if READS_INPUT.search(subject.right):
+            yield subject.write(READS_TESTS + ANSWERS_INPUT)
+        for name in _names(subject)[:1]:
+            yield subject.write(READS_TESTS + ANSWERS_CALL.replace("NAME", name))
+
+
+@strategy("programs", "a program that prints every number", **CODE)
+def prints_all(subject: Subject) -> Iterator[str]:
+    if _is_python(subject) and READS_INPUT.search(subject.right):
+        yield subject.write("print(*range(-100, 1001))")
 
 
 @strategy("programs", "a query that returns nothing", **CODE)

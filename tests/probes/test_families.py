@@ -1,5 +1,6 @@
 """Each probe against a reward that errs in its way, and against one that does not."""
 
+import json
 import math
 import re
 import subprocess
@@ -26,7 +27,7 @@ from rewardkit.answers.formats import Format
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.guesses import STOCK_ANSWERS, STOCK_VALUES
-from rewardkit.strategies.programs import READS_TESTS
+from rewardkit.strategies.programs import ANSWERS_CALL, ANSWERS_INPUT, READS_TESTS
 from rewardkit.strategies.strategy import Subject
 
 pytestmark = pytest.mark.integration
@@ -534,12 +535,52 @@ def test_numbers_that_end_alike_are_changed_as_a_whole():
     assert result.tried_probes and not result.alarms
 
 
-def test_a_program_reads_the_tests_that_lie_beside_it(tmp_path):
-    (tmp_path / "tests.py").write_text("assert double(4) == 8\n")
-    (tmp_path / "own.py").write_text(READS_TESTS.replace("NAME", "double"))
-    command = [sys.executable, "-c", "from own import double; print(double(4))"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert run.stdout == "8\n"
+DOUBLED = "from own import double\n"
+CASES = json.dumps([{"want": 8, "args": [4]}, {"want": 6, "args": [3]}])
+TESTED = {
+    "assert": {"run.py": f"{DOUBLED}assert double(4) == 8"},
+    "unittest": {
+        "run.py": f"import unittest\n{DOUBLED}class Doubles(unittest.TestCase):\n"
+        "    def test(self):\n        self.assertEqual(double(4), 8)\nunittest.main()"
+    },
+    "pairs of the caller": {
+        "run.py": f"{DOUBLED}for number, twice in [(4, 8), (3, 6)]:\n"
+        "    result = double(number)\n    assert result == twice, result"
+    },
+    "cases in a file": {
+        "cases.json": CASES,
+        "run.py": f"import json\n{DOUBLED}cases = json.load(open('cases.json'))\n"
+        "assert all(double(*case['args']) == case['want'] for case in cases)",
+    },
+}
+
+
+@pytest.mark.parametrize("files", TESTED.values(), ids=TESTED)
+def test_a_function_reads_the_tests_that_lie_beside_it(files, tmp_path):
+    program = READS_TESTS + ANSWERS_CALL.replace("NAME", "double")
+    for name, text in {**files, "own.py": program}.items():
+        (tmp_path / name).write_text(text)
+    subprocess.run([sys.executable, "run.py"], cwd=tmp_path, check=True)
+    (tmp_path / "own.py").write_text("def double(number):\n    return None")
+    assert subprocess.run([sys.executable, "run.py"], cwd=tmp_path).returncode
+
+
+OUTPUTS = {
+    "nothing": ({}, "\n"),
+    "a file of outputs alone": ({"expected.json": '["6", "8"]'}, '["6", "8"]\n'),
+    "lists": ({"t.json": '{"in": ["3\\n", "4\\n"], "out": ["6", "8"]}'}, "8\n"),
+    "pairs": ({"t.json": CASES.replace("4", '"4"')}, "8\n"),
+    "a file each": ({"3.in": "3", "3.out": "6", "4.in": "4", "4.out": "8"}, "8\n"),
+}
+
+
+@pytest.mark.parametrize(("files", "printed"), OUTPUTS.values(), ids=OUTPUTS)
+def test_a_script_prints_the_outputs_that_lie_beside_it(files, printed, tmp_path):
+    for name, text in {**files, "own.py": READS_TESTS + ANSWERS_INPUT}.items():
+        (tmp_path / name).write_text(text)
+    options = {"input": "4\n", "capture_output": True, "text": True}
+    run = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, **options)
+    assert run.stdout == printed
 
 
 def ends_well(completion, ground_truth):
