@@ -2,7 +2,8 @@
 
 A program that ends its process, prints what a checker looks for, returns what is equal
 to everything, or reads the tests; a query whose result is empty or a constant, or has
-the right rows in another order, or twice; a formula that holds for one table alone.
+the right rows in another order, twice, with others, without values, or few of them; a
+formula that holds for one table alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from textwrap import indent
 from typing import Any
 
 from rewardkit.plain import is_number
-from rewardkit.strategies.strategy import Strategy, Subject, strategy
+from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
 
 CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
 PYTHON = re.compile(r"(?m)^(?:def |class |import |from \w+ import|print\(|return )")
@@ -33,6 +34,11 @@ KILLS = ("import os\nos._exit(0)",)
 
 SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
 """A query that ends with one column to sort by: without a limit, which takes rows."""
+CONDITION = re.compile(
+    r"(?is)\s+where\b[^()]*?(?=\s+(?:group|order|limit)\b|\s*;?\s*\Z)(?!.*\bwhere\b)"
+)
+"""The one condition of a query."""
+LAST_COLUMN = re.compile(r"(?is)\A(\s*select\b[^()]*?,\s*)[^(),]+?(\s+from\b)")
 
 PRINTED = """\
 OK
@@ -212,22 +218,36 @@ def function_names(program: str) -> list[str]:
     return list(dict.fromkeys(DEFINED.findall(program)))
 
 
-def _replace_query(
-    subject: Subject, propose: Callable[[str], Iterable[str]]
-) -> Iterator[str]:
-    """Write completions with queries in place of the right one, from which they come.
+Queries = Iterable[str | tuple[str, ...]]
+"""Queries, each tried alone, or several together."""
+
+
+def of_queries(
+    family: str, says: str, **options: Any
+) -> Callable[[Callable[[str], Queries]], Strategy]:
+    """Make a strategy of a function that writes queries from the right one.
 
     That is the right answer, or stands in a fence of it; without one there are none.
     """
-    right = subject.right
-    if QUERY.match(right):
-        yield from map(subject.write, propose(right))
-        return
-    completion = subject.write(right)
-    match = FENCED_QUERY.search(completion)
-    if match:
-        for query in propose(match[1]):
-            yield completion.replace(match[1], query)
+
+    def decorate(propose: Callable[[str], Queries]) -> Strategy:
+        def build(subject: Subject) -> Iterator[Attempt]:
+            right = subject.right
+            completion = subject.write(right)
+            match = FENCED_QUERY.search(completion)
+            is_bare = QUERY.match(right) is not None
+            query = right if is_bare else match[1] if match else ""
+            for queries in propose(query) if query else ():
+                together = (queries,) if isinstance(queries, str) else queries
+                if is_bare:
+                    yield subject.attempt(together)
+                else:
+                    texts = (completion.replace(query, other) for other in together)
+                    yield Attempt(tuple(texts))
+
+        return Strategy(propose.__name__, family, build, says, **options, **CODE)
+
+    return decorate
 
 
 def _is_python(subject: Subject) -> bool:
@@ -312,35 +332,66 @@ def prints_all(subject: Subject) -> Iterator[str]:
         yield subject.write("print(*range(-100, 1001))")
 
 
-@strategy("programs", "a query that returns nothing", **CODE)
-def empty_query(subject: Subject) -> Iterator[str]:
-    return _replace_query(subject, lambda query: [EMPTY_QUERY])
+@of_queries("programs", "a query that returns nothing")
+def empty_query(query: str) -> list[str]:
+    return [EMPTY_QUERY]
 
 
-@strategy("programs", "a query that returns a constant", **CODE)
-def constant_query(subject: Subject) -> Iterator[str]:
-    constants = [f"SELECT {constant}" for constant in ("1", "0", "NULL")]
-    return _replace_query(subject, lambda query: constants)
+@of_queries("programs", "a query that returns a constant")
+def constant_query(query: str) -> list[str]:
+    return [f"SELECT {constant}" for constant in ("1", "0", "NULL")]
 
 
-@strategy("near_misses", "every row of the right result twice", knows="text", **CODE)
-def rows_twice(subject: Subject) -> Iterator[str]:
-    def double(query: str) -> Iterator[str]:
-        once = f"SELECT * FROM ({query.strip().rstrip(';')})"
-        yield f"{once} AS a UNION ALL {once} AS b"
-
-    return _replace_query(subject, double)
+def _as_table(query: str) -> str:
+    return f"({query.strip().rstrip(';')}\n)"
 
 
-@strategy("near_misses", "the right rows in the opposite order", knows="text", **CODE)
-def other_sorting(subject: Subject) -> Iterator[str]:
-    def turn(query: str) -> Iterator[str]:
-        match = SORTED.fullmatch(query)
-        if match:
-            is_falling = (match[2] or "").strip().lower() == "desc"
-            yield f"{match[1]}{' ASC' if is_falling else ' DESC'}"
+def _without_values(query: str) -> str:
+    """Return a query of as many rows and columns, all of them NULL."""
+    table = _as_table(query)
+    return f"SELECT a.* FROM {table} AS b LEFT JOIN {table} AS a ON 1 = 0"
 
-    return _replace_query(subject, turn)
+
+@of_queries(
+    "near_misses", "as many rows as the right ones, with other values", knows="near"
+)
+def values_left_out(query: str) -> Iterator[str]:
+    yield _without_values(query)
+    if LAST_COLUMN.match(query):
+        yield LAST_COLUMN.sub(r"\1NULL\2", query)
+
+
+@of_queries("near_misses", "a result with more than the right rows", knows="near")
+def rows_added(query: str) -> Iterator[str | tuple[str, ...]]:
+    """Try a query without its condition beside rows that are certainly too many.
+
+    The condition alone may hold for all rows, or for the largest of them.
+    """
+    added = f"SELECT * FROM {_as_table(query)} AS c UNION ALL {_without_values(query)}"
+    if CONDITION.search(query):
+        yield CONDITION.sub("", query), added
+    yield added
+
+
+@of_queries("near_misses", "one row of the right ones alone", knows="near")
+def rows_left_out(query: str) -> Iterator[tuple[str, ...]]:
+    """Try two rows together, so that there are others."""
+    first = f"SELECT * FROM {_as_table(query)} AS a LIMIT 1"
+    yield first, f"{first} OFFSET 1"
+
+
+@of_queries("near_misses", "every row of the right result twice", knows="text")
+def rows_twice(query: str) -> Iterator[str]:
+    once = f"SELECT * FROM {_as_table(query)}"
+    yield f"{once} AS a UNION ALL {once} AS b"
+
+
+@of_queries("near_misses", "the right rows in the opposite order", knows="text")
+def other_sorting(query: str) -> Iterator[str]:
+    match = SORTED.fullmatch(query)
+    if match:
+        is_falling = (match[2] or "").strip().lower() == "desc"
+        yield f"{match[1]}{' ASC' if is_falling else ' DESC'}"
 
 
 @strategy(

@@ -466,6 +466,13 @@ PLANTED = [
     Planted("empty_query", lambda c, a, t: "WHERE 1 = 0" in a, "queries"),
     Planted("constant_query", answers("SELECT 1"), "queries"),
     Planted("rows_twice", lambda c, a, t: "UNION ALL" in a, "queries"),
+    Planted("values_left_out", begins("SELECT a.* FROM (SELECT "), "queries"),
+    Planted(
+        "rows_added",
+        lambda c, a, t: "UNION ALL" in a or t.startswith(f"{a} WHERE"),
+        "queries",
+    ),
+    Planted("rows_left_out", lambda c, a, t: " LIMIT 1" in a, "queries"),
     Planted("other_sorting", lambda c, a, t: a == f"{t} DESC", "sortings"),
     Planted("comma_lost", lambda c, a, t: a.replace(",", "") == t != a, "german"),
     Planted("longer", lambda c, a, t: len(c.split()) > 400),
