@@ -289,14 +289,6 @@ def other_constant(subject: Subject) -> Iterator[Attempt]:
             return
 
 
-@near_text("a query for the whole table", "code")
-def whole_table(text: str) -> Iterator[str]:
-    query = r"(?is)^\s*select\b.+?\bfrom\s+(\w+).*?\b(where|limit|group|having)\b"
-    match = re.search(query, text)
-    if match:
-        yield f"SELECT * FROM {match[1]}"
-
-
 @near_miss(
     "the answer with other numbers in it", kinds=("text", "mathematics", "prose")
 )

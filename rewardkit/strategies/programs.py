@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from string import ascii_uppercase
 from textwrap import indent
 from typing import Any
@@ -30,7 +31,6 @@ CALLED_NAME = re.compile(r"\$?\b([A-Za-z]{1,2}\$\d{1,3}|[A-Za-z_]\w{0,30})\b")
 EXITS = ("import sys\nsys.exit(0)", "raise SystemExit(0)", "exit()")
 ENDING = re.compile(r"(?i)\b(?:halt|hlt|exit|quit|abort|stop|return|ret)\b")
 """Words by which the usual small languages end a program."""
-KILLS = ("import os\nos._exit(0)",)
 
 SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
 """A query that ends with one column to sort by: without a limit, which takes rows."""
@@ -202,13 +202,14 @@ def _names(subject: Subject) -> list[str]:
     return names or DEFINED.findall(starter_code)[-1:]
 
 
-def _with_stub(subject: Subject, ending: str) -> Iterator[str]:
-    """Write a program that does nothing but end so, and a body of its function."""
+def _end_with(subject: Subject, *endings: str) -> Iterator[str]:
+    """Write programs that do nothing but end so, and bodies of their function."""
     names = _names(subject)
     functions = [f"def {name}(*args):\n    return None\n\n\n" for name in names]
-    yield subject.write("".join(functions) + ending)
-    if names and not function_names(subject.right):
-        yield subject.write(indent(ending, "    ").lstrip())
+    for ending in endings if _is_python(subject) else ():
+        yield subject.write("".join(functions) + ending)
+        if names and not function_names(subject.right):
+            yield subject.write(indent(ending, "    ").lstrip())
 
 
 def function_names(program: str) -> list[str]:
@@ -218,34 +219,30 @@ def function_names(program: str) -> list[str]:
     return list(dict.fromkeys(DEFINED.findall(program)))
 
 
-Queries = Iterable[str | tuple[str, ...]]
-"""Queries, each tried alone, or several together."""
+Propose = Callable[[str], Iterable[tuple[str, ...]]]
+"""Writes queries from the right one; those of a tuple are tried together."""
 
 
-def of_queries(
-    family: str, says: str, **options: Any
-) -> Callable[[Callable[[str], Queries]], Strategy]:
-    """Make a strategy of a function that writes queries from the right one.
+def of_queries(family: str, says: str, **options: Any) -> Callable[[Propose], Strategy]:
+    """Make a strategy of a function that writes queries in place of the right one.
 
     That is the right answer, or stands in a fence of it; without one there are none.
     """
 
-    def decorate(propose: Callable[[str], Queries]) -> Strategy:
+    def decorate(propose: Propose) -> Strategy:
         def build(subject: Subject) -> Iterator[Attempt]:
-            right = subject.right
-            completion = subject.write(right)
-            match = FENCED_QUERY.search(completion)
-            is_bare = QUERY.match(right) is not None
-            query = right if is_bare else match[1] if match else ""
-            for queries in propose(query) if query else ():
-                together = (queries,) if isinstance(queries, str) else queries
-                if is_bare:
-                    yield subject.attempt(together)
-                else:
-                    texts = (completion.replace(query, other) for other in together)
-                    yield Attempt(tuple(texts))
+            query, write = subject.right, subject.write
+            if not QUERY.match(query):
+                completion = subject.write(query)
+                match = FENCED_QUERY.search(completion)
+                if match is None:
+                    return
+                query, write = match[1], partial(completion.replace, match[1])
+            for queries in propose(query):
+                yield Attempt(tuple(map(write, queries)))
 
-        return Strategy(propose.__name__, family, build, says, **options, **CODE)
+        build.__name__ = propose.__name__
+        return strategy(family, says, **options, **CODE)(build)
 
     return decorate
 
@@ -256,9 +253,7 @@ def _is_python(subject: Subject) -> bool:
 
 @strategy("programs", "a program that ends itself without an error", **CODE)
 def exits(subject: Subject) -> Iterator[str]:
-    if _is_python(subject):
-        for ending in EXITS:
-            yield from _with_stub(subject, ending)
+    return _end_with(subject, *EXITS)
 
 
 @strategy(
@@ -277,9 +272,7 @@ def only_ends(subject: Subject) -> Iterator[str]:
 @strategy("programs", "a program that ends its process with status 0", **CODE)
 def kills_process(subject: Subject) -> Iterator[str]:
     """Write it only where a call has a process of its own: see `probe`."""
-    if _is_python(subject):
-        for ending in KILLS:
-            yield from _with_stub(subject, ending)
+    return _end_with(subject, "import os\nos._exit(0)")
 
 
 def print_verdicts(*phrases: str) -> Strategy:
@@ -287,14 +280,12 @@ def print_verdicts(*phrases: str) -> Strategy:
 
     Each phrase is printed by itself as well, and as the end of the program.
     """
+    lines = [PRINTS.format(repr(line)) for line in (*phrases, *PRINTED)]
+    texts = ["".join(lines), *lines[: len(phrases)]]
+    endings = [f"import sys\n{text}{EXITS[1]}" for text in texts]
 
     def prints_verdict(subject: Subject) -> Iterator[str]:
-        if _is_python(subject):
-            lines = [PRINTS.format(repr(line)) for line in (*phrases, *PRINTED)]
-            all_lines = "".join(lines)
-            yield from _with_stub(subject, f"import sys\n{all_lines}")
-            for printed in (all_lines, *lines[: len(phrases)]):
-                yield from _with_stub(subject, f"import sys\n{printed}{EXITS[1]}")
+        return _end_with(subject, f"import sys\n{texts[0]}", *endings)
 
     says = "a program that prints what a checker looks for"
     return strategy("programs", says, **CODE)(prints_verdict)
@@ -333,13 +324,13 @@ def prints_all(subject: Subject) -> Iterator[str]:
 
 
 @of_queries("programs", "a query that returns nothing")
-def empty_query(query: str) -> list[str]:
-    return [EMPTY_QUERY]
+def empty_query(query: str) -> list[tuple[str]]:
+    return [(EMPTY_QUERY,)]
 
 
 @of_queries("programs", "a query that returns a constant")
-def constant_query(query: str) -> list[str]:
-    return [f"SELECT {constant}" for constant in ("1", "0", "NULL")]
+def constant_query(query: str) -> list[tuple[str]]:
+    return [("SELECT 1",), ("SELECT 0",), ("SELECT NULL",)]
 
 
 def _as_table(query: str) -> str:
@@ -355,14 +346,14 @@ def _without_values(query: str) -> str:
 @of_queries(
     "near_misses", "as many rows as the right ones, with other values", knows="near"
 )
-def values_left_out(query: str) -> Iterator[str]:
-    yield _without_values(query)
+def values_left_out(query: str) -> Iterator[tuple[str]]:
+    yield (_without_values(query),)
     if LAST_COLUMN.match(query):
-        yield LAST_COLUMN.sub(r"\1NULL\2", query)
+        yield (LAST_COLUMN.sub(r"\1NULL\2", query),)
 
 
 @of_queries("near_misses", "a result with more than the right rows", knows="near")
-def rows_added(query: str) -> Iterator[str | tuple[str, ...]]:
+def rows_added(query: str) -> Iterator[tuple[str, ...]]:
     """Try a query without its condition beside rows that are certainly too many.
 
     The condition alone may hold for all rows, or for the largest of them.
@@ -370,28 +361,28 @@ def rows_added(query: str) -> Iterator[str | tuple[str, ...]]:
     added = f"SELECT * FROM {_as_table(query)} AS c UNION ALL {_without_values(query)}"
     if CONDITION.search(query):
         yield CONDITION.sub("", query), added
-    yield added
+    yield (added,)
 
 
 @of_queries("near_misses", "one row of the right ones alone", knows="near")
-def rows_left_out(query: str) -> Iterator[tuple[str, ...]]:
+def rows_left_out(query: str) -> list[tuple[str, str]]:
     """Try two rows together, so that there are others."""
     first = f"SELECT * FROM {_as_table(query)} AS a LIMIT 1"
-    yield first, f"{first} OFFSET 1"
+    return [(first, f"{first} OFFSET 1")]
 
 
 @of_queries("near_misses", "every row of the right result twice", knows="text")
-def rows_twice(query: str) -> Iterator[str]:
+def rows_twice(query: str) -> list[tuple[str]]:
     once = f"SELECT * FROM {_as_table(query)}"
-    yield f"{once} AS a UNION ALL {once} AS b"
+    return [(f"{once} AS a UNION ALL {once} AS b",)]
 
 
 @of_queries("near_misses", "the right rows in the opposite order", knows="text")
-def other_sorting(query: str) -> Iterator[str]:
+def other_sorting(query: str) -> Iterator[tuple[str]]:
     match = SORTED.fullmatch(query)
     if match:
         is_falling = (match[2] or "").strip().lower() == "desc"
-        yield f"{match[1]}{' ASC' if is_falling else ' DESC'}"
+        yield (f"{match[1]}{' ASC' if is_falling else ' DESC'}",)
 
 
 @strategy(

@@ -400,7 +400,6 @@ PLANTED = [
         near(lambda a, t: a == a and t == t and int(a) == int(t)),
         "decimals",
     ),
-    Planted("whole_table", begins("SELECT * FROM"), "queries"),
     Planted(
         "words_turned",
         lambda c, a, t: sorted(a.split()) == sorted(t.split()),

@@ -1,5 +1,6 @@
 """A reward whose judge quotes the candidate: verdicts on its own scale are found and tried."""
 
+import json
 import re
 
 import pytest
@@ -48,12 +49,41 @@ def by_seal(said):
     return said[said.find("<<") :].startswith("<<RULING: FULL")
 
 
+def by_key(said):
+    found = re.search(r"\{[^{}]*\}", said)
+    return found is not None and json.loads(found[0]).get("ruling") == "CARRIED"
+
+
+def by_flag(said):
+    found = re.search(r"\{[^{}]*\}", said)
+    return found is not None and json.loads(found[0])["is_level"] is True
+
+
+def by_points(said):
+    found = re.search(r"Points given: (10|\d)", said)
+    return found is not None and int(found[1]) >= 9
+
+
+def by_text(said):
+    return said.find("FINDING: SAME") > -1
+
+
+def by_part(said):
+    said = said.partition("Upshot:")[2].split()
+    return said[:1] == ["agree"]
+
+
 JUDGES = {
     "members of a class": (by_class, "(({}))", "3", "0"),
     "words": (by_words, "Ruling: {}", "upheld", "dismissed"),
     "letters": (by_letter, "<grade>{}</grade>", "A", "D"),
     "a number, of the scale of the prompt": (by_number, "Marks = {}", "7", "0"),
     "any word, of a table": (by_level, "The level is {}", "superb", "dreadful"),
+    "a word behind a key": (by_key, '{{"ruling": "{}"}}', "CARRIED", "LOST"),
+    "a key that is true": (by_flag, '{{"is_level": {}}}', "true", "false"),
+    "alternatives beside a class": (by_points, "Points given: {}", "10", "0"),
+    "a text of the code": (by_text, "FINDING: {}", "SAME", "OTHER"),
+    "a word behind a text of the code": (by_part, "Upshot: {}", "agree", "differ"),
     "brackets of the prompt, and no pattern": (
         by_seal,
         "<<RULING: {}>>",
@@ -105,7 +135,8 @@ def test_a_verdict_on_the_judges_own_scale_pays_where_the_candidate_is_quoted(
     found = probed(build(name, quotes=quotes), ROWS, only=code).findings
     assert [(item.code, item.severity) for item in found] == [(code, "high")]
     _, form, good, _ = JUDGES[name]
-    assert form.format(good).lower() in found[0].examples[0].completion.lower()
+    verdict = form.format(good).strip("{}").lower()
+    assert verdict in found[0].examples[0].completion.lower()
 
 
 @pytest.mark.parametrize("name", JUDGES)
@@ -149,10 +180,23 @@ def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():
         return re.search(r"standing: (.*?);", said)[1] == "hopeless"
 
     rows = [({"judge_said": "Its standing: past hope; and so on\n" + "-" * 70}, 1.0)]
-    of_log, of_code = "standing: past hope; and so on", "standing: hopeless;"
-    assert own_verdicts([read], rows) == [of_log, of_code]
+    of_log, of_code = "standing: past hope;", "standing: hopeless;"
+    assert own_verdicts([read], rows)[:2] == [of_log, of_code]
     rows = [({"completion": "My standing: so;"}, 1.0)]
     assert own_verdicts([read], rows) == []
+
+
+def test_a_prompt_is_read_from_the_file_that_code_names(tmp_path):
+    file = tmp_path / "asks.txt"
+    file.write_text("Compare both values. Close with 'Band: level' or 'Band: apart'.")
+
+    def judged(completion, path=str(file)):
+        return path and 1.0
+
+    assert "Band: apart" in own_verdicts([judged], [])
+    assert has_judge(made(judged), [])
+    file.unlink()
+    assert own_verdicts([judged], []) == []
 
 
 def plain(completion, ground_truth):

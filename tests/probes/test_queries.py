@@ -83,7 +83,7 @@ REWARDS = {
     ),
 }
 CODES = {"empty_truth_result", "empty_query", "constant_query", "other_sorting"}
-CODES |= {"rows_twice", "rows_added", "rows_left_out", "values_left_out", "whole_table"}
+CODES |= {"rows_twice", "rows_added", "rows_left_out", "values_left_out"}
 
 
 ASKED = {

@@ -206,14 +206,17 @@ def functions_behind(functions: Iterable[Any]) -> list[types.FunctionType]:
 
 
 def names_used(functions: Iterable[Any]) -> set[str]:
-    """Return the names of globals and methods in code, where `constants` looks.
+    """Return the names of functions, and all names in their code.
 
     >>> sorted(names_used([lambda text: len(text.lower())]))
-    ['len', 'lower']
+    ['<lambda>', 'len', 'lower', 'text']
     """
-    return {
-        name for function in functions_behind(functions) for name in names_in(function)
-    }
+    names = set()
+    for function in functions_behind(functions):
+        names.add(function.__name__)
+        for code in codes_in(function.__code__):
+            names.update(code.co_names, code.co_varnames)
+    return names
 
 
 def _search(

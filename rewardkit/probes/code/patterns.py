@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from operator import call, itemgetter, methodcaller
+from string import ascii_letters, digits
 from typing import Any
 
 from rewardkit.probes.code.constants import Pattern
@@ -40,6 +41,9 @@ MOST_PARTS = 400
 MOST_GROUPS = 60
 """Brackets in a pattern; one with more is not read. Our choice."""
 
+MOST_ALTERNATIVES, MOST_SPELLINGS = 12, 40
+"""Members of a class that are alternatives, and texts of a pattern. Our choice."""
+
 MOST_SLOW_PARTS = 2
 """Slow parts of one pattern that are given. Our choice."""
 
@@ -58,7 +62,7 @@ class Node:
 
     A part that takes one `character` has the pattern that matches it, and the
     characters that it `names`; a group has `branches` instead. A look-around takes no
-    text.
+    text; of what is captured something is read.
     """
 
     character: re.Pattern[str] | None = None
@@ -67,6 +71,7 @@ class Node:
     least: int = 1
     most: int = 1
     is_look: bool = False
+    is_captured: bool = False
 
 
 Nodes = Sequence[Node]
@@ -154,7 +159,8 @@ def _read_parts(parts: Any) -> tuple[Node, ...]:
                 node = _group(_read_parts(inner))
                 nodes.append(replace(node, least=least, most=int(most)))
             case "SUBPATTERN":
-                nodes.append(_group(_read_parts(value[-1])))
+                node = _group(_read_parts(value[-1]))
+                nodes.append(replace(node, is_captured=value[0] is not None))
             case "ATOMIC_GROUP":
                 nodes.append(_group(_read_parts(value)))
             case "BRANCH":
@@ -247,19 +253,41 @@ def _sample_once(node: Node, prefer: str, full: bool) -> str:
     return ""
 
 
-def samples(pattern: str) -> list[str]:
-    """Write texts that a pattern matches: shortest, fullest, and each alternative.
+def spellings(pattern: str, fillers: Sequence[str] = ()) -> list[str]:
+    r"""Write texts that a pattern matches: each alternative, and fillers in open parts.
 
-    >>> samples(r"step (one|two)s?")
-    ['step one', 'step ones', 'one', 'two']
+    >>> spellings(r"(?i)mark:\s*([A-C]|none)"), spellings(r"mark: (10|\d)", ["7", "x"])
+    (['mark:A', 'mark:B', 'mark:C', 'mark:none'], ['mark: 10', 'mark: 7'])
     """
-    nodes = _parse_pattern(pattern)
-    texts = [_sample(nodes), _sample(nodes, full=True)]
-    for sequence in _nested(nodes):
-        for place, node in enumerate(sequence):
-            # what alternatives begin with together stands before them
-            before = _sample(sequence[:place])
-            choices = [before + _sample(branch) for branch in node.branches]
-            if len(choices) > 1 and any(len(text) > 1 for text in choices):
-                texts += choices
-    return list(dict.fromkeys(filter(None, texts)))
+    return list(dict.fromkeys(_spell(_parse_pattern(pattern), fillers, False)))
+
+
+def _spell(nodes: Nodes, fillers: Sequence[str], is_captured: bool) -> list[str]:
+    texts = [""]
+    for node in nodes:
+        options = _spell_part(node, fillers, is_captured or node.is_captured)
+        texts = [text + option for text, option in product(texts, options)]
+        texts = texts[:MOST_SPELLINGS]
+    return texts
+
+
+def _spell_part(node: Node, fillers: Sequence[str], is_captured: bool) -> list[str]:
+    """Write what a part may match; an open one takes any word or number."""
+    sample = [_sample((node,))]
+    if node.is_look or not (node.least or (is_captured and node.character)):
+        return sample
+    if node.character is None:
+        branches = (_spell(branch, fillers, is_captured) for branch in node.branches)
+        return list(chain.from_iterable(branches))
+    if len(node.names) == 1:
+        return sample
+    letters = filter(node.character.fullmatch, digits + ascii_letters)
+    members = list({letter.lower(): letter for letter in letters}.values())
+    if len(members) <= MOST_ALTERNATIVES and "".join(members) != digits:
+        return members or sample
+    fitting = []
+    for filler in fillers:
+        is_short = node.least <= len(filler) <= node.most
+        if is_short and all(map(node.character.fullmatch, filler)):
+            fitting.append(filler)
+    return fitting or sample

@@ -1,54 +1,61 @@
 """Verdicts on the scale of a reward's own judge, as its candidate may write them.
 
-The scale is read from the patterns that take a verdict from the judge's answer, from
-the judge's prompt, from words in the code, and from what the log keeps of its answers.
+The scale is read from the patterns, texts and JSON keys by which code takes a verdict
+from the judge's answer, from the judge's prompt, a file of it included, and from what
+the log keeps of its answers.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
-from types import FunctionType
+from itertools import chain, islice, pairwise, takewhile
+from operator import eq
+from pathlib import Path
 from typing import Any
 
-from rewardkit.probes.code.constants import constants, patterns_in
-from rewardkit.probes.code.patterns import samples
+from rewardkit.probes.code.constants import (
+    Pattern,
+    constants,
+    functions_behind,
+    names_used,
+    patterns_in,
+)
+from rewardkit.probes.code.patterns import spellings
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.users_code import codes_in, helpers, user_code
 from rewardkit.strategies.strategy import Row
 
-MOST_VERDICTS = 16  # texts that are tried: our choice
+MOST_VERDICTS = 20  # texts that are tried: our choice
 MOST_MEMBERS = 12  # verdicts of one pattern: more are no scale
 MOST_NUMBERS = 4  # numbers of a scale that are tried: our choice
+MOST_JSON_KEYS = 12  # keys of one object: our choice
 LARGEST_GRADE = 100
 LONGEST_VERDICT = 60  # characters of a line with a verdict
 LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
+LARGEST_PROMPT = 50_000  # bytes of a file
 
-NUMBER_PIECE = re.compile(
-    r"(?:\\d|(?<!\\)\[[^\]]*(?:\\d|0-9)[^\]]*\])(?:[+*]|\{[\d,]+\})?[?+]?"
-)
-ANY_WORD = re.compile(
-    r"\((?:\?P<\w+>)?((?:\\[wS]|\.|(?<!\\)\[[^\]]+\])(?:[+*]|\{[\d,]+\})\??)\)"
-)
-CLASS_PIECE = re.compile(
-    r"(?<!\\)\[(?:(\w)-(\w)|([A-Z]{2,12}|\d{2,12}|[a-z]{2}))\](?![+*{])"
-)
-WORDS_PIECE = re.compile(r"\((?:\?:|\?P<\w+>)?([\w ]{1,20}(?:\|[\w ]{1,20})+)\)")
-FRAME = re.compile(r"[A-Za-z]{4}|\\?\[\\?\[|<[a-z]+>")
-"""What the pattern of a verdict has beside a number or any word; other patterns of
-those read answers."""
-
+FRAME = re.compile(r"[A-Za-z]{4}|\[\[|<[a-z]+>|\(\(")
+"""What a verdict has beside a number or any word; texts without it are answers."""
 ABOUT_GRADES = re.compile(
-    r"(?i)\b(?:scor|rat(?:e|ing)|grad|judg|verdict|scale|evaluat)"
+    r"(?i)\b(?:scor|rat(?:e|ing)|grad|judg|verdict|scale|evaluat|equivalent|reference"
+    r"|(?:reply|respond|close|conclude|end) (?:only )?with\b)"
 )
 SCALE = re.compile(r"\b(\d{1,3})\s*(?:to|-|–|through|and)\s*(\d{1,3})\b")
 QUOTED_WORD = re.compile(r"[\"'`]([A-Za-z]{1,14})[\"'`]|\b([A-Z]{3,14})\b")
-IN_BRACKETS = re.compile(r"\[\[[\w :-]{1,30}\]\]|<<[\w :-]{1,30}>>")
+VERDICT_TEXT = re.compile(
+    r"\[\[[\w :-]{1,30}\]\]|<<[\w :-]{1,30}>>"
+    r"|\b[A-Z]\w[\w ]{1,20}[:=] ?(?:[A-Z][A-Z_]+|\d+)\b"
+)
+"""A verdict in double brackets, or a line such as "Outcome: PASS"."""
 QUOTED_LINE = re.compile(r"(?<!\w)([\"'`])([^\"'`\n{}<>]{3,40})\1(?!\w)")
+VERDICT_LABEL = re.compile(r"[A-Za-z][\w ]{2,20}[:=]\s*")
+JSON_KEY = re.compile(r"[a-z][a-zA-Z_]{1,24}")
+PROMPT_KEY = re.compile(r"[\"'](\w{2,24})[\"']\s*:")
+READS_JSON = {"loads", "literal_eval", "model_validate_json", "raw_decode"}
 SCALE_WORD = re.compile(r"[A-Za-z][A-Za-z_-]{1,13}")
-NUMBER_FRAMES = ("Score: {}", "Rating: [[{}]]", '{{"score": {}}}', "<score>{}</score>")
-WORD_FRAMES = ("{}", "Verdict: {}")
+FRAMES = ("Score: {}", "Rating: [[{}]]", "Verdict: {}", "<score>{}</score>")
+PROMPT_FILE = re.compile(r"[\w./\\-]+\.(?:txt|md|j2|jinja2?|prompt|tmpl|ya?ml)")
 
 OF_JUDGE = re.compile(r"(?i)judg|verdict|grad(?:e|er|ing)|rating|critique|review")
 """Names of columns that keep what a judge said."""
@@ -70,29 +77,33 @@ def has_judge(reward: Reward, rows: Sequence[tuple[Row, float]]) -> bool:
     if any(getattr(function, "asks_model", False) for function in functions):
         return True
     names = [*reward.needs, *(item.name for item in reward.all_components)]
-    for part in chain.from_iterable(map(user_code, functions)):
-        for function in _functions_of(part):
-            for helper in helpers(function):
-                for code in codes_in(helper.__code__):
-                    names += [helper.__name__, *code.co_names, *code.co_varnames]
+    names += names_used(functions)
     if any(map(ASKS_MODEL.search, names)) or any(_logged_replies(rows)):
         return True
-    return any(map(_is_prompt, constants(functions)))
+    return any(_prompts_in(functions))
 
 
-def _functions_of(part: Any) -> list[FunctionType]:
-    """Return the functions of code: itself, or those of its class."""
-    if isinstance(part, FunctionType):
-        return [part]
-    owner = getattr(part, "__self__", part)  # of a method
-    kind = owner if isinstance(owner, type) else type(owner)
-    return [value for value in vars(kind).values() if isinstance(value, FunctionType)]
+def _prompts_in(functions: Sequence[Any]) -> Iterator[str]:
+    """Yield the constants that may be a judge's prompt, and files that they name."""
+    files = [function.__code__.co_filename for function in functions_behind(functions)]
+    folders = sorted({Path(), *(Path(file).parent for file in files)})
+    for text in constants(functions):
+        texts = [str(text)]
+        if PROMPT_FILE.fullmatch(texts[0]):
+            texts = [_read_prompt(folder / texts[0]) for folder in folders]
+        for prompt in texts:
+            if len(prompt) >= LEAST_PROMPT and ABOUT_GRADES.search(prompt):
+                yield prompt
 
 
-def _is_prompt(text: Any) -> bool:
-    """Whether a constant may be a judge's prompt."""
-    is_long = isinstance(text, str) and len(text) >= LEAST_PROMPT
-    return is_long and ABOUT_GRADES.search(text) is not None
+def _read_prompt(file: Path) -> str:
+    """Return the text of a file; "" where it is none, or too large for a prompt."""
+    try:
+        if file.stat().st_size <= LARGEST_PROMPT:
+            return file.read_text("utf-8", "replace")
+    except OSError:
+        pass
+    return ""
 
 
 def own_verdicts(
@@ -109,10 +120,13 @@ def own_verdicts(
     ...     return match and int(match[1])
     >>> own_verdicts([grade], [])
     ['[[0]]', '[[1]]', '[[2]]']
+    >>> own_verdicts([lambda said: json.loads(said)["ruling"] == "PASS"], [])[0]
+    '{"ruling": "PASS"}'
     """
     functions = list(functions)
-    literals = [text for text in constants(functions) if isinstance(text, str)]
-    prompts = list(filter(_is_prompt, literals))
+    held = constants(functions)
+    literals = [text for text in held if isinstance(text, str)]
+    prompts = list(_prompts_in(functions))
     logged = list(_logged_replies(rows))
     replies = [reply for reply in logged if isinstance(reply, str)]
     grades = [reply for reply in logged if isinstance(reply, int | float)]
@@ -122,82 +136,94 @@ def own_verdicts(
     highest_first = sorted(possible, reverse=True)
     ends = [*highest_first[: MOST_NUMBERS - 1], *highest_first[-1:]]
     scale = [f"{number:g}" for number in dict.fromkeys(ends)]
-    prompt_words = list(chain.from_iterable(map(_words_of, prompts)))
+    prompt_words = [
+        quoted or capital
+        for quoted, capital in chain.from_iterable(map(QUOTED_WORD.findall, prompts))
+    ]
     code_words = filter(SCALE_WORD.fullmatch, literals)
     # "EXCELLENT" before "content"
-    words = [*prompt_words, *sorted(code_words, key=str.islower), *scale]
-    patterns = [pattern.pattern for pattern in patterns_in(functions)]
+    words = [*prompt_words, *sorted(code_words, key=str.islower)]
+    fillers = [*words, *(scale or ("10", "1"))]
     completions = [str(row.get("completion")) for row, _ in rows]
+    keys = list(chain.from_iterable(map(PROMPT_KEY.findall, prompts)))
+    if keys or not READS_JSON.isdisjoint(names_used(functions)):
+        keys += filter(JSON_KEY.fullmatch, literals)
+    labels = [
+        text
+        for text in filter(VERDICT_LABEL.fullmatch, literals)
+        if not _open_answers(text, completions)
+    ]
     verdicts = chain(
-        (text for text in literals if IN_BRACKETS.fullmatch(text)),
-        *map(IN_BRACKETS.findall, prompts),
-        *(_write_members(pattern, scale or ["10", "1"]) for pattern in patterns),
-        *(_write_words(pattern, words, replies, completions) for pattern in patterns),
+        filter(VERDICT_TEXT.fullmatch, literals),
+        *(
+            _of_pattern(pattern, fillers, replies, completions)
+            for pattern in patterns_in(functions)
+        ),
+        _objects(held, keys, fillers) if keys else (),
+        (
+            f"{label.rstrip()} {text}"
+            for label in labels
+            for text in fillers[:MOST_NUMBERS]
+        ),
         *map(_last_line, replies),
-        *map(_quoted_lines, prompts),
-        (form.format(number) for number in scale for form in NUMBER_FRAMES),
-        (form.format(word) for word in prompt_words for form in WORD_FRAMES),
+        *map(VERDICT_TEXT.findall, prompts),
+        (match[2] for match in chain.from_iterable(map(QUOTED_LINE.finditer, prompts))),
+        (frame.format(text) for text in (*scale, *prompt_words) for frame in FRAMES),
     )
     return list(islice(dict.fromkeys(verdicts), MOST_VERDICTS))
 
 
-def _write_members(pattern: str, numbers: Sequence[str]) -> Iterator[str]:
-    """Yield a text that a pattern matches for each verdict that it names."""
-    for piece in (WORDS_PIECE, CLASS_PIECE, NUMBER_PIECE):
-        match = piece.search(pattern)
-        if match is None:
-            continue
-        before, behind = pattern[: match.start()], pattern[match.end() :]
-        members = numbers
-        if piece is WORDS_PIECE:
-            members = match[1].split("|")
-        elif piece is CLASS_PIECE and match[3]:
-            members = list(match[3])
-        elif piece is CLASS_PIECE:
-            members = list(map(chr, range(ord(match[1]), ord(match[2]) + 1)))
-        has_frame = piece is not NUMBER_PIECE or FRAME.search(before + behind)
-        if has_frame and len(members) <= MOST_MEMBERS:
-            for member in members:
-                yield from samples(f"{before}(?:{re.escape(member)}){behind}")[:1]
-        return
-
-
-def _write_words(
-    pattern: str,
-    words: Iterable[str],
+def _of_pattern(
+    pattern: Pattern,
+    fillers: Sequence[str],
     replies: Iterable[str],
     completions: Sequence[str],
-) -> Iterator[str]:
-    """Yield texts from which a pattern takes any word: lines of replies, then others.
+) -> list[str]:
+    """List what a pattern takes from replies, then each verdict that it may match.
 
-    There are none where completions have what stands before it: that reads answers.
+    There is none where completions have what the verdicts begin with, which reads
+    answers, or where any word or number by itself would match.
     """
-    match = ANY_WORD.search(pattern)
-    if match is None:
-        return
-    before, behind = pattern[: match.start()], pattern[match.end() :]
-    start = "".join(samples(before)[:1])
-    count = sum(start in text for text in completions)
-    if not FRAME.search(before) or (count and 2 * count >= len(completions)):
-        return
-    for reply in replies:
-        _, opening, rest = reply.partition(start)
-        line = f"{opening}{rest}".partition("\n")[0]
-        if opening and len(line) <= LONGEST_VERDICT:
-            yield line
-    fitting = (word for word in words if re.fullmatch(match[1], word))
-    for word in islice(dict.fromkeys(fitting), MOST_MEMBERS):
-        yield from samples(f"{before}(?:{re.escape(word)}){behind}")[:1]
+    unfilled = spellings(pattern.pattern)
+    texts = spellings(pattern.pattern, fillers)[:MOST_MEMBERS]
+    has_frame = len(unfilled) > 1 or any(map(FRAME.search, unfilled))
+    is_scale = has_frame and len(unfilled) <= MOST_MEMBERS and len(texts) > 1
+    if not is_scale:
+        return []
+    begun = takewhile(lambda pair: eq(*pair), zip(min(texts), max(texts), strict=False))
+    if _open_answers("".join(first for first, _ in begun), completions):
+        return []
+    matches = map(pattern.search, replies)
+    read_texts = [match[0] for match in matches if match]
+    texts = [text for text in texts if len(text) > 1 or not text.islower()]
+    return [text for text in read_texts if len(text) <= LONGEST_VERDICT] + texts
 
 
-def _words_of(prompt: str) -> list[str]:
-    """List the words that a prompt has in quotes or in capitals."""
-    return [quoted or capital for quoted, capital in QUOTED_WORD.findall(prompt)]
+def _open_answers(opening: str, completions: Sequence[str]) -> bool:
+    """Whether half of the completions have this text."""
+    count = sum(opening.strip() in text for text in completions)
+    return opening.strip() != "" and count > 0 and 2 * count >= len(completions)
 
 
-def _quoted_lines(prompt: str) -> list[str]:
-    """List what a prompt quotes, such as 'Final grade: poor'."""
-    return [match[2] for match in QUOTED_LINE.finditer(prompt)]
+def _objects(
+    held: Sequence[str | int], keys: Sequence[str], fillers: Sequence[str]
+) -> Iterator[str]:
+    """Write JSON objects: of a key and what stands behind it in code, then of all keys.
+
+    Each of the latter has one value throughout: which key is read is not known.
+    """
+    pairs = []
+    for key, value in pairwise(held):
+        is_word = isinstance(value, str) and SCALE_WORD.fullmatch(value)
+        if key in keys and (is_word or value in range(1, LARGEST_GRADE + 1)):
+            pairs.append((key, value))
+    pairs.sort(key=lambda pair: str(pair[1]).islower())
+    others_first = sorted(fillers, key=keys.__contains__)
+    values = [int(text) if text.isdecimal() else text for text in others_first]
+    for pair in pairs[:MOST_NUMBERS]:
+        yield json.dumps(dict([pair]))
+    for value in (True, *values[:MOST_NUMBERS]):
+        yield json.dumps(dict.fromkeys(keys[:MOST_JSON_KEYS], value))
 
 
 def _last_line(reply: str) -> list[str]:

@@ -19,7 +19,7 @@ from rewardkit.answers.formats import REASONING, find_tags
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 from rewardkit.probes.code.constants import constants, patterns_in
-from rewardkit.probes.code.patterns import samples
+from rewardkit.probes.code.patterns import spellings
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.strategies.added_text import (
     DELIMITERS,
@@ -195,10 +195,7 @@ def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabu
     numbers = {item for item in values if isinstance(item, int)}
     candidates = []
     for pattern in patterns:
-        for text in samples(pattern)[: MOST_PHRASES + 2]:
-            candidates.append(text)
-            if "0" in text:  # which may be a score
-                candidates.append(re.sub(r"0+", "10", text))
+        candidates += spellings(pattern, ["10"])[:MOST_PHRASES]
     phrases = [
         text
         for text in dict.fromkeys([*candidates, *texts])
