@@ -185,6 +185,12 @@ def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():
     rows = [({"completion": "My standing: so;"}, 1.0)]
     assert own_verdicts([read], rows) == []
 
+    def read_mark(said):
+        return int(re.search(r"mark: (\d+)", said)[1]) > 9
+
+    rows = [({"completion": f"My mark: {number}"}, 1.0) for number in (41, 17, 8)]
+    assert own_verdicts([read_mark], rows) == []
+
 
 def test_a_prompt_is_read_from_the_file_that_code_names(tmp_path):
     file = tmp_path / "asks.txt"

@@ -124,8 +124,8 @@ def own_verdicts(
     '{"ruling": "PASS"}'
     """
     functions = list(functions)
-    held = constants(functions)
-    literals = [text for text in held if isinstance(text, str)]
+    values = constants(functions)
+    literals = [text for text in values if isinstance(text, str)]
     prompts = list(_prompts_in(functions))
     logged = list(_logged_replies(rows))
     replies = [reply for reply in logged if isinstance(reply, str)]
@@ -159,7 +159,7 @@ def own_verdicts(
             _of_pattern(pattern, fillers, replies, completions)
             for pattern in patterns_in(functions)
         ),
-        _objects(held, keys, fillers) if keys else (),
+        _objects(values, keys, fillers) if keys else (),
         (
             f"{label.rstrip()} {text}"
             for label in labels
@@ -190,7 +190,8 @@ def _of_pattern(
     is_scale = has_frame and len(unfilled) <= MOST_MEMBERS and len(texts) > 1
     if not is_scale:
         return []
-    begun = takewhile(lambda pair: eq(*pair), zip(min(texts), max(texts), strict=False))
+    ends = min(texts + unfilled), max(texts + unfilled)
+    begun = takewhile(lambda pair: eq(*pair), zip(*ends, strict=False))
     if _open_answers("".join(first for first, _ in begun), completions):
         return []
     matches = map(pattern.search, replies)
@@ -206,23 +207,23 @@ def _open_answers(opening: str, completions: Sequence[str]) -> bool:
 
 
 def _objects(
-    held: Sequence[str | int], keys: Sequence[str], fillers: Sequence[str]
+    values: Sequence[str | int], keys: Sequence[str], fillers: Sequence[str]
 ) -> Iterator[str]:
     """Write JSON objects: of a key and what stands behind it in code, then of all keys.
 
     Each of the latter has one value throughout: which key is read is not known.
     """
     pairs = []
-    for key, value in pairwise(held):
+    for key, value in pairwise(values):
         is_word = isinstance(value, str) and SCALE_WORD.fullmatch(value)
         if key in keys and (is_word or value in range(1, LARGEST_GRADE + 1)):
             pairs.append((key, value))
     pairs.sort(key=lambda pair: str(pair[1]).islower())
-    others_first = sorted(fillers, key=keys.__contains__)
-    values = [int(text) if text.isdecimal() else text for text in others_first]
+    words = sorted(fillers, key=keys.__contains__)
+    options = [int(word) if word.isdecimal() else word for word in words]
     for pair in pairs[:MOST_NUMBERS]:
         yield json.dumps(dict([pair]))
-    for value in (True, *values[:MOST_NUMBERS]):
+    for value in (True, *options[:MOST_NUMBERS]):
         yield json.dumps(dict.fromkeys(keys[:MOST_JSON_KEYS], value))
 
 
