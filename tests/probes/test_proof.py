@@ -21,8 +21,8 @@ def tagged(answer):
 
 
 def chosen(completion, ground_truth):
-    """Also read "The answer isA", which the pattern itself shows as a verdict."""
-    letters = re.findall(r"answer is:?\s*\(?([A-D])\b\)?", completion)
+    """Also read "choice=A", which the pattern itself shows as a verdict."""
+    letters = re.findall(r"(?:answer is \(|choice=)([A-D])", completion)
     return letters[-1:] == [ground_truth]
 
 
