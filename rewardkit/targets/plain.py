@@ -34,9 +34,14 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.target import Target, TrainerReading
 
 OF_COMPLETION = re.compile(
-    r"text|string|respon|output|complet|generat|predict|evaluat|candidate|reply|student"
+    r"text|string|respon|output|complet|generat|pred|evaluat|candidate|hypothes|reply"
+    r"|student"
 )
 """Names of a first parameter that no column has, and that is for the completion."""
+ACTION = "action"
+"""What environments call a completion. Of a class, that is one turn of a rollout."""
+ENV_INFO = "extra_env_info"
+"""Where NeMo-RL's data sets have the truth: under a key, or as the whole object."""
 ITEMS = re.compile(r"(.+?)(?:_str)?(?:s|s?_list|_batch)")
 """Names of parameters that take a list of what a column holds, as `response_str_list`.
 """
@@ -121,7 +126,9 @@ def _column_of_items(name: str, rows: Sequence[Row]) -> str:
     match = ITEMS.fullmatch(name)
     if match:
         singular = match[1]
-        for column in (CANONICAL.get(singular, ""), singular, column_of(name, rows)):
+        canonical = CANONICAL.get(singular, "")
+        info = ENV_INFO if canonical == "ground_truth" else ""
+        for column in (canonical, singular, column_of(name, rows), info):
             if any(column in row for row in rows):
                 return column
     return ""
@@ -208,7 +215,8 @@ def _reading_of_row(
     needs = [name for name in needs if name != row]
     has_completion = "completion" in needs
     for name in needs if rows and not has_completion else ():
-        if name not in columns and OF_COMPLETION.search(name):
+        is_text = OF_COMPLETION.search(name) or (name == ACTION and not method)
+        if name not in columns and is_text:
             text, mapping[name] = name, "completion"
             break
     needs = [name for name in needs if name != text]

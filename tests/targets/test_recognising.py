@@ -163,15 +163,33 @@ PAYS = re.compile(
 READ = {name: (title, eval(rewards)) for name, title, rewards in PAYS.findall(FOUND)}
 
 
-def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(load, rewards):
-    own_name = "def own(to_be_evaluated, solution): return solution in to_be_evaluated"
-    reward = load(own_name, "own")
-    assert (
-        "to_be_evaluated from completion, solution from ground_truth" in reward.origin
-    )
+@pytest.mark.parametrize("name", ["to_be_evaluated", "action", "y_pred"])
+def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(
+    name, load, rewards
+):
+    reward = load(f"def own({name}, solution): return solution in {name}", "own")
+    assert f"{name} from completion, solution from ground_truth" in reward.origin
     assert rewards(reward) == [1, 0, 0, 1]
     with pytest.raises(rk.RewardError, match="asks for 'difficulty'"):
         load("def other(difficulty, solution): return 1.0", "other")
+
+
+@pytest.mark.parametrize("truths", ["ground_truths", "labels"])
+def test_lists_of_truths_are_what_an_environment_of_nemo_rl_has_where_no_column_is(
+    truths, load, rewards
+):
+    source = f"""
+        def f(pred_responses, {truths}):
+            return [float(str(one["sum"]) in text) for text, one in zip(pred_responses, {truths})]
+    """
+    infos = {"extra_env_info": {"sum": 4}}
+    rows = [{"content": ["2+2?", text], "rewards": 0, **infos} for text in "45"]
+    rollouts = rk.load_rollouts(rows)
+    reward = load(source, rollouts=rollouts)
+    assert f"{truths} from extra_env_info" in reward.origin
+    assert rewards(reward, rollouts) == [1, 0]
+    rollouts = rk.load_rollouts([{**row, "ground_truth": {"sum": 5}} for row in rows])
+    assert rewards(load(source, rollouts=rollouts), rollouts) == [0, 1]
 
 
 def test_json_in_a_column_is_parsed_where_only_that_works(tmp_path, rows):
