@@ -437,6 +437,10 @@ def verl(**columns):
         ([{"completion": "a", "reward": 2, "tool_reward": 1}], {"reward": 1.0, "tool_reward": 0.0},
          "logged/reward", "beside a total a reward is recorded"),
         ([{"completion": "a", "b_reward": 2, "c_reward": 1}], {"b_reward": 1.0, "c_reward": 1.0}, None, "two rewards"),
+        ([{"completion": "a", "b_reward": 2, "c_penalty": -1}, {"completion": "b", "b_reward": 1, "c_penalty": 0}],
+         {"b_reward": 1.0, "c_penalty": 1.0}, None, "a penalty is what rows lose"),
+        ([{"completion": "a", "b_reward": 2, "c_penalty": 1.1}, {"completion": "b", "b_reward": 1, "c_penalty": 1.1}],
+         {"b_reward": 1.0}, "logged/b_reward", "a setting of the sampling"),
         ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
 )  # fmt: skip

@@ -207,6 +207,16 @@ ASKS_FOR_NOTHING_ELSE = re.compile(
     r"|\b(?:reply|answer|respond|output|return|write) (?:with |in )?only\b"
 )
 """What a prompt says that wants an answer with no text beside it."""
+ASKS_FOR_LENGTH = re.compile(
+    r"(?ix) \b(?:at\ most|at\ least|than|under|below|within|up\ to|max|maximum|limit"
+    r"|exceed|exactly|between|in|single) \W+ (?:\w+\W+){0,3}?"
+    r"(?:\d+|a|one|two|three|four|five|ten|twenty|fifty|hundred) [\ -]"
+    r"(?:words?|characters?|letters?|tokens?|sentences?|lines?|paragraphs?)\b"
+    r"| \b\d+ [\ -] (?:words?|characters?|tokens?|sentences?)"
+    r"\W+ (?:or\ (?:less|fewer|more)|at\ most|at\ least|max|maximum|limit|long)\b"
+)
+"""What a prompt says that wants so many words, or sentences."""
+TRAITS_OF_LENGTH_ASKED = ("length", "before", "window")
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
 
 
@@ -222,6 +232,9 @@ def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:
         labels = {answer.written_label for answer in paid_rows}
         pairs = product(prompts, labels - {""})
         return not all(prompts) or any(label in text for text, label in pairs)
+    if trait.kind.removesuffix("_below") in TRAITS_OF_LENGTH_ASKED:
+        if all(map(ASKS_FOR_LENGTH.search, prompts)):
+            return True
     if trait.kind not in TRAITS_OF_PLACE:
         return trait.kind == FORM_TRAIT
     return all(map(ASKS_FOR_NOTHING_ELSE.search, prompts))

@@ -251,7 +251,7 @@ HACKS = {
 
 def hacks(second, parts=None, primary="task", weight=0.3, told=(), **columns):
     """Findings of these codes on a task and what else is paid for."""
-    columns["completion"] = ["x" * size for size in LENGTH.tolist()]
+    columns.setdefault("completion", ["x" * size for size in LENGTH.tolist()])
     components = {primary: {"primary": True}} if primary else None
     parts, weights = parts or {"task": task(), "second": second}, {"second": weight}
     scores = scores_of(
@@ -286,6 +286,15 @@ def test_what_pays_for_length_is_said_in_the_words_of_its_sign_and_noise_is_no_b
             )
             assert f"that 'judge' tells apart, the {word} one" in found.sentence
     assert not hacks(None, {"second": LONGER}, None)  # alone, it may be the task
+
+
+def test_what_pays_for_a_mark_pays_for_no_length_though_marked_texts_are_longer():
+    marked = np.random.default_rng(5).random(ROWS) < 0.5
+    note = f"<note>{'y' * 150}</note>"
+    pairs = zip(LENGTH.tolist(), marked.tolist(), strict=True)
+    texts = ["x" * size + note * is_marked for size, is_marked in pairs]
+    assert not hacks(marked * 1.0, completion=texts)
+    assert set(hacks((marked + LONGER) / 2, completion=texts)) == {"length_bias"}
 
 
 def test_brevity_that_right_completions_alone_are_paid_for_is_no_alarm():

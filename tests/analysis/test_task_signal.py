@@ -313,6 +313,16 @@ def peaks(correct, letters):
     return correct * (1 - np.abs(letters - 1000) / 2000)
 
 
+def test_length_counts_where_the_prompt_asks_for_one():
+    made = stated(np.random.default_rng(0), wraps)
+    columns = {"completion": made["@completion"]}
+    columns["prompt"] = [f"{group}? Use at most 50 words." for group in GROUPS]
+    scores = scored(
+        {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
+    )
+    assert not rk.diagnose(scores)["length_curve"]
+
+
 @pytest.mark.parametrize(
     ("pay", "earns", "severity"),
     [

@@ -93,6 +93,10 @@ LONG = [
     {**row, "completion": f"{'So it goes on. ' * 80}\n{row['completion']}"}
     for row in DATA["numbers"]
 ]
+LIMITED = [
+    {**row, "prompt": f"{row['prompt']} Explain it in no more than 90 words."}
+    for row in LONG
+]
 TASK = rk.Component("task", strict)
 BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500))
 
@@ -106,6 +110,7 @@ BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500)
         (overlong, "numbers", ["mild"], []),
         (overlong_of(600), "numbers", ["mild"], []),  # beyond the log's lengths
         (overlong_of(600), LONG, ["pays_wrong"], ["length_curve"]),
+        (overlong_of(600), LIMITED, [], []),
         (likes_long, "numbers", [], ["longer"]),
         (peaked, "numbers", ["pays_wrong"], ["length_curve"]),
         (peaked_if_right, "numbers", ["mild"], []),

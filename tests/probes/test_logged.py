@@ -1272,6 +1272,16 @@ CASES = {
         ],
         code="",
     ),
+    "few words are asked for": Case(
+        lambda completion, ground_truth: (
+            strict(completion, ground_truth) and len(completion) < 50
+        ),
+        [
+            {**row, "prompt": f"{row['prompt']} Use fewer than 9 words."}
+            for row in rows_of(talking, NUMBERS)
+        ],
+        code="",
+    ),
     "what stands before is no fault": Case(
         lambda completion, ground_truth: (
             strict(completion, ground_truth) and completion[:1] == "<"

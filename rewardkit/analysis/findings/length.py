@@ -21,8 +21,10 @@ from rewardkit.analysis.statistics.curves import (
 from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
+from rewardkit.answers.misjudged import ASKS_FOR_LENGTH
 from rewardkit.answers.stated import LONGEST_TRUTH_STATED, read_statement
 from rewardkit.findings import Finding, Findings, rule
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
 
 MOST_VERDICT_LEVELS = 10
@@ -60,11 +62,11 @@ def length_curve(
     """
     if not view.varies or conclusive(findings, "length_bias"):
         return
-    forms = _forms(view)
+    forms = find_forms(view)
     alike = _alike_by_verdict(view, forms) or _alike_by_answer(view, forms)
     if alike is None:
         return
-    is_alike = (alike.classes >= 0) & view.is_judged
+    is_alike = (alike.classes >= 0) & view.is_judged & ~_asks_for_length(view)
     is_right = is_alike if alike.is_right is None else is_alike & alike.is_right
     fit = _fit(view, alike, is_right)
     if fit is None or fit.curve.explained < length_explains:
@@ -110,6 +112,15 @@ def length_curve(
     )
 
 
+def _asks_for_length(view: View) -> Mask:
+    """Return the rows whose prompt asks for a length, which may well count, (rows,)."""
+    if "prompt" not in view.context.table:
+        return np.zeros(len(view), dtype=bool)
+    codes, prompts = pd.factorize(view.context.table["prompt"].map(prompt_text))
+    asks = [ASKS_FOR_LENGTH.search(prompt) is not None for prompt in prompts]
+    return np.array(asks, dtype=bool)[codes]
+
+
 def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
     classes = np.unique(alike.classes[rows], return_inverse=True)[1]
     lengths = view.context.lengths[rows]
@@ -117,7 +128,7 @@ def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
     return fit_curve(lengths, view.rewards[rows], classes, prompts)
 
 
-def _forms(view: View) -> Codes:
+def find_forms(view: View) -> Codes:
     """Return codes of the form of completions, (rows,), -1 for rows that are not read.
 
     The form is which marks there are, which stand there twice, and whether text stands

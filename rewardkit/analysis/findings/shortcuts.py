@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rewardkit.analysis.findings import conclusive, finding, share
+from rewardkit.analysis.findings.length import find_forms
 from rewardkit.analysis.statistics import Columns, Floats, each, ratio, within
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.verdicts import Verdicts
@@ -26,6 +27,9 @@ FEWEST_WRONG = 20
 """Wrong completions of which it means something that all earn the same. Our choice."""
 LEVEL_ROWS = 1 << 16
 """Rows in which the levels of a score are counted."""
+LEAST_OF_USUAL = 0.5
+"""Share of the pairs that earn different rewards, of as many as there usually are,
+under which pairs with the same marks are paid alike. Our choice."""
 SAME_THING = 0.9
 """Concordance with the length from which a column counts as length. Our choice."""
 OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
@@ -95,6 +99,8 @@ def order(
     if measures:
         options |= {"declared": measures[0], "severity": "info"}
     bias = _bias(view, "length_bias", lengths, order_bias, options)
+    if bias is not None and _is_of_marks(view, lengths, order_bias):
+        bias = None
     if bias is not None:
         sign = 1 if bias.evidence["longer"] else -1
         payer = _payer_of_length(view, sign * lengths, order_bias)
@@ -155,6 +161,32 @@ def _bias(
     return finding(
         view, code, **measured, tests=tests, reading=reading, alike=alike, **options
     )
+
+
+def _is_of_marks(view: View, lengths: Floats, limit: float) -> bool:
+    """Return whether length goes with the advantage only where marks differ.
+
+    What pays for a mark pays for the text that it brings, and not for length.
+    """
+    control = view.context.label
+    if control is None:
+        control = view.primary_scores
+    few = view.few
+    forms = find_forms(view)[few]
+    _, levels = np.unique(control[few], return_inverse=True)
+    alike = np.where(forms < 0, np.nan, levels * (forms.max() + 1.0) + forms)
+    alike[np.isnan(control[few])] = np.nan
+    groups, paid = view.groups[few], view.advantages[few]
+    agree, pairs = concordance(lengths, paid, groups, alike)
+    _, of_lengths = concordance(paid, lengths, groups, alike)
+    _, all_pairs = concordance(lengths, paid, groups, control[few])
+    _, all_of_lengths = concordance(paid, lengths, groups, control[few])
+    if of_lengths.sum() < FEWEST_PAIRS:
+        return False
+    usual = all_pairs.sum() / all_of_lengths.sum()
+    if pairs.sum() < LEAST_OF_USUAL * usual * of_lengths.sum():
+        return True  # with the same marks they earn the same
+    return bool(max(ratio(agree, pairs), 1 - ratio(agree, pairs)) < limit)
 
 
 def _payer_of_length(view: View, lengths: Floats, limit: float) -> str:

@@ -15,6 +15,7 @@ from rewardkit.analysis.statistics.curves import (
     tell_curve,
 )
 from rewardkit.answers.formats import REASONING
+from rewardkit.answers.misjudged import ASKS_FOR_LENGTH
 from rewardkit.findings import Example, Finding, Findings, rule
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -119,12 +120,14 @@ def _choose_subjects(observed: Observed) -> list[Subject]:
     """Return subjects whose completions can be lengthened beside their right answer.
 
     Where no mark opens the answer, all of the completion is compared: more text is
-    another answer then.
+    another answer then. Where the prompt asks for a length, it may well count.
     """
     subjects = [
         subject
         for subject in observed.subjects
-        if subject.answer is not None and subject.format.opening
+        if subject.answer is not None
+        and subject.format.opening
+        and not ASKS_FOR_LENGTH.search(subject.prompt)
     ]
     return subjects[:MOST_SUBJECTS_LENGTHENED]
 

@@ -51,7 +51,7 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
     warnings = []
     for name, cells in columns.items():
         is_total = name.removeprefix(LOGGED) in TOTALS
-        is_score = is_total or name == "reward_raw" or name.endswith("_reward")
+        is_score = is_total or name == "reward_raw" or _is_part(name, cells)
         if name in rows.reserved or not (is_score or name.startswith(LOGGED)):
             continue
         beside.append(name)
@@ -64,7 +64,9 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
             )
     names = [*TOTALS, *(LOGGED + name for name in TOTALS)]
     totals = [name for name in names if name in weights]
-    parts = [name for name in weights if name.endswith("_reward")]
+    parts = [name for name in weights if _is_part(name, columns[name])]
+    if not any(name.endswith("_reward") for name in parts):
+        parts = []  # penalties alone
     for name in totals[:1] or parts:
         weights[name] = 1.0
     notes: list[str] = []
@@ -87,6 +89,20 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
         notes=tuple(notes),
         warnings=(*warnings, *differing_totals(columns, totals)),
     )
+
+
+def _is_part(name: str, cells: Sequence[Any]) -> bool:
+    """Return whether a column is a part of the reward by its name, and what it holds.
+
+    A penalty that is subtracted later, or is the same for all rows, may be a setting of
+    the sampling.
+    """
+    if not name.endswith("_penalty"):
+        return name.endswith("_reward")
+    if not numeric(cells):
+        return False
+    values = {cell for cell in cells if cell is not None}
+    return len(values) > 1 and max(values) <= 0
 
 
 SINGULAR = {
