@@ -112,12 +112,12 @@ def find_misjudged(
         trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
         is_rule = trait is not None and is_known and _is_rule(trait, lost)
-        if is_rule or _are_many(lost, paid_right):
+        if is_rule or are_many(lost, paid_right):
             is_certain = by_label or is_known
             yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
     paid_wrong = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
-    if _are_many(paid_wrong, unpaid):
+    if are_many(paid_wrong, unpaid):
         truths = {
             answer.prompt: answer.truth for answer in paid_wrong if answer.is_open
         }
@@ -299,5 +299,6 @@ STILL_READ = 0.5
 what right ones lose that wrong ones lose. Our choice."""
 
 
-def _are_many(at_fault: Answers, others: Answers) -> bool:
+def are_many(at_fault: Answers, others: Answers) -> bool:
+    """Return whether rows at fault are no slip, beside those that are not."""
     return len(at_fault) >= max(LEAST_ROWS, LEAST_MISJUDGED_SHARE * len(others))

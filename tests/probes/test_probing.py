@@ -311,6 +311,8 @@ def test_a_cause_is_one_finding_with_its_component_and_its_data_source(
         for item in result.alarms
     ]
     assert ", ".join(found).strip() == alarms and told in result.alarms[0].sentence
+    is_other_scale = "another scale" in result.alarms[0].sentence
+    assert is_other_scale is ("but that score" in told)
     assert "nan" not in result.alarms[0].sentence and (
         alarms[:11] != "always_late" or result.calls <= 8
     )

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -61,25 +62,18 @@ class SizeComparison:
         return self.compare(left, right)
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A comparison of a score from 0 to 1, at most `largest`, with a `limit` above."""
-
-    code: str
-    place: str
-    limit: float
-    largest: float
-
-
 def find_limit(
     reward: Reward, rows: Iterable[Mapping[str, Any]], functions: Iterable[Any]
-) -> Limit | None:
-    """Return the comparison with a limit that a score from 0 to 1 never reaches.
+) -> dict[str, Any]:
+    """Find the comparison with a limit that a score from 0 to 1 never reaches.
 
     Args:
         reward: The reward.
         rows: Rows that it has judged before, so that it comes to an end.
         functions: Those of its functions whose comparisons count.
+
+    Returns:
+        Its "code", its "place", the "limit" and the "largest" score; {} for none.
     """
     end = time.monotonic() + MOST_SECONDS
     with _hear_comparisons(functions_behind(functions)) as comparisons:
@@ -92,8 +86,9 @@ def find_limit(
             first, second = zip(*item.sides, strict=True)
             for scores, limits in ((first, second), (second, first)):
                 if _is_beyond(scores, limits):
-                    return Limit(item.code, item.place, limits[0], max(scores))
-    return None
+                    ends = {"limit": limits[0], "largest": max(scores)}
+                    return {"code": item.code, "place": item.place, **ends}
+    return {}
 
 
 def _is_beyond(scores: Sequence[Any], limits: Sequence[Any]) -> bool:
@@ -154,9 +149,11 @@ class _Hearing(ast.NodeTransformer):
         if isinstance(node.test, ast.Compare):
             sides = {*map(ast.unparse, (node.test.left, *node.test.comparators))}
             body = node.body if isinstance(node, ast.If) else [node.body]
-            inner = ast.walk(ast.Module(body, []))  # type: ignore[arg-type]
-            if not sides.isdisjoint(_first_operands(inner)):
-                self.rescaling.add(id(node.test))
+            for inner in chain.from_iterable(map(ast.walk, body)):
+                match inner:
+                    case ast.BinOp(left=side) | ast.AugAssign(target=side):
+                        if ast.unparse(side) in sides:
+                            self.rescaling.add(id(node.test))
         return self.generic_visit(node)
 
     visit_IfExp = visit_If
@@ -174,11 +171,3 @@ class _Hearing(ast.NodeTransformer):
         sides = [node.left, *node.comparators]
         call = ast.Call(ast.Name(HEARD, ast.Load()), [at, *sides], [])
         return ast.copy_location(call, node)
-
-
-def _first_operands(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield what is divided, multiplied or otherwise changed."""
-    for node in nodes:
-        match node:
-            case ast.BinOp(left=first) | ast.AugAssign(target=first):
-                yield ast.unparse(first)

@@ -200,7 +200,7 @@ def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, 
         if not math.isnan(reward):
             judged.append(row)
     limit = find_limit(observed.reward, judged, functions)
-    return {"trait": "other_limit", "unreached": vars(limit)} if limit else {}
+    return {"trait": "other_limit", "unreached": limit} if limit else {}
 
 
 def _has_failures(calibration: Calibration) -> bool:

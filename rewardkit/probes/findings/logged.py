@@ -23,8 +23,8 @@ from rewardkit.answers.kinds import kind_of
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
 from rewardkit.answers.misjudged import (
     ASKS_FOR_NOTHING_ELSE,
-    LEAST_MISJUDGED_SHARE,
     WRITTEN_MARKS,
+    are_many,
     find_misjudged,
     find_unpaid_truths,
 )
@@ -214,23 +214,17 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     lost = [answer for answer in right if not answer.gain > UNPAID_TO]  # or NaN
     others = [answer for answer in right if answer.is_paid]
     cause: Finding | None = None
-    if _are_many(lost, right):
+    if are_many(lost, right):
         cause = _find_cause(observed, lost, wrong, others, 1, len(right))
     if cause is None:
         strangers = _strangers(observed, right)
         rewards = observed.tries.retry([answer.row for answer in strangers])
         pairs = zip(strangers, rewards, strict=True)
         gained = [answer for answer, reward in pairs if reward >= answer.reward - 1e-9]
-        if _are_many(gained, strangers):
+        if are_many(gained, strangers):
             cause = _find_cause(observed, gained, right, [], -1, len(strangers))
     if cause is not None:
         yield cause
-
-
-def _are_many(
-    at_fault: Sequence[LoggedAnswer], answers: Sequence[LoggedAnswer]
-) -> bool:
-    return len(at_fault) >= max(LEAST_RAISED, LEAST_MISJUDGED_SHARE * len(answers))
 
 
 def _strangers(observed: Observed, right: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
