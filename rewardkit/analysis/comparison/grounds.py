@@ -108,11 +108,12 @@ def _order_ground(where: str, figure: Figure) -> list[Ground]:
 
 
 def of_outlooks(before: Outlook | None, after: Outlook | None) -> list[Ground]:
-    """Return a ground where rehearsed trainings of the same task end far apart."""
+    """Return a ground where trainings of one task end far apart, whatever the seed."""
     if before is None or after is None or None in (before.task, after.task):
         return []
-    if abs(after.end - before.end) < RISE:
-        return []
+    lower, higher = sorted((before, after), key=lambda outlook: outlook.end)
+    if higher.end - lower.end < RISE or lower.interval[1] > higher.interval[0]:
+        return []  # so far apart, or the other way round, as other seeds end
     end = f"{share_text(after.end)} of the task, not {share_text(before.end)}"
     is_better = after.end > before.end
     return [Ground("outlook", is_better, f"a rehearsed training ends at {end}")]
