@@ -642,7 +642,7 @@ FOLDERS = {
     ),
     "NeMo-RL": (
         {"train_data_step2.jsonl": NEMO_RL, "train_data_step10.jsonl": NEMO_RL[:1] * 2,
-         "val_data_step2.jsonl": NEMO_RL[:1], "tensorboard/config.json": "{}"},
+         "val_data_step2.jsonl": NEMO_RL[:1], "tensorboard/config.json": "{}", "notes.txt": "Run 7."},
         ("NeMo-RL rollouts", [2, 2, 10, 10], {2: 2}),
         ["left out 1 of 'val_data_step'"],
     ),
@@ -656,6 +656,12 @@ FOLDERS = {
         {"rollout/3/1.jsonl": AREAL[:2], "eval-rollout/3/2.jsonl": AREAL[:1]},
         ("AReaL rollouts", [3, 3], {2: 1}),
         ["left out 1 of 'eval-rollout'"],
+    ),
+    "AReaL, as text": (
+        {"generated/9/q1.txt": made.areal_dump(("4", 1.0), ("5", 0.0)), "generated/10/q1.txt": made.areal_dump(("4", 1)),
+         "generated/10/q2.txt": made.areal_dump(("4", 1)), "generated-eval/9/q3.txt": made.areal_dump(("4", 1.0))},
+        ("AReaL text dump", [9, 9, 10, 10], {1: 2, 2: 1}),
+        ["left out 1 of 'generated-eval'"],
     ),
     "ms-swift": (
         {"v0/completions.jsonl": [SWIFT], "v0/logging.jsonl": METRICS, "v0/args.json": "{}",
@@ -677,6 +683,28 @@ def test_a_folder_of_a_run_is_read_below_and_what_overlaps_is_left_out_and_said(
     assert (rollouts.group_sizes, rollouts.rejected) == (sizes, ())
     notes = " ".join(rollouts.notes)
     assert [sentence for sentence in sentences if sentence not in notes] == []
+
+
+def test_a_dump_of_areal_is_joined_by_the_query_of_its_name(tmp_path):
+    texts = [
+        "",
+        "\n4 \n",
+        "so\nsequence is: \n4",
+        "idx: 1 / 2, seqlen: 3, reward is 1.\n",
+    ]
+    dump = made.areal_dump(*zip(texts, (0, 1.0, True, "nan"), strict=True))
+    plain = dump.replace(made.YELLOW, "").replace(made.RESET, "") + "\n"
+    write(tmp_path, {"3/a.txt": dump, "3/b.txt": plain})
+    data = [{"query_id": name, "prompt": "2+2?", "answer": name} for name in "bca"]
+    rollouts = rk.load_rollouts(tmp_path, join=data)
+    assert values(rollouts, "completion") == [
+        *texts,
+        *(text.rstrip("\n") for text in texts),
+    ]
+    assert values(rollouts, "prompt") == ["user\n2+2?\n"] * 8
+    assert values(rollouts, "logged/reward") == [0, 1, 1, None] * 2
+    assert values(rollouts, "ground_truth") == ["a"] * 4 + ["b"] * 4
+    assert rollouts.group_key == ("prompt_id", "step")
 
 
 def test_the_folder_that_was_left_out_is_read_where_it_is_given(tmp_path):
@@ -759,6 +787,7 @@ def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
     ("files", "said"),
     [
         ({}, ["there is no file of rollouts"]),
+        ({"README.txt": "Our logs.", "a/log.txt": "idx: 1"}, ["is no dump of AReaL"]),
         ({"a.jsonl": A, "b.csv": []}, ["several kinds (1 .csv, 1 .jsonl)"]),
         ({"a.jsonl": A, "b.jsonl": [{"completion": "c", "prompt": "p"}]},
          ["hold different things", "'a.jsonl' has ['completion'], 'b.jsonl' has"]),
@@ -766,7 +795,7 @@ def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
          ["several forms (verl rollout dump, TRL completions)"]),
         ({"train.parquet": made.training_rows()}, ["set of verl or siiRL", "no completions", "join"]),
     ],
-    ids=["nothing there", "kinds", "columns", "forms", "training set"],
+    ids=["nothing there", "texts", "kinds", "columns", "forms", "training set"],
 )  # fmt: skip
 def test_what_is_no_log_is_one_sentence(tmp_path, files, said):
     write(tmp_path, files)

@@ -393,6 +393,7 @@ def test_unusual_text_is_read_as_it_stands(load, content, completions):
         ("r.jsonl", '{"completion": 1}\n{\n', "no usable row; line 1"),
         ("r.parquet", "not Parquet", "is not a .parquet file that can be read"),
         ("r.txt", "x", "ends in '.txt'"),
+        ("r.txt", "idx: 1, seqlen: 3, reward is 1.\nprompt is \n4\n", "no usable row"),
     ],
 )
 def test_a_file_without_a_usable_row_is_an_error_with_its_name(

@@ -77,6 +77,18 @@ def verl_rows(step=1, questions=tuple(QUESTIONS)):
     ]
 
 
+YELLOW, RESET = "\x1b[33m\x1b[2m", "\x1b[0m"
+
+
+def areal_dump(*rollouts, prompt="user\n2+2?\n"):
+    """What RLVRWorkflow of AReaL appends to <version>/<query_id>.txt: texts with their rewards, colored."""
+    return "".join(
+        f"idx: {idx} / {len(rollouts)}, seqlen: 9, reward is {reward}.\n"
+        f"prompt is \n{YELLOW}{prompt}{RESET}\nsequence is: \n{YELLOW}{text}{RESET}\n"
+        for idx, (text, reward) in enumerate(rollouts, start=1)
+    )
+
+
 def write_jsonl(path, rows):
     """Rows as lines of JSON; the folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)

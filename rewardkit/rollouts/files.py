@@ -24,6 +24,7 @@ from rewardkit.rollouts.columns import ALIASES, TEXTS, Columns, aliases_of
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.folders import log_files, step_in_name
 from rewardkit.rollouts.lines import read_lines, read_more_lines
+from rewardkit.rollouts.logs.areal import read_areal_dump
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.logs.log import inner, with_columns
 from rewardkit.rollouts.paths import resolve
@@ -417,6 +418,7 @@ READERS: dict[str, Callable[[Path], SourceRows]] = {
     ".json": _read_json,
     ".arrow": _read_arrow,
     ".eval": read_inspect_log,
+    ".txt": read_areal_dump,
 }
 """What reads a file, by the end of its name."""
 

@@ -18,6 +18,7 @@ CHOICES = (
     ("/train/all/", "/eval/all/", "prime-rl: training"),
     ("/train_data_step", "/val_data_step", "NeMo-RL: training"),
     ("/rollout/", "/eval-rollout/", "AReaL: training"),
+    ("/generated/", "/generated-eval/", "AReaL: training"),
 )
 """Files of which a folder holds two sets: what the paths of the one that is taken have
 in them, those of the other one, and which it is.
@@ -42,8 +43,8 @@ class LogFile(NamedTuple):
 def log_files(folder: Path, kinds: Collection[str]) -> tuple[list[LogFile], list[str]]:
     """List the files of a log in a folder and those below it, 2.jsonl before 10.jsonl.
 
-    `kinds` are the ends of names that can be read. JSON beside other kinds describes
-    the others. Returned with them are sentences on files that were left out.
+    `kinds` are the ends of names that can be read. Text and JSON beside other kinds
+    describe the others. Returned with them are sentences on files that were left out.
     RolloutsError: no file, or several kinds.
     """
     saved = folder / "dataset_dict.json"
@@ -74,8 +75,9 @@ def _paths_of_one_kind(folder: Path, kinds: Collection[str]) -> list[Path]:
         kind = path.suffix.lower()
         if kind in kinds:
             by_kind.setdefault(kind, []).append(path)
-    if len(by_kind) > 1:
-        by_kind.pop(".json", None)
+    for kind in (".txt", ".json"):
+        if len(by_kind) > 1:
+            by_kind.pop(kind, None)
     if len(by_kind) > 1:
         counts = [f"{len(by_kind[kind])} {kind}" for kind in sorted(by_kind)]
         raise RolloutsError(

@@ -172,8 +172,11 @@ class Reading:
             values, sentences = fill_columns(values, self.fill)
             notes += sentences
         if self.join is not None and usable.places:
+            join_key = self.on
+            if join_key == "prompt" and form.join_key in self.join.columns:
+                join_key = form.join_key
             values, sentence, warnings = join_columns(
-                values, self.join, on=self.on, without=self.fill or ()
+                values, self.join, on=join_key, without=self.fill or ()
             )
             notes.append(sentence)
             cautions += warnings

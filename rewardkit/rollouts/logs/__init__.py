@@ -10,6 +10,7 @@ from typing import Any
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
+from rewardkit.rollouts.logs.areal import AREAL_DUMP
 from rewardkit.rollouts.logs.evaluations import (
     EVALUATION_FORMS,
     INSPECT_LOG,
@@ -242,6 +243,7 @@ def _parse_more_nested(rows: SourceRows, first: ParsedLog) -> ParsedLog:
 NESTED = Form("rows within objects", _parse_nested, has_rows_within, _parse_more_nested)
 FORMS = (
     INSPECT_LOG,
+    AREAL_DUMP,
     PRIME_RL,
     *STEP_FORMS,
     *TRAINER_FORMS,

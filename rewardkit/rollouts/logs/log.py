@@ -82,7 +82,8 @@ class Form:
     those of this form; None where the reader of the file knows its form. `parse_more`
     makes rollouts of further rows of a log, of which the first rows are parsed, where
     more was decided then than the scores; of a form that `looks_back` a step of the
-    training is held to the one before it.
+    training is held to the one before it. A data set that has its `join_key` is joined
+    on that.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Form:
     fits: Callable[[Columns], bool] | None = None
     parse_more: Callable[[SourceRows, ParsedLog], ParsedLog] | None = None
     looks_back: bool = False
+    join_key: str = "prompt"
 
 
 def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:

@@ -14,9 +14,9 @@ and response as OpenAI's Responses have them, reward, and reward_components wher
 are several (0.4).
 
 SkyRL: dump_per_dataset_eval_results writes a file a data source. AReaL:
-WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl. slime: its samples
-have group_index, index, prompt, response, label, reward (or a dict of them), status and
-metadata; rollout_id is the number of the step.
+WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl, its workflows texts
+(see `areal`). slime: its samples have group_index, index, prompt, response, label,
+reward (or a dict of them), status and metadata; rollout_id is the number of the step.
 """
 
 from __future__ import annotations

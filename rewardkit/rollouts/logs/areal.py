@@ -1,0 +1,70 @@
+"""Dumps of AReaL as text: <version>/<query_id>.txt, rollouts one below the other.
+
+Source: `arun_episode` of `RLVRWorkflow` in areal/workflow/rlvr.py and of the workflows
+beside it, with `dump_dir`: of each rollout a line with its number, tokens and reward,
+then the prompt and the completion, each colored by colorama. The answer stands in the
+data set alone, under the same query_id, id or qid.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RolloutsError
+from rewardkit.plain import Record
+from rewardkit.rollouts.logs.log import Form, scored_table
+from rewardkit.rollouts.values import Place, SourceRows
+
+ROLLOUT = re.compile(
+    r"^idx: \d+(?: / \d+)?, seqlen: \d+, reward is (.+)\.\nprompt is ?\n", re.MULTILINE
+)
+TEXTS = re.compile(
+    r"(?:\x1b\[33m\x1b\[2m)?(.*?)(?:\x1b\[0m)?\nsequence is: ?\n"
+    r"(?:\x1b\[33m\x1b\[2m(.*)\x1b\[0m.*|(.*))",
+    re.DOTALL,
+)
+"""What follows: two texts, without their colors where a person has removed these."""
+
+AREAL_DUMP = Form("AReaL text dump", scored_table, join_key="query_id")
+
+
+def read_areal_dump(path: Path) -> SourceRows:
+    """Read the rollouts of a prompt; the folder of the model's version is the step.
+
+    RolloutsError: the file is another text.
+    """
+    _, *pieces = ROLLOUT.split(path.read_bytes().decode())
+    if not pieces:
+        raise RolloutsError(
+            f"{str(path)!r} ends in '.txt' and is no dump of AReaL, the only text that "
+            "rollouts are read from"
+        )
+    columns: Record = {"query_id": path.stem, "prompt_id": path.stem}
+    if path.parent.name.isdecimal():
+        columns["step"] = int(path.parent.name)
+    return SourceRows.of_rows(_rows(pieces, columns), form=AREAL_DUMP.name)
+
+
+def _rows(pieces: list[str], columns: Record) -> Iterator[tuple[Place, Any]]:
+    rewards_and_texts = zip(pieces[::2], pieces[1::2], strict=True)
+    for number, (reward, rest) in enumerate(rewards_and_texts, start=1):
+        texts = TEXTS.fullmatch(rest)
+        row: Any = ValueError("has no sequence behind its prompt")
+        if texts:
+            prompt, colored, plain = texts.groups()
+            completion = plain.rstrip("\n") if colored is None else colored
+            scored = {"reward": _number(reward), "completion": completion}
+            row = {**columns, "prompt": prompt, **scored}
+        yield Place(number), row
+
+
+def _number(reward: str) -> Any:
+    """Return a reward as Python wrote it as a number; other text stays as it is."""
+    try:
+        return json.loads(reward.lower())
+    except ValueError:
+        return reward
