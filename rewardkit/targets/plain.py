@@ -122,16 +122,21 @@ class RowFunction(Function):
 
 
 def _column_of_items(name: str, rows: Sequence[Row]) -> str:
-    """Return the column that a parameter takes a list of, "" where there is none."""
+    """Return the column that a parameter takes a list of, "" where there is none.
+
+    Of truths it is the canonical one, which a log may lack.
+    """
     match = ITEMS.fullmatch(name)
-    if match:
-        singular = match[1]
-        canonical = CANONICAL.get(singular, "")
-        info = ENV_INFO if canonical == "ground_truth" else ""
-        for column in (canonical, singular, column_of(name, rows), info):
-            if any(column in row for row in rows):
-                return column
-    return ""
+    if not match:
+        return ""
+    singular = match[1]
+    canonical = CANONICAL.get(singular, "")
+    truth = canonical if canonical == "ground_truth" else ""
+    info = ENV_INFO if truth else ""
+    for column in (canonical, singular, column_of(name, rows), info):
+        if any(column in row for row in rows):
+            return column
+    return truth
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

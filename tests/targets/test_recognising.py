@@ -190,6 +190,11 @@ def test_lists_of_truths_are_what_an_environment_of_nemo_rl_has_where_no_column_
     assert rewards(reward, rollouts) == [1, 0]
     rollouts = rk.load_rollouts([{**row, "ground_truth": {"sum": 5}} for row in rows])
     assert rewards(load(source, rollouts=rollouts), rollouts) == [0, 1]
+    rollouts = rk.load_rollouts([{"completion": "4"}])
+    with pytest.raises(
+        rk.RewardError, match=r"'ground_truth'.* columns={'ground_truth'"
+    ):
+        load(source, rollouts=rollouts)
 
 
 def test_json_in_a_column_is_parsed_where_only_that_works(tmp_path, rows):
