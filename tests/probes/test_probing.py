@@ -225,7 +225,18 @@ FOUND = {
         "constant high",
         "whatever was written: it teaches nothing.",
     ),
-    "reads no truth": (formed, {}, "ignores_truth high", "Ignores the ground t"),
+    "reads no truth": (
+        formed,
+        {},
+        "ignores_truth high",
+        "Ignores the ground truth. Right and wrong answers earned the same in all",
+    ),
+    "reads no truth, and pays for words": (
+        lambda completion, ground_truth: "none" not in completion,
+        {},
+        "ignores_truth high",
+        "What is paid instead: ",
+    ),
     "the wrong way round": (made(distance, range=None), {}, "inverted high", ""),
     "late": (
         lambda completion: time.sleep(30),

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rewardkit.answers.traits import find_trait
 from rewardkit.findings import (
     HIGH_RISK,
     Example,
@@ -180,12 +181,20 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
 def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that ignores the truth or pays wrong answers more, everywhere."""
     calibration = observed.calibration
-    if not findings and calibration.rewards and calibration.mode in MODE_CODES:
-        yield observed.finding(
-            MODE_CODES[calibration.mode],
-            observed.tries.calls,
-            **_unreached_limit(observed, observed.reward.functions),
-        )
+    if findings or not calibration.rewards or calibration.mode not in MODE_CODES:
+        return
+    code = MODE_CODES[calibration.mode]
+    paid = [answer for answer in observed.logged if not answer.is_unpaid]
+    others = [answer for answer in observed.logged if answer.is_unpaid]
+    trait = find_trait(paid, others, "earn less") if others else None
+    paid.sort(key=lambda answer: (answer.is_right is True, len(answer.completion)))
+    yield observed.finding(
+        code,
+        observed.tries.calls,
+        examples=[observed.row_example(item.row, item.reward, code) for item in paid],
+        common=trait.says if trait else "",
+        **_unreached_limit(observed, observed.reward.functions),
+    )
 
 
 def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, Any]:
