@@ -26,6 +26,7 @@ from rewardkit.answers.stated import LONGEST_TRUTH_STATED, read_statement
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
+from rewardkit.rollouts.values import column_values
 
 MOST_VERDICT_LEVELS = 10
 """Values of a verdict up to which equal ones make rows alike. Our choice."""
@@ -66,7 +67,7 @@ def length_curve(
     alike = _alike_by_verdict(view, forms) or _alike_by_answer(view, forms)
     if alike is None:
         return
-    is_alike = (alike.classes >= 0) & view.is_judged & ~_asks_for_length(view)
+    is_alike = (alike.classes >= 0) & view.is_judged & _are_free(view)
     is_right = is_alike if alike.is_right is None else is_alike & alike.is_right
     fit = _fit(view, alike, is_right)
     if fit is None or fit.curve.explained < length_explains:
@@ -112,13 +113,25 @@ def length_curve(
     )
 
 
-def _asks_for_length(view: View) -> Mask:
-    """Return the rows whose prompt asks for a length, which may well count, (rows,)."""
-    if "prompt" not in view.context.table:
-        return np.zeros(len(view), dtype=bool)
-    codes, prompts = pd.factorize(view.context.table["prompt"].map(prompt_text))
-    asks = [ASKS_FOR_LENGTH.search(prompt) is not None for prompt in prompts]
-    return np.array(asks, dtype=bool)[codes]
+def _are_free(view: View) -> Mask:
+    """Return the rows whose prompt asks for no length, which may well count, (rows,).
+
+    Of a large log in which some prompts do only rows that are read.
+    """
+    table = view.context.table
+    free = np.ones(len(view), dtype=bool)
+    if "prompt" not in table:
+        return free
+    places = np.flatnonzero(rows_to_read(view.groups))
+    _, firsts, codes = np.unique(
+        view.groups[places], return_index=True, return_inverse=True
+    )
+    prompts = map(prompt_text, column_values(table["prompt"].iloc[places[firsts]]))
+    is_free = [ASKS_FOR_LENGTH.search(prompt) is None for prompt in prompts]
+    if not all(is_free):
+        free[:] = False
+        free[places] = np.array(is_free)[codes]
+    return free
 
 
 def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
