@@ -16,6 +16,7 @@ from textwrap import indent
 from typing import Any
 
 from rewardkit.plain import is_number
+from rewardkit.strategies.notations import NOTATION
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
 
 CODE: dict[str, tuple[str, ...]] = {"kinds": ("code",)}
@@ -34,6 +35,7 @@ ENDING = re.compile(r"(?i)\b(?:halt|hlt|exit|quit|abort|stop|return|ret)\b")
 
 SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
 """A query that ends with one column to sort by: without a limit, which takes rows."""
+ORDERED = re.compile(r"(?i)\b(?:order\s+by|limit|top)\b")
 CONDITION = re.compile(
     r"(?is)\s+where\b[^()]*?(?=\s+(?:group|order|limit)\b|\s*;?\s*\Z)(?!.*\bwhere\b)"
 )
@@ -337,31 +339,30 @@ def _as_table(query: str) -> str:
     return f"({query.strip().rstrip(';')}\n)"
 
 
-def _without_values(query: str) -> str:
-    """Return a query of as many rows and columns, all of them NULL."""
-    table = _as_table(query)
-    return f"SELECT a.* FROM {table} AS b LEFT JOIN {table} AS a ON 1 = 0"
-
-
 @of_queries(
     "near_misses", "as many rows as the right ones, with other values", knows="near"
 )
 def values_left_out(query: str) -> Iterator[tuple[str]]:
-    yield (_without_values(query),)
+    """Write NULL for all values, then for those of the last column."""
+    table = _as_table(query)
+    yield (f"SELECT a.* FROM {table} AS b LEFT JOIN {table} AS a ON 1 = 0",)
     if LAST_COLUMN.match(query):
         yield (LAST_COLUMN.sub(r"\1NULL\2", query),)
 
 
 @of_queries("near_misses", "a result with more than the right rows", knows="near")
 def rows_added(query: str) -> Iterator[tuple[str, ...]]:
-    """Try a query without its condition beside rows that are certainly too many.
+    """Try a query without its condition, and its rows behind the right ones.
 
-    The condition alone may hold for all rows, or for the largest of them.
+    The condition may hold for all rows, or for the largest of them: then the latter are
+    certainly too many.
     """
-    added = f"SELECT * FROM {_as_table(query)} AS c UNION ALL {_without_values(query)}"
     if CONDITION.search(query):
-        yield CONDITION.sub("", query), added
-    yield (added,)
+        all_rows = CONDITION.sub("", query)
+        tables = map(_as_table, (query, all_rows))
+        added = "SELECT * FROM {} AS a UNION ALL SELECT * FROM {} AS b".format(*tables)
+        yield all_rows, added
+        yield (added,)
 
 
 @of_queries("near_misses", "one row of the right ones alone", knows="near")
@@ -383,6 +384,17 @@ def other_sorting(query: str) -> Iterator[tuple[str]]:
     if match:
         is_falling = (match[2] or "").strip().lower() == "desc"
         yield (f"{match[1]}{' ASC' if is_falling else ' DESC'}",)
+
+
+@of_queries(
+    "equivalents",
+    "the right rows in another order, as its query has none",
+    expects="right",
+    knows=NOTATION,
+)
+def rows_turned(query: str) -> Iterator[tuple[str]]:
+    if not ORDERED.search(query):
+        yield (f"SELECT * FROM {_as_table(query)} AS a ORDER BY 1 DESC",)
 
 
 @strategy(

@@ -68,6 +68,10 @@ def by_text(said):
     return said.find("FINDING: SAME") > -1
 
 
+def by_capitals(said):
+    return "UPHELD" in said
+
+
 def by_part(said):
     said = said.partition("Upshot:")[2].split()
     return said[:1] == ["agree"]
@@ -83,6 +87,7 @@ JUDGES = {
     "a key that is true": (by_flag, '{{"is_level": {}}}', "true", "false"),
     "alternatives beside a class": (by_points, "Points given: {}", "10", "0"),
     "a text of the code": (by_text, "FINDING: {}", "SAME", "OTHER"),
+    "a word in capitals": (by_capitals, "{}", "UPHELD", "VOID"),
     "a word behind a text of the code": (by_part, "Upshot: {}", "agree", "differ"),
     "brackets of the prompt, and no pattern": (
         by_seal,

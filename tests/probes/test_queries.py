@@ -32,6 +32,10 @@ def compared(are_right):
     return judged
 
 
+def in_any_order(rows, right):
+    return sorted(rows) == sorted(right)
+
+
 def share(rows, right):
     both = len({*rows} & {*right})
     return 2 * both / (len(rows) + len(right) or 1)
@@ -60,7 +64,7 @@ REWARDS = {
         queries(1, 2, 500, 20),
         {"empty_truth_result"},
     ),
-    "sorted lists": (lambda rows, right: sorted(rows) == sorted(right), ROWS, set()),
+    "sorted lists": (in_any_order, ROWS, set()),
     "the share of rows": (share, ROWS, set()),
     "sets": (lambda rows, right: {*rows} == {*right}, PRICES, {"rows_twice"}),
     "all are there": (lambda rows, right: {*rows} >= {*right}, ROWS, {"rows_added"}),
@@ -148,6 +152,24 @@ def test_rows_are_to_be_compared_in_their_order_and_number(are_right, rows, code
     assert len(result.calibration.subjects) >= 3, result.inconclusive
     alarms = {item.code for item in result.alarms}
     assert alarms & CODES == codes
+
+
+@pytest.mark.parametrize(
+    ("are_right", "rows", "is_lost"),
+    [
+        (operator.eq, ROWS, True),
+        (in_any_order, ROWS, False),
+        (operator.eq, PRICES, False),
+    ],
+    ids=["in their order", "sorted", "in the order that is asked for"],
+)
+def test_rows_in_another_order_than_that_of_a_query_without_one_are_right(
+    are_right, rows, is_lost
+):
+    result = probed(compared(are_right), rows, search=0)
+    rates = [item.evidence["rates"] for item in result["loses_notation"]]
+    assert result.tried_probes and not result.alarms
+    assert any("rows_turned" in names for names in rates) is is_lost
 
 
 SUMS = ["name", "price", "max(price)", "min(price)", "count(*)", "sum(price)"]

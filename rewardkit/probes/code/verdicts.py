@@ -160,6 +160,7 @@ def own_verdicts(
             for pattern in patterns_in(functions)
         ),
         _objects(values, keys, fillers) if keys else (),
+        filter(str.isupper, words),
         (
             f"{label.rstrip()} {text}"
             for label in labels
