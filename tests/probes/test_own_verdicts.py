@@ -68,10 +68,6 @@ def by_text(said):
     return said.find("FINDING: SAME") > -1
 
 
-def by_capitals(said):
-    return "UPHELD" in said
-
-
 def by_part(said):
     said = said.partition("Upshot:")[2].split()
     return said[:1] == ["agree"]
@@ -87,7 +83,6 @@ JUDGES = {
     "a key that is true": (by_flag, '{{"is_level": {}}}', "true", "false"),
     "alternatives beside a class": (by_points, "Points given: {}", "10", "0"),
     "a text of the code": (by_text, "FINDING: {}", "SAME", "OTHER"),
-    "a word in capitals": (by_capitals, "{}", "UPHELD", "VOID"),
     "a word behind a text of the code": (by_part, "Upshot: {}", "agree", "differ"),
     "brackets of the prompt, and no pattern": (
         by_seal,
@@ -258,6 +253,10 @@ def by_fullmatch(completion):
 )
 def test_a_judge_is_known_by_what_the_code_calls(function, asks):
     assert has_judge(made(function), []) is asks
+
+
+def test_a_word_in_capitals_may_be_a_verdict_by_itself():
+    assert own_verdicts([lambda said: "UPHELD" in said], []) == ["UPHELD"]
 
 
 def test_a_reward_without_a_judge_has_no_verdicts_of_its_own():
