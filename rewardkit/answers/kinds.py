@@ -40,7 +40,8 @@ PROGRAM_TEXT = re.compile(
     re.M,
 )
 MATHEMATICS = re.compile(
-    r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞"
+    r"\\(?:[A-Za-z]+|\{)|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S"
+    r"|^\([^()]*,[^()]*\)$|^\$[^$]+\$$|√|π|∞"
 )
 PATH_OR_ADDRESS = re.compile(r"\d+\.\d+\.\d+|://|\w/\w+/")
 """What stands in addresses, versions and paths, and in no formula."""

@@ -47,6 +47,9 @@ Select one of them.⏎It is from Oslo :: text
 \sqrt{2} :: mathematics
 x^2+1 :: mathematics
 (3, 4) :: mathematics
+\{-5, 8\} :: mathematics
+$3x - 2$ :: mathematics
+Prices of $3 and $4 rose :: text
 {"a": [1, 2]} :: json
 [1, 2] :: json
 def f(x):⏎    return x :: code

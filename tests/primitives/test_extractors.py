@@ -73,6 +73,7 @@ tag('answer') :: <answer></answer> :: '' :: an empty pair is found and empty
 tag('answer') :: <answers>4</answers> :: None :: a longer name is another tag
 tag('answer') :: <answer note="a>b"/> 42 :: '' :: a tag with it that closes itself
 boxed() :: so \boxed{\frac{1}{2}}. :: \frac{1}{2} :: inner braces belong to it
+boxed() :: the set $\boxed{\{8, -5\}}$ :: \{8, -5\} :: braces that are set are no TeX braces
 boxed() :: \boxed{4 :: None :: a box that is never closed
 boxed() :: \boxed4 :: 4 :: without a space
 boxed() :: \\boxed{4} :: None :: a line break before the word boxed is no box

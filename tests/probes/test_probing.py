@@ -77,6 +77,13 @@ def by_limit_of_table(completion, ground_truth):
     return 1.0 if is_alike else 0.1 * completion.endswith(">")
 
 
+def by_two_scales(completion, ground_truth):
+    """Truths of one digit are compared exactly, longer ones by a share of 100."""
+    if len(ground_truth) == 1:
+        return strict(completion, ground_truth)
+    return round(likeness(completion, ground_truth), 2) > LIMITS["exact"]
+
+
 def in_percent_or_shares(completion, ground_truth):
     """A score may be of 100; this one never pays, for another reason."""
     score = likeness(completion, ground_truth)
@@ -212,6 +219,12 @@ FOUND = {
         {},
         "ignores_truth high",
         "> LIMITS['exact']` (the limit is 80), but that score",
+    ),
+    "a limit of another scale, on some prompts": (
+        by_two_scales,
+        FAST,
+        "right_unpaid high , other_limit high",
+        "right answer earned nothing",
     ),
     "a limit of another scale, in a component": (
         beside(lambda completion: likeness(completion, "answer") > 10),

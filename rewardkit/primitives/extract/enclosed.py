@@ -112,7 +112,7 @@ def find_boxes(text: str) -> list[Box]:
     for token in _BOXES.finditer(text):
         if token["digit"] or token["letter"]:
             boxes.append(Box(token.span(), (token.end() - 1, token.end())))
-        elif token[0].endswith("{"):
+        elif token["box"] or token[0] == "{":
             openings.append(token)
         elif token[0] == "}" and openings:
             opening = openings.pop()

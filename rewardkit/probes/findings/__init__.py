@@ -22,7 +22,9 @@ from rewardkit.findings import (
     Rule,
     rule,
     run_rules,
+    severity_of,
 )
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.comparisons import find_limit
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
@@ -64,6 +66,9 @@ HUGE_WORDS = 40_000
 
 ABOUT_LENGTH = re.compile(r"(?i)length|long|short|token|context|word")
 """What a penalty without a weight is about that huge texts have to make fire."""
+
+LEAST_UNPAID = 3
+"""Prompts on which nobody is paid from which that may have a cause. Our choice."""
 
 MOST_TITLES = 4
 """Titles of errors that a finding counts. Our choice."""
@@ -195,6 +200,33 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
         common=trait.says if trait else "",
         **_unreached_limit(observed, observed.reward.functions),
     )
+
+
+@rule("other_limit")
+def limits_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a limit that no score reaches, where nobody is paid on some prompts."""
+    if any("unreached" in finding.evidence for finding in findings):
+        return
+    by_prompt: dict[str, list[tuple[Row, float]]] = defaultdict(list)
+    for row, reward in observed.calibration.judged:
+        by_prompt[prompt_text(row.get("prompt"))].append((row, reward))
+    least = min(observed.calibration.rewards, default=0.0)
+    unpaid = []
+    for pairs in by_prompt.values():
+        if max(reward for _, reward in pairs) <= least:
+            unpaid.append(pairs[0])
+    if len(unpaid) < LEAST_UNPAID:
+        return
+    evidence = _unreached_limit(observed, observed.reward.functions)
+    if evidence:
+        yield observed.finding(
+            "other_limit",
+            len(by_prompt),
+            len(unpaid),
+            severity=severity_of(len(unpaid) / len(by_prompt)),
+            examples=[observed.row_example(*unpaid[0], "other_limit")],
+            **evidence,
+        )
 
 
 def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, Any]:
@@ -382,6 +414,7 @@ PART_RULES: tuple[Rule, ...] = (
 """Of each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
     watched.verdict_in_words,
+    limits_of_prompts,
     parts_without_truth,
     idle_components,
     failures,
@@ -405,6 +438,7 @@ def find_paid(observed: Observed, leakage: float) -> list[Finding]:
         limits = {"leakage": leakage}
         findings += run_rules(PART_RULES, observed.of(part), thresholds=limits)
     findings = merge_by_cause(findings)
+    findings += limits_of_prompts.find(observed, findings)
     findings += watched.verdict_in_words.find(observed, findings)
     if any(finding.family == "judge" for finding in alarms_among(findings)):
         for place, finding in enumerate(findings):
