@@ -1303,17 +1303,29 @@ def test_a_completion_of_a_megabyte_is_shown_in_part_and_its_spans_in_place():
 
 
 def test_what_cannot_be_used_is_one_sentence():
-    other = rk.score(rk.Reward("o", {}, [rk.Component("brief", brief)]), rows())
     for given, options, why in [
         ((reward(), []), {}, "has no rows"),
         ((print, rows()), {}, "Workbench takes a Reward"),
         ((reward(), rows()), {"label": "is_god"}, "is_god"),
-        ((reward(), other), {}, "give the rollouts"),
         ((reward(), rows()), {"cases": [3]}, "case 1 is 3; a case is an object"),
         ((reward(), rows()), {"cases": 3}, "are no cases; give a list of them"),
     ]:
         with pytest.raises(rk.InputError, match=why):
             rk.Workbench(*given, **options)
+
+
+def test_a_folder_of_scores_is_taken_as_it_is_and_scored_again_by_another_reward(
+    tmp_path, monkeypatch
+):
+    kept = rk.score(reward(), rows(), to=tmp_path / "kept")
+    with monkeypatch.context() as patched:
+        patched.delattr("rewardkit.notebook.workbench.panel.score")
+        workbench = rk.Workbench(reward(), tmp_path / "kept")
+    np.testing.assert_array_equal(workbench.scores.rewards, kept.rewards)
+    assert workbench.reward.components[0].function is right
+    other = rk.Reward("r", components=[rk.Component("brief", brief)])
+    again = rk.Workbench(other, str(tmp_path / "kept")).scores
+    np.testing.assert_array_equal(again.rewards, rk.score(other, rows()).rewards)
 
 
 def test_scores_with_errors_everywhere_are_shown_as_such():

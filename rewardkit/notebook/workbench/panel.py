@@ -21,6 +21,7 @@ from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import describe_size, percent
 from rewardkit.html import markup
 from rewardkit.notebook import tiles
+from rewardkit.notebook.inputs import load_source
 from rewardkit.notebook.scorecard import Scorecard
 from rewardkit.notebook.tiles import Tile, unknown
 from rewardkit.notebook.workbench.bench import Bench
@@ -57,13 +58,13 @@ class Workbench:
 
     The last line of a cell shows it.
 
-    `rollouts` are scored once (or are the Scores of this reward, which are taken as
-    they are); from then on weights, gates and filters move without scoring, and weights
-    that depend on the step are looked at as of any step. `cases` is
-    a case file, to which Browse adds, or a list of cases. `label` names a column that
-    says which completions are right, `training` is as `Training.of` takes it, `timeout`
-    as in `score`. `scores`, `reward` and `cases` are those that stand in the panel, for
-    the cells below. A page without a kernel (a report) has a still picture. InputError:
+    `rollouts` are scored once; Scores of this reward, or a folder of them, are taken as
+    they are. From then on weights, gates and filters move without scoring, and weights
+    that depend on the step are looked at as of any step. `cases` is a case file, to
+    which Browse adds, or a list of cases. `label` names a column that says which
+    completions are right, `training` is as `Training.of` takes it, `timeout` as in
+    `score`. `scores`, `reward` and `cases` are those that stand in the panel, for the
+    cells below. A page without a kernel (a report) has a still picture. InputError:
     input that cannot be used, before anything is shown.
     """
 
@@ -299,12 +300,12 @@ def still(*inner: str) -> str:
     return f'<div class="rewardkit rk-bench">{body}</div>'
 
 
-def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:
-    if not isinstance(rollouts, Scores):
-        return score(reward, rollouts, notes=True, timeout=timeout)
-    if rollouts.reward.record()["fingerprints"] != reward.record()["fingerprints"]:
-        raise InputError(
-            f"these are scores of {rollouts.reward.name!r} and not of the reward "
-            f"{reward.name!r} as it is now; give the rollouts, which are then scored"
-        )
-    return rollouts
+def _scores(reward: Reward, source: Source, timeout: float | None) -> Scores:
+    """Return scores of the reward: those that are given, if they are, or new ones."""
+    if isinstance(source, str | Path):
+        source = load_source(source)
+    if isinstance(source, Scores):
+        if source.reward.record()["fingerprints"] == reward.record()["fingerprints"]:
+            return replace(source, reward=reward)
+        source = source.rollouts
+    return score(reward, source, notes=True, timeout=timeout)
