@@ -26,6 +26,7 @@ from rewardkit.findings import (
 )
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.comparisons import find_limit
+from rewardkit.probes.code.constants import names_used
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among
@@ -66,6 +67,9 @@ HUGE_WORDS = 40_000
 
 ABOUT_LENGTH = re.compile(r"(?i)length|long|short|token|context|word")
 """What a penalty without a weight is about that huge texts have to make fire."""
+
+PROGRAM_RUNNERS = ("exec", "eval", "subprocess", "os", "multiprocessing", "runpy")
+"""Names in functions that may run what a completion holds, which is not done here."""
 
 LEAST_UNPAID = 3
 """Prompts on which nobody is paid from which that may have a cause. Our choice."""
@@ -232,7 +236,8 @@ def limits_of_prompts(observed: Observed, findings: Findings) -> Iterator[Findin
 def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, Any]:
     """Return the evidence of a limit that no score reaches, also where all is right."""
     tries = observed.tries
-    if not tries.runs_users_code or tries.asks_model:
+    may_run_programs = not names_used(functions).isdisjoint(PROGRAM_RUNNERS)
+    if not tries.runs_users_code or tries.asks_model or may_run_programs:
         return {}
     judged = [row for row, _ in observed.calibration.judged]
     right = [tries.varied(row, str(row.get("ground_truth"))) for row in judged]
