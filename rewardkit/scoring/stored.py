@@ -29,7 +29,7 @@ METADATA = b"rewardkit"
 
 OWN_COLUMNS = ("reward_raw", "reward")
 
-FIRST_ROWS = "first_rows"
+ROWS_IN_FRONT = "first_rows"
 """Key beside the record, under which the rows stand that come first in the file."""
 
 SHARE_DIGITS = 9
@@ -116,7 +116,7 @@ def to_arrow(
             arrays[name] = pa.array(_json_texts(values))
     stored: Record = {"record": record, "json_columns": json_columns}
     if first_rows:
-        stored[FIRST_ROWS] = asdict(first_rows)
+        stored[ROWS_IN_FRONT] = asdict(first_rows)
     arrow_table = pa.table(arrays)
     metadata = dict(arrow_table.schema.metadata or {})
     metadata[METADATA] = json.dumps(stored).encode()
@@ -210,8 +210,8 @@ def read_stored(
             stored = json.loads(schema.metadata[METADATA])
             if names is not None:
                 names = [name for name in names if name in schema.names]
-            if FIRST_ROWS in stored:
-                first_rows = FirstRows(**stored[FIRST_ROWS])
+            if ROWS_IN_FRONT in stored:
+                first_rows = FirstRows(**stored[ROWS_IN_FRONT])
                 table = _read_in_order(file, names, first_rows, share)
             else:
                 table = file.read(names)
