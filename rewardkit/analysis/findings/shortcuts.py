@@ -176,11 +176,11 @@ def _is_of_marks(view: View, lengths: Floats, limit: float) -> bool:
     _, levels = np.unique(control[few], return_inverse=True)
     alike = np.where(forms < 0, np.nan, levels * (forms.max() + 1.0) + forms)
     alike[np.isnan(control[few])] = np.nan
-    groups, paid = view.groups[few], view.advantages[few]
-    agree, pairs = concordance(lengths, paid, groups, alike)
-    _, of_lengths = concordance(paid, lengths, groups, alike)
-    _, all_pairs = concordance(lengths, paid, groups, control[few])
-    _, all_of_lengths = concordance(paid, lengths, groups, control[few])
+    groups, advantages = view.groups[few], view.advantages[few]
+    agree, pairs = concordance(lengths, advantages, groups, alike)
+    _, of_lengths = concordance(advantages, lengths, groups, alike)
+    _, all_pairs = concordance(lengths, advantages, groups, control[few])
+    _, all_of_lengths = concordance(advantages, lengths, groups, control[few])
     if of_lengths.sum() < FEWEST_PAIRS:
         return False
     usual = all_pairs.sum() / all_of_lengths.sum()

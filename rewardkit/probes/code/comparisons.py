@@ -56,10 +56,10 @@ class SizeComparison:
     rescales: bool
     sides: list[tuple[Any, Any]] = field(default_factory=list)
 
-    def hear(self, left: Any, right: Any) -> Any:
+    def hear(self, first: Any, second: Any) -> Any:
         """Compare two values, and keep them."""
-        self.sides.append((left, right))
-        return self.compare(left, right)
+        self.sides.append((first, second))
+        return self.compare(first, second)
 
 
 def find_limit(
@@ -109,8 +109,8 @@ def _hear_comparisons(
     comparisons: list[SizeComparison] = []
     codes = [function.__code__ for function in functions]
 
-    def hear(at: int, left: Any, right: Any) -> Any:
-        return comparisons[at].hear(left, right)
+    def hear(at: int, first: Any, second: Any) -> Any:
+        return comparisons[at].hear(first, second)
 
     try:
         for function in functions:

@@ -193,14 +193,22 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if findings or not calibration.rewards or calibration.mode not in MODE_CODES:
         return
     code = MODE_CODES[calibration.mode]
-    paid = [answer for answer in observed.logged if not answer.is_unpaid]
-    others = [answer for answer in observed.logged if answer.is_unpaid]
-    trait = find_trait(paid, others, "earn less") if others else None
-    paid.sort(key=lambda answer: (answer.is_right is True, len(answer.completion)))
+    paid_answers = [answer for answer in observed.logged if not answer.is_unpaid]
+    unpaid_answers = [answer for answer in observed.logged if answer.is_unpaid]
+    trait = (
+        find_trait(paid_answers, unpaid_answers, "earn less")
+        if unpaid_answers
+        else None
+    )
+    paid_answers.sort(
+        key=lambda answer: (answer.is_right is True, len(answer.completion))
+    )
     yield observed.finding(
         code,
         observed.tries.calls,
-        examples=[observed.row_example(item.row, item.reward, code) for item in paid],
+        examples=[
+            observed.row_example(item.row, item.reward, code) for item in paid_answers
+        ],
         common=trait.says if trait else "",
         **_unreached_limit(observed, observed.reward.functions),
     )
