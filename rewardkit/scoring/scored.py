@@ -56,8 +56,8 @@ def score_rollouts(
     clashes = list(filter(is_result, rollouts.names))
     if clashes:
         raise RolloutsError(
-            f"the rollouts have columns of a scored table: {clashes}; rename them, or "
-            "read a scored table with load_scores"
+            f"the rollouts have columns of a scored table: {preview(clashes)}; rename "
+            "them, or give the log that was scored (load_scores(...).rollouts)"
         )
     columns = read_columns(reward, rollouts)
     plan = bind(reward, columns, len(rollouts))
