@@ -136,8 +136,7 @@ def load_named(place: Path, name: str, cache: FileCache | None = None) -> Scores
     if not caution:
         return scores
     logger.warning("%s", caution)
-    rollouts = replace(scores.rollouts, cautions=(caution,))
-    return replace(scores, rollouts=rollouts)
+    return _with_cautions(scores, (caution,))
 
 
 def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
@@ -163,6 +162,10 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             raise _nothing_there(place)
         return join_parts([_read_part(place)], [])
     paths = part_paths(place)
+    is_finished = _is_finished(place)
+    if is_finished and "parts" in _run_record(place):
+        # what other runs left beside them is none of theirs
+        paths = [place / name for name in _run_record(place)["parts"]]
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
     parts, broken = [], []
@@ -188,15 +191,24 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             f"{'is' if len(broken) == 1 else 'are'} left out: "
             f"{', '.join(names)}{ellipsis}"
         )
+    cautions = tuple(notes) if is_finished else ()
+    for caution in cautions:
+        logger.warning("%s: %s; run the same `score` again", place, caution)
     if share == 1:
-        return join_parts(parts, notes)
+        return _with_cautions(join_parts(parts, notes), cautions)
     rows_read = sum(part.table.num_rows for part in parts)
     note = (
         f"a sample of {rows_read:,} of {figures.rows:,} rows, whole groups drawn by "
         f"the hash of their prompt; {figures}"
     )
     logger.warning("%s: %s", place, note)
-    return join_parts(parts, [*notes, note], sampled_from=figures.rows)
+    scores = join_parts(parts, [*notes, note], sampled_from=figures.rows)
+    return _with_cautions(scores, cautions)
+
+
+def _with_cautions(scores: Scores, cautions: tuple[str, ...]) -> Scores:
+    """Return scores whose rollouts are to be read with caution."""
+    return replace(scores, rollouts=replace(scores.rollouts, cautions=cautions))
 
 
 def _run_record(folder: Path) -> Record:

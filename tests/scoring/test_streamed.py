@@ -447,6 +447,20 @@ def test_a_scoring_that_was_not_finished_says_so_and_a_part_that_is_broken_is_le
     assert files_of(out) == before
 
 
+def test_of_a_finished_scoring_its_own_parts_are_read_and_one_that_is_gone_is_warned_of(
+    caplog, path, out
+):
+    streamed = in_parts(path, out)
+    first, second, *_ = streamed.paths
+    other = out / f"scores-000001-{'0' * 16}.parquet"
+    other.write_bytes(first.read_bytes())  # of another run, beside it
+    assert len(rk.load_scores(out)) == 240 and not rk.load_scores(out).rollouts.cautions
+    second.unlink()
+    (caution,) = rk.load_scores(out).rollouts.cautions
+    assert caution == f"1 file of scores cannot be read and is left out: {second.name}"
+    assert f"{out}: {caution}; run the same `score` again" in caplog.text
+
+
 def test_a_second_interrupt_says_that_the_same_command_goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     prepared(tmp_path, log_rows())
