@@ -236,7 +236,7 @@ def _too_large(
     return RolloutsError(
         f"the group of {key} has {rows:,} rows or more, {size / 1e6:,.2f} MB, and the "
         f"memory allows {log.most_bytes / 1e6:,.2f} MB for one: give more memory "
-        "(memory=), or other columns that make groups (group=)"
+        "(memory=...), or other columns that make groups (group=...)"
     )
 
 
