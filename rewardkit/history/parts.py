@@ -143,11 +143,12 @@ def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
     """Say how far an interrupted scoring came, "" of one that was finished."""
     if UNFINISHED in scores.run:
         count = f"{len(scores):,} of {scores.run[UNFINISHED]['rows_given']:,} rollouts"
-    elif _is_finished(place):
-        return ""
     else:
+        run = _run_record(place)
+        if _is_finished(run):
+            return ""
         # how many there are is not counted where a log is read part by part
-        rows = _figures_of(place).rows
+        rows = _figures_of(place, run).rows
         if not rows:
             return ""
         count = f"{rows:,} rollouts so far"
@@ -162,14 +163,14 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             raise _nothing_there(place)
         return join_parts([_read_part(place)], [])
     paths = part_paths(place)
-    is_finished = _is_finished(place)
-    if is_finished and "parts" in _run_record(place):
+    run = _run_record(place)
+    if _is_finished(run) and "parts" in run:
         # what other runs left beside them is none of theirs
-        paths = [place / name for name in _run_record(place)["parts"]]
+        paths = [place / name for name in run["parts"]]
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
     parts, broken = [], []
-    figures = _figures_of(place)
+    figures = _figures_of(place, run)
     share = min(1.0, LARGEST_TABLE / max(1, figures.rows))
     for file in paths:
         try:
@@ -191,7 +192,7 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
             f"{'is' if len(broken) == 1 else 'are'} left out: "
             f"{', '.join(names)}{ellipsis}"
         )
-    cautions = tuple(notes) if is_finished else ()
+    cautions = tuple(notes) if _is_finished(run) else ()
     for caution in cautions:
         logger.warning("%s: %s; run the same `score` again", place, caution)
     if share == 1:
@@ -219,16 +220,15 @@ def _run_record(folder: Path) -> Record:
     return {}
 
 
-def _is_finished(folder: Path) -> bool:
-    """Return whether a folder has the run record of a finished scoring."""
-    run = _run_record(folder)
+def _is_finished(run: Plain) -> bool:
+    """Return whether the run record of a folder is that of a finished scoring."""
     return bool(run) and UNFINISHED not in run
 
 
-def _figures_of(folder: Path) -> PartFigures:
+def _figures_of(folder: Path, run: Plain) -> PartFigures:
     """Return the figures of a large log, or of its parts so far; 0 of any other."""
-    if _is_finished(folder):
-        return PartFigures(**_run_record(folder).get(FIGURES, {}))
+    if _is_finished(run):
+        return PartFigures(**run.get(FIGURES, {}))
     figures = []
     for path in parts_in(folder):
         with suppress(RolloutsError):  # which reading it says
