@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rewardkit.rollouts.join import match
+from rewardkit.rollouts.join import DataSet, match
 
 Q1, A1, Q2 = "What is 5 + 5?", "It is 10", "And twice that?"
 
@@ -68,7 +68,8 @@ FORMS = {
 
 def matched(log, *data):
     """Rows of one prompt, and whether its question alone was found."""
-    ((rows, by_question),) = match([log], data, prompts=True)
+    data_set = DataSet("data", {"prompt": data}, 0)
+    ((rows, by_question),) = match([log], data_set, "prompt")
     return list(rows), by_question
 
 
@@ -147,9 +148,8 @@ def test_what_is_the_question_and_what_only_holds_it(log, rows):
 
 
 def test_other_keys_are_compared_as_values():
-    found = match(
-        [1, "a  b", {"x": 1}, None, "1"], ["a b", 1, {"x": 1}, 1, None], prompts=False
-    )
+    data = DataSet("data", {"id": ["a b", 1, {"x": 1}, 1, None]}, 0)
+    found = match([1, "a  b", {"x": 1}, None, "1"], data, "id")
     assert [list(rows) for rows, _ in found] == [[1, 3], [0], [2], [], []]
 
 

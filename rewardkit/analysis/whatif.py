@@ -24,7 +24,7 @@ from rewardkit.findings import counted, most
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.primitives.gates import Gate
-from rewardkit.rollouts.files import cell_number
+from rewardkit.rollouts.csv_rows import cell_number
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.rescore import moved_by, replace_gates, rescore
 from rewardkit.scoring.scores import Scores

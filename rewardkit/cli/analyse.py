@@ -22,8 +22,8 @@ from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run, load_version
 from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
+from rewardkit.rollouts.csv_rows import cell_number
 from rewardkit.rollouts.file_cache import FileCache
-from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 
 # --- scores

@@ -17,7 +17,7 @@ from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.plain import Plain, Record
 from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
-from rewardkit.rollouts.files import cell_number
+from rewardkit.rollouts.csv_rows import cell_number
 
 COMMAND_TIMEOUT = 10.0
 """Seconds. Our choice: longer than a check should take, shorter than people wait."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import pickle
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,21 +17,17 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import ALIASES, TEXTS, Columns, aliases_of
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.csv_rows import CellReaders, cell_readers, csv_rows, read_cells
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.folders import log_files, step_in_name
+from rewardkit.rollouts.json_rows import has_rows, is_table, json_rows, numbered
 from rewardkit.rollouts.lines import read_lines, read_more_lines
 from rewardkit.rollouts.logs.areal import read_areal_dump
 from rewardkit.rollouts.logs.evaluations import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.logs.log import inner, with_columns
 from rewardkit.rollouts.paths import resolve
-from rewardkit.rollouts.values import Place, SourceRows
-
-LONGEST_CSV_CELL = 2**31 - 1
-"""Characters of a cell in CSV: the most that every system takes."""
-
-CSV_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
-CSV_TRUTHS = {"True": True, "False": False, "true": True, "false": False}
+from rewardkit.rollouts.values import Place, SourceRows, check_unique
 
 
 def read_files(
@@ -50,7 +43,7 @@ def read_files(
     kinds.
     """
     if isinstance(source, pd.DataFrame):
-        _check_unique(list(map(str, source.columns)), "the DataFrame")
+        check_unique(list(map(str, source.columns)), "the DataFrame")
         columns = {name: source[name].tolist() for name in source.columns}
         parts = [SourceRows.of_columns(columns)]
     elif isinstance(source, str | Path):
@@ -122,11 +115,16 @@ def read_piece(
     """Read the rows of a piece; its split and its step become columns."""
     if piece.kind == BUCKET:
         return _finish(read_bucket(piece.path), wanted)
-    part = SourceRows({}, [Place(0, "is empty")])
+    rows = SourceRows({}, [Place(0, "is empty")])
     if not piece.name or piece.path.stat().st_size:
-        part = _read_file(piece, wanted, cache)
-    columns = part.columns
-    places = part.places
+        rows = _read_file(piece, wanted, cache)
+    return _place(piece, rows, wanted)
+
+
+def _place(piece: LogPiece, rows: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
+    """Add to the rows of a piece what its folder and its name tell."""
+    columns = rows.columns
+    places = rows.places
     if piece.split:
         columns = {"split": [piece.split] * len(places), **columns}
     if piece.step is not None and columns.keys().isdisjoint(ALIASES["step"]):
@@ -135,7 +133,43 @@ def read_piece(
         places = [place._replace(file=piece.name) for place in places]
     if piece.only_compared:
         places = [place._replace(line=-place.line) for place in places]
-    return _finish(replace(part, columns=columns, places=places), wanted)
+    return _finish(replace(rows, columns=columns, places=places), wanted)
+
+
+BLOCK_ROWS = 1024
+"""Rows of CSV and of a JSON array that are read at a time. Our choice."""
+
+
+def has_blocks(piece: LogPiece) -> bool:
+    """Return whether a file that cannot be cut is read some rows at a time."""
+    return piece.kind == ".csv" or (piece.kind == ".json" and has_rows(piece.path))
+
+
+def read_blocks(piece: LogPiece, wanted: Mapping[str, str]) -> Iterator[SourceRows]:
+    """Yield the rows of a file that `has_blocks`; for errors see `read_files`.
+
+    CSV is read twice, as all cells of a column decide whether they are numbers.
+    """
+    try:
+        if piece.kind == ".json":
+            blocks = _blocks_of(json_rows(piece.path))
+        else:
+            readers: CellReaders = {}
+            for rows in _blocks_of(csv_rows(piece.path)):
+                readers = cell_readers(rows, wanted, readers)
+            texts = _blocks_of(csv_rows(piece.path))
+            blocks = (read_cells(rows, wanted, readers) for rows in texts)
+        for rows in blocks:
+            yield _place(piece, rows, wanted)
+    except RolloutsError:
+        raise
+    except (csv.Error, ValueError, OSError, RecursionError) as error:
+        raise cannot_read(piece, error) from None
+
+
+def _blocks_of(placed: Iterator[tuple[Place, Any]]) -> Iterator[SourceRows]:
+    while block := list(islice(placed, BLOCK_ROWS)):
+        yield SourceRows.of_rows(block)
 
 
 BUCKET = ".rows"
@@ -157,15 +191,6 @@ def read_bucket(path: Path) -> SourceRows:
             columns, places = pickle.load(file)
             parts.append(SourceRows(columns, [Place(*place) for place in places]))
     return SourceRows.joined(parts)
-
-
-def _check_unique(names: list[str], where: str) -> None:
-    """Raise a RolloutsError where two columns have one name."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise RolloutsError(
-            f"{where} has two columns of one name: {twice}; rename one of each"
-        )
 
 
 def _read_file(
@@ -195,7 +220,9 @@ def _read_file(
             part = READERS[kind](path)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
         raise cannot_read(piece, error) from None
-    return _with_numbers(part, wanted) if kind == ".csv" else part
+    if kind == ".csv":
+        return read_cells(part, wanted, cell_readers(part, wanted))
+    return part
 
 
 def _read_what_is_new(piece: LogPiece, cache: FileCache) -> SourceRows:
@@ -249,30 +276,8 @@ def _read_json(path: Path) -> SourceRows:
     return _numbered(content if isinstance(content, list) else [content])
 
 
-def is_table(row: Any) -> bool:
-    """Return whether a JSON value is a table of a tracker: W&B, MLflow, SwanLab."""
-    if not isinstance(row, Mapping):
-        return False
-    return all(isinstance(row.get(name), list) for name in ("columns", "data"))
-
-
 def _numbered(rows: Iterable[Any]) -> SourceRows:
-    placed = enumerate(chain.from_iterable(map(_rows_of, rows)), start=1)
-    return SourceRows.of_rows((Place(line), row) for line, row in placed)
-
-
-def _rows_of(row: Any) -> Iterator[Any]:
-    """Yield the rows of a table, or the row itself."""
-    if not is_table(row):
-        yield row
-        return
-    names = list(map(str, row["columns"]))
-    _check_unique(names, "the table")
-    for cells in row["data"]:
-        if isinstance(cells, list) and len(cells) == len(names):
-            yield dict(zip(names, cells, strict=True))
-        else:
-            yield ValueError(f"is no list of {len(names)} cells, one a column")
+    return SourceRows.of_rows(numbered(rows))
 
 
 def _read_parquet(path: Path) -> SourceRows:
@@ -358,56 +363,7 @@ def _read_arrow(path: Path) -> SourceRows:
 
 
 def _read_csv(path: Path) -> SourceRows:
-    """Read rows of text."""
-    # a limit of the process: raised and not lowered again, as others may be reading
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CSV_CELL))
-    placed: list[tuple[Place, Any]] = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file)
-        names = next(reader, [])
-        _check_unique(names, repr(str(path)))
-        for cells in reader:
-            row: Any = dict(zip(names, cells, strict=False))
-            if len(cells) != len(names):
-                counts = f"{len(cells)} cells, and the header {len(names)}"
-                row = ValueError(f"has {counts}")
-            if cells:
-                placed.append((Place(reader.line_num), row))
-    return SourceRows.of_rows(placed)
-
-
-def _with_numbers(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
-    """Turn columns of text into numbers, or true and false, where all cells are.
-
-    An empty cell is a missing value.
-    """
-    texts: set[str] = set()
-    for canonical in TEXTS:
-        texts |= aliases_of(canonical, wanted)
-    completions = aliases_of("completion", wanted)
-    columns: Columns = {}
-    for name, cells in part.columns.items():
-        numbers = list(map(cell_number, cells))
-        filled = {cell for cell in cells if cell}
-        if name not in texts and numbers.count(None) == sum(not cell for cell in cells):
-            columns[name] = numbers
-        elif name not in texts and filled <= CSV_TRUTHS.keys():
-            columns[name] = list(map(CSV_TRUTHS.get, cells))
-        elif name in completions:
-            columns[name] = cells
-        else:
-            columns[name] = [cell or None for cell in cells]
-    return replace(part, columns=columns)
-
-
-def cell_number(cell: str | None) -> int | float | None:
-    """Return the number that a cell is; "007", "nan" and "1_000" are text."""
-    if cell is None or not CSV_NUMBER.fullmatch(cell):
-        return None
-    if cell.lstrip("-").isdigit():
-        return int(cell)
-    number = float(cell)
-    return number if math.isfinite(number) else None
+    return SourceRows.of_rows(csv_rows(path))
 
 
 READERS: dict[str, Callable[[Path], SourceRows]] = {

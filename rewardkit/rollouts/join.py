@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,9 @@ class DataSet:
     name: str
     columns: Columns
     rejected: int
+    _rows_by_key: dict[str, dict[str, list[int]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def of(cls, source: Any) -> DataSet:
@@ -80,6 +83,16 @@ class DataSet:
             columns[canonical.get(old, old)] = cells
         return cls(name, columns, rejected)
 
+    def rows_by_key(self, on: str) -> dict[str, list[int]]:
+        """Return the rows that have each key of a column, which are looked up once."""
+        if on not in self._rows_by_key:
+            rows_by_key: dict[str, list[int]] = defaultdict(list)
+            for row, value in enumerate(self.columns[on]):
+                for key in dict.fromkeys(_keys(value, on)[:2]):
+                    rows_by_key[key].append(row)
+            self._rows_by_key[on] = dict(rows_by_key)
+        return self._rows_by_key[on]
+
 
 def join_columns(
     columns: Columns,
@@ -87,12 +100,13 @@ def join_columns(
     *,
     on: str = "prompt",
     without: Collection[str] = (),
+    is_part: bool = False,
 ) -> tuple[Columns, str, list[str]]:
     """Join what the columns lack from rows of a data set with the same `on`.
 
     A value that the log has is kept. Nothing is taken for the columns
     `without`, nor where several rows match that differ. RolloutsError: no such key on
-    one side, or nothing matches (see `match`).
+    one side, or nothing matches (see `match`), unless this `is_part` of a log.
 
     >>> log = {"prompt": ["2+2?", "5+5?"], "completion": ["4", "7"]}
     >>> data = DataSet.of([{"question": "2+2? ", "answer": "4"}])
@@ -102,10 +116,10 @@ def join_columns(
     name = data.name
     joined = data.columns
     _check_key(on, columns, data)
-    matches = match(columns[on], joined[on], prompts=on == "prompt")
+    matches = match(columns[on], data, on)
     count = len(matches)
     matched = sum(bool(partners) for partners, _ in matches)
-    if not matched:
+    if not matched and not is_part:
         raise RolloutsError(
             f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
             f"{preview(columns[on][0])}, the data set {preview(joined[on][0])}; is it "
@@ -221,7 +235,7 @@ def fill_columns(
     return filled, notes
 
 
-def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[Match]:
+def match(log: Sequence[Any], data: DataSet, on: str) -> list[Match]:
     r"""Find the data-set rows of each logged value, or of its last question.
 
     Texts are the same but for white space, all else as JSON writes it. Of prompts the
@@ -229,29 +243,28 @@ def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[Mat
     the system prompt; else the last one of the user alone, where the model has spoken
     before (few-shot examples that the data set has not).
 
-    >>> logged = ["system\nBe brief.\nuser\n2+2?\nassistant\n"]
-    >>> match(logged, ["3+3?", "2+2?"], prompts=True)
+    >>> data = DataSet.of([{"prompt": "3+3?"}, {"prompt": "2+2?"}])
+    >>> match(["system\nBe brief.\nuser\n2+2?\nassistant\n"], data, "prompt")
     [([1], False)]
     """
-    keys_of = _prompt_keys if prompts else _value_keys
-    index: dict[str, list[int]] = defaultdict(list)
-    for row, value in enumerate(data):
-        for key in dict.fromkeys(keys_of(value)[:2]):
-            index[key].append(row)
+    rows_by_key = data.rows_by_key(on)
     texts = list(map(repr, log))
     by_text: dict[str, Match] = {}
     for text, value in zip(texts, log, strict=True):
         if text in by_text:
             continue
         by_text[text] = ((), False)
-        for place, key in enumerate(keys_of(value)):
-            if key in index:
-                by_text[text] = (index[key], place == 2)
+        for place, key in enumerate(_keys(value, on)):
+            if key in rows_by_key:
+                by_text[text] = (rows_by_key[key], place == 2)
                 break
     return [by_text[text] for text in texts]
 
 
-def _value_keys(value: Any) -> list[str]:
+def _keys(value: Any, on: str) -> list[str]:
+    """Return the texts by which a value of a column is compared, the surest first."""
+    if on == "prompt":
+        return _prompt_keys(value)
     if isinstance(value, str):
         return [" ".join(unicodedata.normalize("NFC", value).split())]
     if value is None:

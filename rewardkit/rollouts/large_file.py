@@ -18,13 +18,15 @@ class LargeFile(NamedTuple):
     """A file of a large log.
 
     `size` is its last byte or row, as pieces count; a row has `row_bytes` bytes, 1
-    where bytes are counted.
+    where bytes are counted. One that `has_blocks` cannot be cut, and its rows are read
+    some at a time, as memory does not hold it.
     """
 
     piece: LogPiece
     size: int
     row_bytes: float
     can_be_cut: bool
+    has_blocks: bool = False
 
     @classmethod
     def of(cls, piece: LogPiece) -> LargeFile:

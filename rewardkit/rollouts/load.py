@@ -176,7 +176,11 @@ class Reading:
             if join_key == "prompt" and form.join_key in self.join.columns:
                 join_key = form.join_key
             values, sentence, warnings = join_columns(
-                values, self.join, on=join_key, without=self.fill or ()
+                values,
+                self.join,
+                on=join_key,
+                without=self.fill or (),
+                is_part=layout is not None,
             )
             notes.append(sentence)
             cautions += warnings

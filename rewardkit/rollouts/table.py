@@ -428,10 +428,11 @@ def join_summaries(summaries: Sequence[Plain]) -> Record:
     if falls:
         times = sum(fall["times"] for fall in falls)
         joined["step_falls"] = {**falls[0], "times": times}
-    for name in ("rejected", "notes", "cautions"):
-        joined[name] = list(chain.from_iterable(part[name] for part in summaries))
+    joined["rejected"] = list(
+        chain.from_iterable(part["rejected"] for part in summaries)
+    )
     for name in ("notes", "cautions"):
-        sentences = list(dict.fromkeys(joined[name]))
+        sentences = _join_sentences(summaries, name)
         hidden_count = len(sentences) - MOST_SENTENCES
         if hidden_count > 0:
             sentences[MOST_SENTENCES:] = [f"and {hidden_count} more of other parts"]
@@ -442,3 +443,27 @@ def join_summaries(summaries: Sequence[Plain]) -> Record:
             sizes[int(size)] += count
     joined["group_sizes"] = {str(size): sizes[size] for size in sorted(sizes)}
     return {**joined, "warnings": _warn_of(joined)}
+
+
+def _join_sentences(summaries: Sequence[Plain], name: str) -> list[str]:
+    """Return the sentences of parts, each once, with the rows that it tells added up.
+
+    >>> parts = {"rows": 4, "notes": ["1 of 4 rows differ"]}, {"rows": 2, "notes": []}
+    >>> _join_sentences(parts, "notes")
+    ['1 of 6 rows differ']
+    """
+    total = sum(part["rows"] for part in summaries)
+    row_counts: Counter[tuple[str, str]] = Counter()
+    for part in summaries:
+        for sentence in part[name]:
+            before, of_rows, after = sentence.partition(f" of {part['rows']} rows")
+            number = re.search(r"\d+\Z", before)
+            if of_rows and number:
+                key = before[: number.start()], f" of {total} rows{after}"
+                row_counts[key] += int(number[0])
+            else:
+                row_counts[sentence, ""] = 0
+    return [
+        f"{before}{count}{after}" if after else before
+        for (before, after), count in row_counts.items()
+    ]

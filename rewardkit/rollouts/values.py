@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from rewardkit.errors import RolloutsError
 from rewardkit.plain import Record
 from rewardkit.rollouts.columns import Columns, lists_of_columns, stack_columns
 
@@ -210,3 +211,12 @@ class SourceRows:
     def is_empty(self) -> bool:
         """Return whether there is no row but those that are kept out."""
         return all(place.reason for place in self.places)
+
+
+def check_unique(names: list[str], where: str) -> None:
+    """Raise a RolloutsError where two columns have one name."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise RolloutsError(
+            f"{where} has two columns of one name: {twice}; rename one of each"
+        )

@@ -23,15 +23,17 @@ from rewardkit.rollouts.files import (
     BUCKET,
     LogPiece,
     add_to_bucket,
-    is_table,
+    has_blocks,
     list_pieces,
+    read_blocks,
     read_piece,
 )
+from rewardkit.rollouts.json_rows import is_table
 from rewardkit.rollouts.large_file import LargeFile, count_lines, counts_rows
 from rewardkit.rollouts.load import LoadedRows, Reading
 from rewardkit.rollouts.logs import mark_logs
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.rollouts.values import Place
+from rewardkit.rollouts.values import Place, SourceRows
 
 HEAD_BYTES = 2_000_000
 """Bytes of a log whose rows say what its columns are. Our choice."""
@@ -116,7 +118,11 @@ def open_large(
         stop = file.row_places(0, ROWS_OF_OTHERS)[-1]
         if bytes_left > 0:
             stop = max(stop, file.row_end(0, bytes_left))
-        head = read_piece(file.stretch(0, stop), reading.columns)
+        if file.bytes > most_bytes and has_blocks(file.piece):
+            file = file._replace(has_blocks=True)
+            head = next(read_blocks(file.piece, reading.columns))
+        else:
+            head = read_piece(file.stretch(0, stop), reading.columns)
         if file.can_be_cut and not counts_rows(file.piece):
             file = file._replace(can_be_cut=not any(map(is_table, head.rows()[:1])))
         if bytes_left <= 0 and not file.can_be_cut:
@@ -267,8 +273,7 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
     """
     count = math.ceil(log.size / log.part_bytes)
     paths = [folder / f"{number:06}{BUCKET}" for number in range(count)]
-    for piece in _stretches(log):
-        rows = read_piece(piece, log.reading.columns)
+    for rows in _blocks(log):
         loaded = log.reading.load([rows])
         hashes = loaded.rollouts.group_hashes
         bucket_of: dict[Place, int] = {}
@@ -299,13 +304,16 @@ def _refuse_bucket(log: LargeLog, bucket: LogPiece, size: int) -> None:
     raise _too_large(log, row, int(counts.max()), share * size)
 
 
-def _stretches(log: LargeLog) -> Iterator[LogPiece]:
-    """Yield the pieces of a log, cut wherever a row ends."""
+def _blocks(log: LargeLog) -> Iterator[SourceRows]:
+    """Yield the rows of a log, cut wherever a row ends."""
     for file in log.files:
+        if file.has_blocks:
+            yield from read_blocks(file.piece, log.reading.columns)
+            continue
         start = line = 0
         while start < file.size:
             stop = file.row_end(start, max(log.part_bytes, file.row_bytes))
             piece = file.stretch(start, stop, line)
             line += count_lines(piece)
             start = stop
-            yield piece
+            yield read_piece(piece, log.reading.columns)

@@ -90,12 +90,11 @@ def open_log(
         return load_rollouts(source, **reading)
     for file in large.files:
         size = BYTES_HELD * file.bytes
-        if not file.can_be_cut and size > memory:
+        if not file.can_be_cut and not file.has_blocks and size > memory:
             logger.warning(
-                "%s is read whole, as %s files are not cut: about %.3g GB of memory, "
-                "where %.3g GB are allowed; JSON lines and Parquet are read in parts",
+                "%s is read whole, as it is not cut: about %.3g GB of memory, where "
+                "%.3g GB are allowed; JSON lines, Parquet and CSV are read in parts",
                 file.piece.path.name,
-                file.piece.kind,
                 size / 1e9,
                 memory / 1e9,
             )
@@ -255,15 +254,22 @@ def _score_parts(
     _remove_halves(folder)
     written: dict[int, WrittenPart] = {}
     try:
-        try:
-            _write_parts(engine, job, list(cut_parts(log)), written, progress)
-        except _ScatteredGroups:
+        to_order = ""
+        if any(file.has_blocks for file in log.files):
+            to_order = "it is no file that can be cut, as JSON lines and Parquet are"
+        else:
+            try:
+                _write_parts(engine, job, list(cut_parts(log)), written, progress)
+            except _ScatteredGroups:
+                to_order = "the completions of a prompt do not stand together"
+        if to_order:
             written.clear()
             with _bucket_folder(folder) as place:
                 logger.warning(
-                    "%s: the completions of a prompt do not stand together; its rows "
-                    "are put into order on the disk first, about %.2f GB in %s",
+                    "%s: %s; its rows are put into order on the disk first, about "
+                    "%.2f GB in %s",
                     log.reading.name,
+                    to_order,
                     log.size / 1e9,
                     place,
                 )

@@ -25,9 +25,11 @@ import pytest
 from commands import run
 
 import rewardkit as rk
+from rewardkit.rollouts import files, json_rows
 from rewardkit.rollouts.lines import _values_on
 from rewardkit.rollouts.whole_groups import cut_parts, load_part, open_large
 from rewardkit.scoring.parted import PartedScores
+from rewardkit.scoring.streamed import open_log
 
 MEMORY = 16 * 6_000
 """Bytes that hold 6 kB of a log: parts of some forty rows."""
@@ -224,29 +226,70 @@ def test_scattered_groups_are_put_into_order_on_the_disk_and_nothing_is_left_the
     ]
 
 
-def test_a_file_that_is_not_cut_and_memory_does_not_hold_is_told_with_both_sizes(
+@pytest.mark.parametrize("name", ["log.csv", "array.json", "lines.json"])
+def test_csv_and_json_are_put_into_order_on_the_disk_some_rows_at_a_time(
+    name, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr(files, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(json_rows, "JSON_BLOCK", 400)
+    rows = log_rows(turns=3, level="7", is_hard="True")
+    rows[0] |= {"level": "x", "is_hard": "", "completion": "two\nlines, é ]"}
+    path = tmp_path / name
+    if name == "log.csv":
+        pd.DataFrame(rows).to_csv(path, index=False)
+    elif name == "array.json":
+        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        write(path, rows)
+    streamed = in_parts(path, tmp_path / "out", "skips")
+    assert "put into order on the disk first" in caplog.text
+    same(streamed, rk.score(rewards()["skips"], path), ordered=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[{"completion": "a"}, {"completion": "b" "c"}' + " " * 99, "row 2"),
+        ('[{"completion": "a"}, {"completion": "b', "row 2 of the array"),
+        ('[{"completion": "a"},', "row 2 of the array"),
+    ],
+)
+def test_a_broken_json_array_is_refused_with_the_number_of_its_row(
+    text, said, tmp_path, out
+):
+    (tmp_path / "log.json").write_text(text)
+    with pytest.raises(rk.RolloutsError, match=rf"log\.json.*{said}"):
+        in_parts(tmp_path / "log.json", out, memory=16)
+    assert not out.exists()
+
+
+def test_a_file_that_is_read_whole_and_that_memory_does_not_hold_is_told_with_both_sizes(
     tmp_path, caplog
 ):
-    table = pd.DataFrame(log_rows())
-    table.to_csv(tmp_path / "log.csv", index=False)
-    write(tmp_path / "log.jsonl", log_rows())
-    size = 16 * (tmp_path / "log.csv").stat().st_size / 1e9
-    told = f"log.csv is read whole, as .csv files are not cut: about {size:.3g} GB of memory, where 9.6e-05 GB are"
-    for name, workers, memory, is_told in (
-        ("log.csv", None, MEMORY, True),
-        ("log.csv", 4, 2_000_000, False),  # a part's share is less, and memory holds it
-        ("log.jsonl", None, MEMORY, False),
-    ):
+    columns = list(log_rows()[0])
+    table = {"columns": columns, "data": [list(row.values()) for row in log_rows()]}
+    text = json.dumps(table, indent=1)
+    (tmp_path / "log.json").write_text(text)
+    size = 16 * len(text) / 1e9
+    told = f"log.json is read whole, as it is not cut: about {size:.3g} GB of memory, where 9.6e-05 GB are"
+    for workers, memory, is_told in ((None, MEMORY, True), (4, 2_000_000, False)):
         caplog.clear()
         scores = rk.score(
             rewards()["plain"],
-            tmp_path / name,
-            to=tmp_path / f"{workers} {name}",
+            tmp_path / "log.json",
+            to=tmp_path / f"{workers}",
             memory=memory,
             workers=workers,
         )
-        assert len(scores) == len(table)
-        assert (told in caplog.text) == is_told, (name, workers)
+        assert len(scores) == len(log_rows())
+        assert (told in caplog.text) == is_told, workers
+
+
+def test_a_part_of_which_nothing_is_joined_is_scored_as_the_whole_log(path, out):
+    data = [{"prompt": f"Question {group}?", "level": group} for group in range(9)]
+    log = open_log(path, MEMORY, join=data)
+    streamed = rk.score(rewards()["plain"], log, to=out)
+    same(streamed, rk.score(rewards()["plain"], rk.load_rollouts(path, join=data)))
 
 
 @pytest.mark.parametrize("is_scattered", [False, True])

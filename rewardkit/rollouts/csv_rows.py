@@ -1,0 +1,93 @@
+"""CSV: rows of text, and cells that are numbers or true and false."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from rewardkit.rollouts.columns import TEXTS, Columns, aliases_of
+from rewardkit.rollouts.values import Place, SourceRows, check_unique
+
+LONGEST_CSV_CELL = 2**31 - 1
+"""Characters of a cell in CSV: the most that every system takes."""
+
+CSV_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
+CSV_TRUTHS = {"True": True, "False": False, "true": True, "false": False}
+CellReaders = dict[str, tuple[Callable[[str | None], Any], ...]]
+
+
+def csv_rows(path: Path) -> Iterator[tuple[Place, Any]]:
+    """Yield rows of text."""
+    # a limit of the process: raised and not lowered again, as others may be reading
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CSV_CELL))
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        names = next(reader, [])
+        check_unique(names, repr(str(path)))
+        for cells in reader:
+            row: Any = dict(zip(names, cells, strict=False))
+            if len(cells) != len(names):
+                counts = f"{len(cells)} cells, and the header {len(names)}"
+                row = ValueError(f"has {counts}")
+            if cells:
+                yield Place(reader.line_num), row
+
+
+def cell_readers(
+    rows: SourceRows, wanted: Mapping[str, str], before: CellReaders | None = None
+) -> CellReaders:
+    """Return what reads all filled cells of each column of CSV, those `before` too.
+
+    Columns of texts are read by nothing.
+    """
+    texts = set(chain.from_iterable(aliases_of(name, wanted) for name in TEXTS))
+    readers = dict(before or {})
+    for name, cells in rows.columns.items():
+        usable = readers.get(name, () if name in texts else CELL_READERS)
+        readers[name] = tuple(
+            read
+            for read in usable
+            if all(read(cell) is not None for cell in cells if cell)
+        )
+    return readers
+
+
+def read_cells(
+    rows: SourceRows, wanted: Mapping[str, str], readers: CellReaders
+) -> SourceRows:
+    """Read the cells of CSV; an empty one is a missing value, but for completions."""
+    completions = aliases_of("completion", wanted)
+    columns: Columns = {}
+    for name, cells in rows.columns.items():
+        if readers[name]:
+            columns[name] = list(map(readers[name][0], cells))
+        elif name in completions:
+            columns[name] = cells
+        else:
+            columns[name] = [cell or None for cell in cells]
+    return replace(rows, columns=columns)
+
+
+def cell_number(cell: str | None) -> int | float | None:
+    """Return the number that a cell is; "007", "nan" and "1_000" are text."""
+    if cell is None or not CSV_NUMBER.fullmatch(cell):
+        return None
+    if cell.lstrip("-").isdigit():
+        return int(cell)
+    number = float(cell)
+    return number if math.isfinite(number) else None
+
+
+def cell_truth(cell: str | None) -> bool | None:
+    """Return whether a cell says true or false; None where it says neither."""
+    return CSV_TRUTHS.get(cell or "")
+
+
+CELL_READERS = (cell_number, cell_truth)
+"""What reads the cells of a column, the first of those that read all."""
