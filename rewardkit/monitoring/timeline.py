@@ -167,10 +167,11 @@ class Timeline:
     @cached_property
     def prompt_kinds(self) -> Codes:
         """Return codes of kinds of prompts, (groups,): their source, level, length."""
-        view = self.view
-        table = view.context.table
-        names = [name for name in KIND_COLUMNS if name in table]
-        keys = [column_values(table[name]) for name in names]
+        groups = self.view.groups
+        last_rows = np.zeros(len(self.view.owner), dtype=np.intp)
+        last_rows[groups] = np.arange(len(groups))
+        table = self.view.context.table.iloc[last_rows]
+        keys = [_column(table, name) for name in KIND_COLUMNS if name in table]
         lengths = np.array([len(text) for text in _texts_of(table, "prompt")])
         edges = np.quantile(lengths, (1 / 3, 2 / 3))
         keys.append(np.searchsorted(edges, lengths).tolist())
@@ -178,9 +179,7 @@ class Timeline:
         for values in keys:
             ids, kinds = pd.factorize(np.array(list(map(repr, values)), dtype=object))
             codes = codes * (len(kinds) + 1) + ids
-        of_groups = np.zeros(len(view.owner), dtype=np.intp)
-        of_groups[view.groups] = codes
-        return of_groups
+        return codes
 
     @cached_property
     def figure_of_last_prompts(self) -> WindowFigure | None:
