@@ -263,7 +263,7 @@ LIMIT = np.clip((AT - 1500) / 500, 0, 1)
         (1 - 0.02 * AT / 2000, np.zeros(9), ""),
         (1 - LIMIT, -LIMIT, "mild"),
         (1 - AT / 4000, -AT / 4000, "pays_wrong"),
-        (1 - AT / 4000, -1 + AT / 4000, "mild"),
+        (1 - AT / 4000, -1 + AT / 4000, "mirrored"),
         (1 + AT / 1000, AT / 1000, "outweighs"),
         (1 - AT / 1000, np.zeros(9), "outweighs"),
         (0.75 + 0.25 * np.cos(AT / 320), np.zeros(9), "turns"),
@@ -304,6 +304,9 @@ def test_a_curve_is_fitted_among_alike_rows_only():
     assert slope == pytest.approx(-1 / 1000, rel=0.05)
 
 
+NOT_ONE_WAY = "Length moves the reward, and not one way"
+
+
 def wraps(correct, letters):
     falling = (1 + np.cos(np.pi * letters / 1000)) / 2
     return np.where(correct > 0, 0.5 + 0.5 * falling, -0.5 - 0.5 * falling)
@@ -311,6 +314,10 @@ def wraps(correct, letters):
 
 def peaks(correct, letters):
     return correct * (1 - np.abs(letters - 1000) / 2000)
+
+
+def shrinks(correct, letters):
+    return np.where(correct > 0, 1, -1) / (1 + letters / 1000)
 
 
 def test_length_counts_where_the_prompt_asks_for_one():
@@ -326,8 +333,9 @@ def test_length_counts_where_the_prompt_asks_for_one():
 @pytest.mark.parametrize(
     ("pay", "earns", "severity"),
     [
-        (wraps, "the better paid answers earn 0.9", "warn"),
-        (peaks, "the better paid answers earn 0.5", "info"),
+        (wraps, f"{NOT_ONE_WAY}: the better paid answers earn 0.9", "warn"),
+        (peaks, f"{NOT_ONE_WAY}: the better paid answers earn 0.5", "info"),
+        (shrinks, "Padding helps wrong answers: the better paid answers", "info"),
     ],
 )
 def test_where_it_turns_is_said_with_figures(pay, earns, severity):
@@ -337,9 +345,9 @@ def test_where_it_turns_is_said_with_figures(pay, earns, severity):
         {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
     )
     (item,) = rk.diagnose(scores)["length_curve"]
-    assert item.sentence.startswith(
-        f"Length moves the reward, and not one way: {earns}"
-    )
-    assert f". It turns at about {item.evidence['turn']}." in item.sentence
-    assert item.evidence["turn"] in ("970", "1,000", "1,100")
-    assert item.severity == severity
+    assert item.sentence.startswith(earns) and item.severity == severity
+    if item.evidence["turns"]:
+        assert f". It turns at about {item.evidence['turn']}." in item.sentence
+        assert item.evidence["turn"] in ("970", "1,000", "1,100")
+    else:
+        assert "a cosine reward does so on purpose" in item.sentence

@@ -88,7 +88,7 @@ CASES = {
         ["verdict_in_words high: orders"],
     ),
     "length that has a best is no padding": (
-        [of_rows("length_curve", trait="peaks"), hole("longer", "warn")],
+        [of_rows("length_curve"), hole("longer", "warn")],
         ["length_curve warn: longer"],
     ),
     "alone all rows earn the same, where they are to be compared": (

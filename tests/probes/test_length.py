@@ -25,6 +25,20 @@ def cosine(completion, ground_truth):
     return -0.5 - 0.5 * falling
 
 
+def shrinking(completion, ground_truth):
+    """One factor for right and wrong alike, which takes less from long wrong ones."""
+    sign = 1 if strict(completion, ground_truth) else -1
+    return sign / (1 + len(completion) / 4000)
+
+
+def two_slopes(completion, ground_truth):
+    """Right answers fall to 0.5 and wrong ones rise from -1 to -0.8: two ways, decided."""
+    share = min(len(completion) / 4000, 1.0)
+    if strict(completion, ground_truth):
+        return 1 - 0.5 * share
+    return -1 + 0.2 * share
+
+
 def counted_words(completion, ground_truth):
     return right(completion, ground_truth) + min(1.5, len(completion.split()) / 300)
 
@@ -98,6 +112,13 @@ LIMITED = [
     for row in LONG
 ]
 TASK = rk.Component("task", strict)
+SHRINKING_BESIDE = rk.Reward(
+    "logs its task",
+    components=[
+        rk.Component("paid", shrinking, range=None),
+        rk.Component("task", strict, weight=0.0),
+    ],
+)
 BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500))
 
 
@@ -106,7 +127,10 @@ BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500)
     [
         (wrapped_cosine, "numbers", ["turns"], ["length_curve"]),
         (counted_words, "numbers", [], ["longer"]),
-        (cosine, "numbers", ["mild"], []),
+        (cosine, "numbers", ["mirrored"], []),
+        (two_slopes, "numbers", ["mirrored"], []),
+        (shrinking, "numbers", ["mirrored"], ["length_curve"]),
+        (SHRINKING_BESIDE, "numbers", ["mirrored"], ["length_curve"]),
         (overlong, "numbers", ["mild"], []),
         (overlong_of(600), "numbers", ["mild"], []),  # beyond the log's lengths
         (overlong_of(600), LONG, ["pays_wrong"], ["length_curve"]),
@@ -129,6 +153,14 @@ def test_length_that_turns_is_a_warning_and_what_others_say_or_limit_is_none(
     found = result["length_curve"]
     assert [item.evidence["kind"] for item in found] == curves
     assert [item.code for item in result.alarms] == alarms
+
+
+def test_of_a_factor_it_says_what_long_wrong_answers_gain_and_what_to_do():
+    reward = made(shrinking, range=None)
+    (item,) = probed(reward, only=["padding"], search=0)["length_curve"]
+    assert item.sentence.startswith("Padding helps wrong answers. Right answers earned")
+    assert "wrong ones -0.98 at 100 characters and -0.29 at 10,000" in item.sentence
+    assert item.severity == "warn" and "multiply right answers only" in item.advice
 
 
 def test_it_says_where_it_turns_and_shows_a_right_answer_there():

@@ -27,6 +27,8 @@ FLAT_SHARE = 0.5
 
 Our choice: DAPO's overlong penalty begins where few completions are.
 """
+SAME_FACTOR = 0.02
+"""Spread of the ratio of two curves up to which one factor made both. Our choice."""
 AS_MUCH_FOR_WRONG = 0.8
 """Share of its height for right answers at which wrong ones get as much. Our choice."""
 
@@ -153,11 +155,12 @@ def round_length(length: float) -> str:
 
 
 def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) -> str:
-    """Say what a curve does: "turns", "outweighs", "pays_wrong", "mild", or "".
+    """Return a curve's kind: turns, mirrored, outweighs, pays_wrong, mild, or "".
 
     A dip turns. Length outweighs being right where wrong answers of one length earn
-    more than right ones of another. A limit that few completions reach, a slope that
-    or a peak that only right answers see are mild.
+    more than right ones of another. It is "mirrored" where wrong answers gain by what
+    right ones lose by. A limit that few completions reach, a slope or a peak that only
+    right answers see are mild.
 
     Args:
         right: of right answers, or of answers that are equal.
@@ -170,6 +173,9 @@ def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) ->
         return "turns"
     if right.height < TURNS * span / 2:
         return ""
+    if wrong is not None and wrong.height >= TURNS * span:
+        if wrong.rise > 0 > right.rise and wrong.values.max() < right.values.min():
+            return "mirrored"
     if right.is_limit or right.height < TURNS * span:
         return "mild"
     if wrong is None:
@@ -181,6 +187,18 @@ def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) ->
         if wrong.height >= AS_MUCH_FOR_WRONG * right.height:
             return "pays_wrong"
     return "mild"
+
+
+def _is_one_factor(right: LengthCurve, wrong: LengthCurve | None) -> bool:
+    """Whether each is the other times a number, at the same lengths."""
+    if wrong is None or not right.values.all():
+        return False
+    ratios = wrong.values / right.values
+    return float(np.ptp(ratios)) <= SAME_FACTOR * abs(float(ratios.mean()))
+
+
+OF_WRONG = ("pays_wrong", "mirrored")
+"""Kinds of curves of which wrong answers gain less than right ones have."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +224,7 @@ def tell_curve(
     unit: str,
     *,
     high: float,
+    is_cosine: bool = True,
 ) -> CurveStory:
     """Say what a curve does, how far, and where it turns.
 
@@ -215,6 +234,8 @@ def tell_curve(
         span: As there.
         unit: The unit of lengths.
         high: Share of `span` from which it is grave.
+        is_cosine: Whether it may be a cosine reward, which on purpose takes less from
+            longer wrong answers (Demystifying Long CoT, 2502.03373).
     """
     kind = kind_of_curve(right, wrong, span)
     places = right.outline
@@ -224,14 +245,16 @@ def tell_curve(
         size = right.depth
     worth = size / span if span > 0 else math.inf
     severity = "info"
-    if kind != "mild":
-        severity = "high" if worth >= high and kind != "pays_wrong" else "warn"
+    is_meant = kind == "mirrored" and (is_cosine or not _is_one_factor(right, wrong))
+    if kind != "mild" and not is_meant:
+        severity = "high" if worth >= high and kind not in OF_WRONG else "warn"
     words = {
         "kind": kind,
         "figures": right.describe(places, unit),
         "wrong": "" if wrong is None else wrong.describe(wrong.outline, unit),
         "turn": round_length(right.lengths[places[1]]),
         "turns": len(places) > 2,
+        "is_meant": is_meant,
         "peaks": kind != "turns" and len(places) > 2,
     }
     return CurveStory(kind, places, worth, severity, words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from rewardkit.analysis.statistics.curves import (
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.misjudged import ASKS_FOR_LENGTH
 from rewardkit.findings import Example, Finding, Findings, rule
+from rewardkit.probes.code.constants import names_used
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.runner import SHARE_OF_RULE, rewards_in
@@ -28,6 +30,8 @@ LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
 MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
 NEARLY_ALL = 0.95
 """Share of the log's completions within whose lengths a penalty counts. Our choice."""
+COSINE = re.compile(r"(?i)cos(ine)?(_|$)")
+"""A name in the code of a cosine reward."""
 LENGTH_HIGH = 0.5
 """Share of what being right adds from which a curve is grave. Our choice."""
 
@@ -47,14 +51,21 @@ class Lengthened:
         """Return what being right adds on average."""
         return float((self.right.values - self.wrong.values).mean())
 
-    def tell(self, longest: float) -> CurveStory:
+    def tell(self, longest: float, *, is_cosine: bool) -> CurveStory:
         """Say what the curve of the right answer does.
 
         It is mild where nothing moves within the log's own lengths, up to `longest`
         characters, and nothing gains by length: a penalty for overlong text.
         """
         unit = "characters"
-        story = tell_curve(self.right, self.wrong, self.span, unit, high=LENGTH_HIGH)
+        story = tell_curve(
+            self.right,
+            self.wrong,
+            self.span,
+            unit,
+            high=LENGTH_HIGH,
+            is_cosine=is_cosine,
+        )
         least = TURNS / 2 * self.span
         for curve in (self.right, self.wrong):
             gains = curve.values - np.minimum.accumulate(curve.values)
@@ -72,7 +83,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report that length moves what the same answer earns, and where it turns.
 
     Of a sum of components only a turn: which of them pays for length other rules say.
-    That padding pays is said of a slope; of a peak it is half of the truth.
+    That padding pays is said of a slope; of what goes two ways it is half of the truth.
     """
     if observed.noise > NOISY or observed.tries.is_over:
         return
@@ -80,13 +91,20 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     curves = list(filter(None, attempts))
     logged = [len(answer.completion) for answer in observed.logged]
     longest = float(np.quantile(logged, NEARLY_ALL)) if logged else math.inf
-    stories = [item.tell(longest) for item in curves if item.span > 0]
+    names = names_used(observed.reward.functions)
+    is_cosine = any(COSINE.match(name) for name in names)
+    stories = []
+    for item in curves:
+        if item.span > 0:
+            stories.append(item.tell(longest, is_cosine=is_cosine))
     if len(stories) < len(curves) or len({story.kind for story in stories}) != 1:
         return  # no subject, or they differ
     story, turns = stories[0], stories[0].kind == "turns"
-    if not story.kind or (len(observed.components) > 1 and not turns):
+    paid = [item for item in observed.components.values() if item.weight]
+    if not story.kind or (len(paid) > 1 and not turns):
         return
-    if not turns and not story.words["peaks"]:
+    goes_two_ways = story.words["peaks"] or story.kind == "mirrored"
+    if not turns and not goes_two_ways:
         if any(item.family == "padding" for item in alarms_among(findings)):
             return
     yield observed.finding(
@@ -96,7 +114,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
         severity=story.severity,
         examples=[_example(observed, curves[0], story.places[1] if turns else None)],
         gain=min(story.worth, 1.0),
-        trait="peaks" if story.words["peaks"] else "",
+        trait=story.kind if story.kind == "mirrored" else "",
         among="right answers",
         others="wrong ones",
         **story.words,
