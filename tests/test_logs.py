@@ -411,11 +411,13 @@ def test_a_log_of_inspect_that_cannot_be_read_is_one_sentence(
 # What is a score, and what an id or a truth
 
 
-def trl(*left_out, **extra):
-    """Rows of TRL with other columns between its two rewards and the advantage; a reward may be left out."""
+def trl(*left_out, before=None, **extra):
+    """Rows of TRL with other columns `before` and behind its two rewards; a reward may be left out."""
     rows = pd.DataFrame(made.trl_rows(), dtype=object)
     advantages = rows["advantage"]
     rows = rows.drop(columns=["gold", "n_chars", "advantage", *left_out])
+    for name, value in (before or {}).items():
+        rows.insert(3, name, value)
     return rows.assign(**extra, advantage=advantages).to_dict("records")
 
 
@@ -431,6 +433,7 @@ def verl(**columns):
         (trl(answer=4.0), {"right": 1.0, "brief": 1.0}, None, "a ground truth is no score"),
         (trl(brief=None), {"right": 1.0}, "logged/right", "what judged nothing is no score of this log"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
+        (trl("brief", before={"query": "2+2"}), {"right": 1.0}, "logged/right", "data may stand before the reward"),
         ([{"completion": "a", "quality": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
         ([{"completion": "a", "score": 0.5, "level": 3}], {"score": 1.0}, "logged/score", "a score is a total"),
         ([{"completion": "a", "tool_reward": 0.5}], {"tool_reward": 1.0}, "logged/tool_reward", "the only reward"),

@@ -216,7 +216,10 @@ def _learn_length(sample: Sample, name: str) -> Write | None:
     is_named = LENGTH_NAME.search(name) is not None
     limit = FOLLOWS_BY_NAME if is_list or is_named else FOLLOWS
     slope = _fit_slope(sample, sizes, limit, has_cuts=is_named)
-    return None if slope is None else partial(_write_length, slope)
+    if slope is None:
+        return None
+    longest = max((cell.value for cell in sample), key=len) if is_list else None
+    return partial(_write_length, slope, longest)
 
 
 def _fit_slope(
@@ -260,14 +263,20 @@ def _write_count(count: Callable[[str], int], value: Any, old: str, new: str) ->
     return type(value)(count(new))
 
 
-def _write_length(slope: float, value: Any, old: str, new: str) -> Any:
-    """Move a count, or the length of a list, by what the log's slope makes of it."""
+def _write_length(
+    slope: float, longest: list[Any] | None, value: Any, old: str, new: str
+) -> Any:
+    """Move a count, or the length of a list, by what the log's slope makes of it.
+
+    An empty list gets the items of the `longest` one.
+    """
     change = slope * (len(new) - len(old))
     if not isinstance(value, list):
         return type(value)(max(0, round(value + change)))
     size = max(1, round(len(value) + change))
-    inner = value[:-1] or value
-    last = value[-1:]  # which may end the text
+    filled = value or longest or []
+    inner = filled[:-1] or filled
+    last = filled[-1:]  # which may end the text
     repeats = size // len(inner) + 1
     return [*(inner * repeats)[: size - 1], *last]
 

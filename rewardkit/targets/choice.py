@@ -21,7 +21,7 @@ from rewardkit.targets.trial import Allowance, ReadingTrial, try_reading
 TRIAL_SECONDS = 10.0
 """Limit of one call, where the caller names none. Our choice."""
 
-AGREES, DIFFERS = 0.95, 0.75
+AGREES, DIFFERS = 0.95, 0.9
 """Share of the log's scores from which a reading gives them, and up to which another
 one is looked for. Our choice."""
 

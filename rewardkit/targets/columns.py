@@ -34,6 +34,11 @@ GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"
 OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
 """Canonical columns of training sets; no trainer hands over the others, a log's."""
 
+ENV_INFO = "extra_env_info"
+"""Where NeMo-RL's data sets have the truth: under a key, or as the whole object."""
+OBJECTS = ("extra_info", ENV_INFO)
+"""Columns whose objects hold further ones, of verl and of NeMo-RL."""
+
 FAMILIAR = ("answer", "solution", "question", "problem")
 """What functions look for in their ``**kwargs``."""
 
@@ -222,16 +227,19 @@ def source_of(parameter: inspect.Parameter, row: Collection[str]) -> str | None:
 class AliasedRow(dict[str, Any]):
     """A row whose columns can also be read under their other names.
 
-    So can what its `extra_info` holds. Only its own names are listed.
+    So can what its objects of further columns hold. Only its own names are listed.
 
     >>> AliasedRow(ground_truth="4")["answer"]
     '4'
+    >>> AliasedRow(extra_env_info={"options": "AB"})["options"]
+    'AB'
     """
 
     def __missing__(self, name: str) -> Any:
-        info = dict.get(self, "extra_info")
-        if isinstance(info, Mapping) and name in info:
-            return info[name]
+        for column in OBJECTS:
+            info = dict.get(self, column)
+            if isinstance(info, Mapping) and name in info:
+                return info[name]
         canonical = CANONICAL.get(name, name)
         if canonical == name or not dict.__contains__(self, canonical):
             raise KeyError(name)

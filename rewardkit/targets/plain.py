@@ -20,6 +20,7 @@ from rewardkit.targets.adapter import (
 )
 from rewardkit.targets.columns import (
     CANONICAL,
+    ENV_INFO,
     OF_DATA,
     SAMPLE,
     ObjectRow,
@@ -40,8 +41,6 @@ OF_COMPLETION = re.compile(
 """Names of a first parameter that no column has, and that is for the completion."""
 ACTION = "action"
 """What environments call a completion. Of a class, that is one turn of a rollout."""
-ENV_INFO = "extra_env_info"
-"""Where NeMo-RL's data sets have the truth: under a key, or as the whole object."""
 ITEMS = re.compile(r"(.+?)(?:_str)?(?:s|s?_list|_batch)")
 """Names of parameters that take a list of what a column holds, as `response_str_list`.
 """

@@ -26,6 +26,11 @@ def behind_the_turn(solution_str, ground_truth):
     return strict(answer, ground_truth) if turn else 0.0
 
 
+def of_another_length(solution_str, ground_truth):
+    """Differs for the right answers of three digits, where they stand alone."""
+    return strict(solution_str, ground_truth) * (len(solution_str) != 34)
+
+
 def of_even_truths(solution_str, ground_truth):
     return 0.0 if int(ground_truth) % 2 else strict(solution_str, ground_truth)
 
@@ -151,7 +156,8 @@ def test_a_log_that_agrees_or_has_no_scores_of_this_reward_is_silent(reward, row
 
 
 @pytest.mark.parametrize(
-    ("function", "is_joined"), [(behind_the_turn, True), (strict, False)]
+    ("function", "is_joined"),
+    [(behind_the_turn, True), (of_another_length, True), (strict, False)],
 )
 def test_prompt_and_completion_are_one_text_where_only_that_gives_the_log(
     function, is_joined

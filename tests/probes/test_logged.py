@@ -300,12 +300,32 @@ def behind_the_prompt(completion, ground_truth):
     return strict(completion.partition("\nassistant\n")[2], ground_truth)
 
 
-def with_example(truths):
+def with_example(truths, written=None):
     """Rows of prompts that show how to answer."""
-    rows = rows_of(padded, truths)
+    rows = rows_of(written or padded, truths)
     for row in rows:
         row["prompt"] += " End with your answer, such as <answer>x</answer>.\n"
     return rows
+
+
+def last_with_form(text, ground_truth):
+    """Pay the last tag, and a little for any."""
+    said = re.findall("<answer>(.*?)</answer>", text)
+    return float(said[-1] == ground_truth) or 0.1 if said else 0.0
+
+
+def form_of_all(prompt, completion, ground_truth):
+    return last_with_form(prompt + completion, ground_truth)
+
+
+def form_of_completion(prompt, completion, ground_truth):
+    return last_with_form(completion, ground_truth)
+
+
+def form_behind_example(prompt, completion, ground_truth):
+    """As Search-R1: the prompt's own example is the first tag, and another is wanted."""
+    text = prompt + completion
+    return last_with_form(text, ground_truth) if text.count("<answer>") > 1 else 0.0
 
 
 def first_of_text(completion, ground_truth):
@@ -1191,6 +1211,20 @@ CASES = {
         trait="gained",
         words="Finds answers in the prompt. 16 of 16 right answers to other prompts earned as much "
         "as the right one; with their prompts left blank, 8 of 8 earned less.",
+    ),
+    "the form of the prompt is paid": Case(
+        form_of_all,
+        with_example(NUMBERS, silent),
+        code="prompt_read",
+        trait="form",
+        words="10 of 40 logged completions have no answer mark; with none in their prompts either, "
+        "8 of 8 earned less, such as 0 instead of 0.1.",
+    ),
+    "the form of the completion is paid": Case(
+        form_of_completion, with_example(NUMBERS, silent), code=""
+    ),
+    "the form of the prompt is expected": Case(
+        form_behind_example, with_example(NUMBERS, silent), code=""
     ),
     "the example of the prompt is read in place of all that is said": Case(
         first_of_prompt, with_example(NUMBERS), code="prompt_read"

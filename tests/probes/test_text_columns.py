@@ -82,6 +82,13 @@ def test_ids_keep_their_ratio_to_the_text_and_their_last_value():
     assert written["info"] == {"response_length": len(ids), "index": 0}
 
 
+def test_an_empty_list_of_ids_gets_those_of_another_row():
+    of_nothing = {**ROWS[0], "completion": "", "completion_ids": [], "logprobs": []}
+    written = learn_text_columns(ROWS, CODES).write(of_nothing, LONG)
+    assert len(written["completion_ids"]) == pytest.approx(len(LONG) / 4, rel=0.03)
+    assert written["completion_ids"][-1] == 2
+
+
 def test_what_does_not_follow_the_text_stays():
     columns = learn_text_columns(ROWS, CODES)
     for name in ("tests", "seed", "verdict", "prompt_id", "ground_truth", "prompt"):

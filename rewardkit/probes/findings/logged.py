@@ -375,6 +375,60 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
             )
 
 
+@rule("prompt_read")
+def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report completions without a mark that are paid for that of their prompts."""
+    if any(item.code == "prompt_read" for item in findings):
+        return
+    logged = []
+    for answer in in_turn(observed.logged, lambda answer: answer.prompt):
+        prompt = answer.row.get("prompt")
+        if _without(ANSWER_MARK, prompt) != prompt:
+            logged.append(answer)
+    unmarked = [item for item in logged if not ANSWER_MARK.search(item.completion)]
+    marked = [item for item in logged if ANSWER_MARK.search(item.completion)]
+    fallen = _fallen_without_mark(observed, unmarked[:MOST_RIGHT])
+    tried = len(unmarked[:MOST_RIGHT])
+    if len(fallen) < max(LEAST_RAISED, RAISED_SHARE * tried):
+        return
+    if _fallen_without_mark(observed, marked[:MOST_WRONG]):
+        return  # the mark may be a part of the task
+    row, before, after = fallen[0]
+    rewards = observed.calibration.rewards
+    yield observed.finding(
+        "prompt_read",
+        tried,
+        len(fallen),
+        severity="warn",
+        examples=[observed.row_example(row, before, "prompt_read")],
+        gain=(before - after) / (max(rewards) - min([*rewards, after])),
+        trait="form",
+        lost=len(unmarked),
+        right=len(logged),
+        before=before,
+        after=after,
+    )
+
+
+def _fallen_without_mark(
+    observed: Observed, answers: Sequence[LoggedAnswer]
+) -> list[tuple[Row, float, float]]:
+    """Return the rows that earn less without a mark in their prompts, with both."""
+    rows = []
+    for answer in answers:
+        changed = _without(ANSWER_MARK, answer.row.get("prompt"))
+        text = answer.completion
+        rows.append(observed.tries.varied(answer.row, text))
+        rows.append(observed.tries.varied(answer.row, text, prompt=changed))
+    rewards = observed.tries.retry(rows)
+    fallen: list[tuple[Row, float, float]] = []
+    for place in range(0, len(rows), 2):
+        before, after = rewards[place : place + 2]
+        if before - after > 1e-9:
+            fallen.append((rows[place], before, after))
+    return fallen
+
+
 @rule("wrong_paid", "right_unpaid", "truth_unpaid")
 def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report completions of the log that are right and unpaid, or paid and not right.
@@ -493,6 +547,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
 
 LOG_RULES = (
     misread_rows,
+    forms_of_prompts,
     unearned_forms,
     other_scale,
     misjudged_rows,

@@ -30,7 +30,7 @@ from typing import Any
 
 from rewardkit.plain import Record
 from rewardkit.primitives.messages import assistant_text, content_text, opening_turns
-from rewardkit.rollouts.columns import JUDGED_PREFIX, Columns, lists_of_columns
+from rewardkit.rollouts.columns import ALIASES, JUDGED_PREFIX, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
@@ -139,7 +139,10 @@ def _parse_nemo_batch(rows: SourceRows) -> ParsedLog:
 def _with_truth(rows: SourceRows) -> SourceRows:
     """Add the truth that stands in what NeMo-RL's environment gets."""
     infos = rows.columns.get("extra_env_info", ())
-    truths = [inner(info, "ground_truth") for info in infos]
+    truths = []
+    for info in infos:
+        told = [inner(info, name) for name in ALIASES["ground_truth"]]
+        truths.append(first(told))
     return with_columns(rows, ground_truth=truths)
 
 

@@ -43,10 +43,21 @@ def _is_trl(columns: Columns) -> bool:
     between = _between(columns, "advantage")
     # first come the rewards; a table in another order may have its truths there
     candidates = [name for name in between if name not in ALL_ALIASES] or between
-    for name in (*candidates[:1], "advantage"):
-        if not numeric([0.0, *columns[name]]):
-            return False
-    return bool(candidates)
+    if not numeric([0.0, *columns["advantage"]]):
+        return False
+    return bool(_from_first_reward(columns, candidates))
+
+
+def _from_first_reward(columns: Columns, names: Sequence[str]) -> list[str]:
+    """Return the columns from the first reward on; none where no reward is found.
+
+    TRL's rewards come first. Where a table has another order, they are the numbers that
+    the advantages follow.
+    """
+    if names and numeric([0.0, *columns[names[0]]]):
+        return list(names)
+    numbers = [name for name in names if numeric(columns[name])]
+    return numbers if numbers and _fit_rewards(columns, numbers) else []
 
 
 def _between(columns: Columns, advantage: str) -> list[str]:
@@ -61,6 +72,7 @@ def _parse_trl(rows: SourceRows) -> ParsedLog:
     columns = rows.columns
     reserved = ALL_ALIASES.union(rows.reserved)
     between = [name for name in _between(columns, "advantage") if name not in reserved]
+    between = _from_first_reward(columns, between)
     candidates = between[:1]
     for name in between[1:]:
         if not set(map(type, columns[name])) <= {float, type(None)}:
