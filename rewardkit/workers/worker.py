@@ -207,13 +207,18 @@ def _arriving(stream: BinaryIO) -> Iterator[Any]:
     def forward_frames() -> None:
         for frame in read_frames(stream):
             frames.put(frame)
-        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-            os.killpg(0, signal.SIGKILL)
-        os._exit(0)
+        _end()
 
     threading.Thread(target=forward_frames, daemon=True).start()
     while True:
         yield frames.get()
+
+
+def _end() -> None:
+    """End this process with what its calls have started."""
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
 
 
 def main() -> None:
@@ -231,7 +236,10 @@ def main() -> None:
         os.register_at_fork(after_in_child=lambda: os.closerange(first, last + 1))
     requests = _arriving(os.fdopen(input_end, "rb"))
     sys.path[:] = next(requests)
-    serve(requests, answers)
+    try:
+        serve(requests, answers)
+    except BrokenPipeError:  # nobody waits for answers any more
+        _end()
 
 
 if __name__ == "__main__":

@@ -17,13 +17,16 @@ from functools import partial
 
 import pytest
 
+from rewardkit.workers import worker
 from rewardkit.workers.pool import (
     CannotSend,
     DeadlinePassed,
     Lost,
     WorkerEnded,
     Workers,
+    pack_function,
 )
+from rewardkit.workers.worker import write_frame
 
 SECONDS = 1.0
 
@@ -304,6 +307,22 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
     assert asking.wait() == -signal.SIGKILL
     asking.stderr.close()
     assert ends(worker) and ends(child)
+
+
+def test_a_worker_whose_answers_nobody_reads_ends_without_a_word():
+    process = subprocess.Popen(
+        [sys.executable, "-P", worker.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    for frame in (list(sys.path), ("load", 0, *pack_function(awkward))):
+        write_frame(process.stdin, frame)
+    assert process.stderr.read() == b""
+    process.stdin.close()
+    process.stderr.close()
+    assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize("lives", [5, 1000])
