@@ -25,6 +25,10 @@ class RolloutsError(InputError):
     """Rollouts that cannot be read, or that lack a column."""
 
 
+class FolderInUse(RolloutsError):
+    """A folder into which another process scores; a command exits with 1."""
+
+
 class RewardError(InputError):
     """A reward that cannot be loaded, or that contradicts itself or its columns."""
 
@@ -139,3 +143,28 @@ def check_whole_number(name: str, value: Any, least: int) -> None:
         raise InputError(
             f"{name}={preview(value)} is not a whole number of at least {least}"
         )
+
+
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?) ?([kmgtKMGT]?)i?[bB]?")
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+"""Letters of a size -> bytes."""
+
+
+def read_size(name: str, value: Any) -> int:
+    """Return the bytes of an argument such as 2_000_000_000 or "2GB".
+
+    Raises:
+        InputError: it is no size, or none above 0.
+
+    >>> read_size("memory", "1.5 GB")
+    1500000000
+    """
+    size = 0
+    match = SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match:
+        size = int(float(match[1]) * UNITS[match[2].upper()])
+    elif type(value) is int:
+        size = value
+    if size < 1:
+        raise InputError(f"{name}={value!r} is no size; give one such as '2GB'")
+    return size

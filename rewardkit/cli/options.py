@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 import rewardkit as rk
+from rewardkit.errors import read_size
 from rewardkit.history.baseline import is_day
 from rewardkit.history.runs_folder import KEPT_RUNS
 from rewardkit.plain import Plain, Record
@@ -124,11 +124,8 @@ def _keep_no_answers(
 
 
 def _size(ctx: click.Context, parameter: click.Parameter, value: str | int) -> int:
-    """Read a size such as 2GB or 500 MB. BadParameter: another form."""
-    match = SIZE.fullmatch(str(value))
-    if not match:
-        raise click.BadParameter(f"{value!r} is no size; give one such as 2GB")
-    return int(float(match[1]) * UNITS[match[2].upper()])
+    """Read a size such as 2GB or 500 MB. InputError: another form."""
+    return read_size(str(parameter.name), value)
 
 
 def _day(
@@ -139,10 +136,6 @@ def _day(
         raise click.BadParameter(f"{value!r} is no day; write it as in 2027-01-31")
     return value
 
-
-SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?) ?([kmgtKMGT]?)i?[bB]?")
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-"""Letters of a size -> bytes."""
 
 # --- the table
 

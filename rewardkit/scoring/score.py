@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rewardkit.errors import Interrupted, RewardError
+from rewardkit.errors import Interrupted, RewardError, read_size
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.table import Rollouts
@@ -33,7 +33,7 @@ def score(
     | Iterable[Mapping[str, Any]],
     *,
     to: str | Path | None = None,
-    memory: int = ROWS_MEMORY,
+    memory: int | str = ROWS_MEMORY,
     force: bool = False,
     ignore_gates: bool = False,
     notes: bool = False,
@@ -61,8 +61,8 @@ def score(
             neither the log nor the table is held: parts of whole groups are scored and
             written one after the other, and what is returned reads its parts when they
             are asked for (`Scores.table` reads all).
-        memory: bytes for the rows that are held, with `to`; the libraries take 0.3 GB
-            beside them.
+        memory: bytes for the rows that are held, with `to`, or "2GB"; the libraries
+            take 0.3 GB beside them.
         force: whether to write over another scoring in the folder, and to begin one
             anew that was interrupted.
         ignore_gates: whether every component is called and counted as if its gate were
@@ -89,9 +89,10 @@ def score(
             unfinished is another scoring; a log in parts and a component or transform
             that needs all rows at once.
         RolloutsError: the rollouts have columns of a scored table; the folder holds
-            another scoring; a group that `memory` does not hold.
-        InputError: no such cluster, or a node of it lacks the versions of this process,
-            the log or the folder.
+            another scoring, or another process scores into it; a group that `memory`
+            does not hold.
+        InputError: a memory that is no size; no such cluster, or a node of it lacks
+            the versions of this process, the log or the folder.
         ModuleNotFoundError: Ray is not installed.
         Interrupted: a KeyboardInterrupt; its `scores` are of the rollouts that were
             scored.
@@ -102,6 +103,7 @@ def score(
             return rollouts
         rollouts = rollouts.rollouts
     settings = Settings(ignore_gates, notes, timeout, patience, workers)
+    memory = read_size("memory", memory)
     if engine is not None:
         _check_engine(engine, to, workers)
     try:
