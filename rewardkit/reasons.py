@@ -66,8 +66,8 @@ REASON_SENTENCES = {
         "its predicate returned {value}; a predicate returns True, False or None"
     ),
     ReasonCode.CANNOT_SEND: (
-        "returned what cannot be sent from the process that a time limit needs "
-        "({words}); return plain values, or score without timeout"
+        "returned what cannot be sent back from a worker process "
+        "({words}); return plain values, or score without a time limit or workers"
     ),
     ReasonCode.LACKS_KEY: "{words}",
     ReasonCode.NOT_JUDGED: "{words}",

@@ -36,8 +36,8 @@ REDACTED = {
         "its predicate returned [redacted]; a predicate returns True, False or None"
     ),
     ReasonCode.CANNOT_SEND: (
-        "returned what cannot be sent from the process that a time limit needs "
-        "([redacted]); return plain values, or score without timeout"
+        "returned what cannot be sent back from a worker process "
+        "([redacted]); return plain values, or score without a time limit or workers"
     ),
     ReasonCode.NOT_A_LIST: "returned [redacted], not a list of scores ([redacted])",
     ReasonCode.LACKS_KEY: "[redacted]",

@@ -201,7 +201,7 @@ class TimeLimit:
             raise CannotLimit(
                 f"{describe(calls.function)} cannot be called in another process, "
                 f"which a time limit needs: {error}; make what it holds open (a "
-                "client, a lock, a file) inside the call, or score without timeout"
+                "client, a lock, a file) inside the call, or score without a time limit"
             ) from error
         except WorkerEnded as error:
             raise CannotLimit(
