@@ -1,24 +1,40 @@
-"""The command `rewardkit`, which Ctrl-C or SIGTERM ends in one line, also while it still imports."""
+"""The command `rewardkit`, which signals end in one line, also while it still imports."""
 
 import signal
 import sys
+from typing import Any
+
+INTERRUPTED = 128 + signal.SIGINT
+
+_signals: list[int] = []
+"""Numbers of the signals that ended the command, but for that of Ctrl-C."""
 
 
-def _interrupt(*_: object) -> None:
+def _interrupt(number: int, _: Any) -> None:
+    _signals.append(number)
     raise KeyboardInterrupt
 
 
 def main() -> None:
-    """Run the command line; SIGTERM ends it as Ctrl-C does: what is done is kept."""
+    """Run the command line; SIGTERM and SIGHUP end it as Ctrl-C does, saving its work."""
+    status = INTERRUPTED
     try:
-        signal.signal(signal.SIGTERM, _interrupt)
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, signal.SIGTERM)  # no SIGHUP on Windows
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, _interrupt)
         sys.path.append("")  # the working directory, as of python -m
         from rewardkit.cli import main as command
 
         command()
     except KeyboardInterrupt:
         print("rewardkit: interrupted", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+    if _signals:
+        status = 128 + _signals[0]
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -139,8 +139,8 @@ def test_what_cannot_be_sent_back_is_said_without_addresses_and_as_a_note_costs_
     fields = {"found": lambda completion: re.match("f", completion)}
     scores = score(*parts, rows=rows(), fields=fields, notes=True, timeout=SECONDS)
     assert reasons(scores)[0] == (
-        "field 'found' failed: returned what cannot be sent from the process that a time limit needs "
-        "(cannot pickle 're.Match' object); return plain values, or score without timeout"
+        "field 'found' failed: returned what cannot be sent back from a worker process "
+        "(cannot pickle 're.Match' object); return plain values, or score without a time limit or workers"
     )
     assert outcome(scores, "notes") == [FINE] * 2 and "re.Match" in str(
         scores.table["note/found"][0]
@@ -189,7 +189,7 @@ def test_a_function_that_cannot_be_sent_is_one_clear_error_that_is_known_beforeh
     )
     with pytest.raises(
         CannotLimit,
-        match=r"locked cannot be called in another process.*score without timeo",
+        match=r"locked cannot be called in another process.*score without a time limit",
     ):
         score(locked, timeout=SECONDS)
     with pytest.raises(
@@ -483,7 +483,7 @@ def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_w
         time.sleep(0.05)
     running.send_signal(end)
     said = running.communicate(timeout=60)[1]
-    assert running.returncode == 130 and "Traceback" not in said
+    assert running.returncode == 128 + end and "Traceback" not in said
     assert "of 400 rollouts were scored, written to out" in said
     assert 0 < len(rk.load_scores(tmp_path / "out")) < 400
 
@@ -492,6 +492,7 @@ def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_w
     ("option", "values", "said"),
     [
         ("workers", (0, 1.5, "2"), "is not a number of processes; give 1 or more"),
+        ("memory", (0, 1.5, "much", "0"), "is no size; give one such as '2GB'"),
         (
             "timeout",
             (0, float("nan"), "soon"),
@@ -501,5 +502,5 @@ def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_w
 )
 def test_a_number_of_processes_or_a_time_that_is_none_is_refused(option, values, said):
     for value in values:
-        with pytest.raises(rk.RewardError, match=said):
+        with pytest.raises(rk.InputError, match=said):
             score(length, **{option: value})
