@@ -8,7 +8,8 @@ rows are first put into buckets on the disk, those of a group into one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -45,6 +46,10 @@ FIRST_WINDOW = 16
 """Rows in which the end of a group is looked for first. Our choice."""
 
 Part = tuple[LogPiece, ...]
+
+
+class ScatteredGroups(Exception):
+    """Groups have rows far from one another, so that a log is not cut between them."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,7 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
 
     Raises:
         RolloutsError: a group has more than `most_bytes`.
+        ScatteredGroups: so many bytes have no place between two groups.
     """
     part: list[LogPiece] = []
     room = float(log.part_bytes)
@@ -222,27 +228,33 @@ def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> 
             return places[end - 1]
         if places[-1] >= file.size:
             return file.size
-        window_bytes = (places[-1] - place) * file.row_bytes
-        if window_bytes > log.most_bytes:
-            raise _too_large(
-                log,
-                loaded.rollouts[len(loaded.rollouts) - 1],
-                len(places) - 1,
-                window_bytes,
-            )
+        if (places[-1] - place) * file.row_bytes > log.most_bytes:
+            widths = np.diff(places, prepend=places[0]) * file.row_bytes
+            widths /= np.bincount(order, minlength=len(widths)).clip(1)
+            _check_groups(log, loaded.rollouts, groups, widths[order])
+            raise ScatteredGroups
         rows *= 4
 
 
-def _too_large(
-    log: LargeLog, row: Mapping[str, Any], rows: int, size: float
-) -> RolloutsError:
-    """Return the error of a group, of which this is a row, that is too large."""
-    names = log.first.group_key
-    key = ", ".join(f"{name} {preview(row[name])}" for name in names)
-    return RolloutsError(
-        f"the group of {key} has {rows:,} rows or more, {size / 1e6:,.2f} MB, and the "
-        f"memory allows {log.most_bytes / 1e6:,.2f} MB for one: give more memory "
-        "(memory=...), or other columns that make groups (group=...)"
+def _check_groups(
+    log: LargeLog,
+    rollouts: Rollouts,
+    groups: NDArray[np.intp],
+    row_bytes: NDArray[Any],
+) -> None:
+    """Raise a RolloutsError where one of these groups has more than `most_bytes`."""
+    sizes = np.bincount(groups, weights=row_bytes)
+    largest = sizes.argmax()
+    if sizes[largest] <= log.most_bytes:
+        return
+    rows = np.flatnonzero((groups == largest) & (row_bytes > 0))
+    row = rollouts[int(rows[0])]
+    key = ", ".join(f"{name} {preview(row[name])}" for name in log.first.group_key)
+    raise RolloutsError(
+        f"the group of {key} has {len(rows):,} rows or more, "
+        f"{sizes[largest] / 1e6:,.2f} MB, and the memory allows "
+        f"{log.most_bytes / 1e6:,.2f} MB for one: give more memory (memory=...), or "
+        "other columns that make groups (group=...)"
     )
 
 
@@ -269,7 +281,8 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
         A part for each bucket.
 
     Raises:
-        RolloutsError: a bucket has more than a group may have.
+        RolloutsError: a group has more than `most_bytes`.
+        OSError: the disk is full.
     """
     count = math.ceil(log.size / log.part_bytes)
     paths = [folder / f"{number:06}{BUCKET}" for number in range(count)]
@@ -281,27 +294,33 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
             bucket_of.setdefault(place, int(hashes[group]) % count)
         buckets = [bucket_of.get(place, place.line % count) for place in rows.places]
         for number in sorted(set(buckets)):
-            add_to_bucket(paths[number], rows.keep([at == number for at in buckets]))
+            some = rows.keep([at == number for at in buckets])
+            try:
+                add_to_bucket(paths[number], some)
+            except OSError as error:  # which names no file
+                error.filename = str(paths[number])
+                raise
     parts: list[Part] = []
     for path in paths:
         if not path.exists():
             continue
         size = path.stat().st_size
         if size > max(log.most_bytes, 4 * log.part_bytes):
-            _refuse_bucket(log, LogPiece(path), size)
+            _check_bucket(log, LogPiece(path))
         parts.append((LogPiece(path),))
     return parts
 
 
-def _refuse_bucket(log: LargeLog, bucket: LogPiece, size: int) -> None:
+def _check_bucket(log: LargeLog, bucket: LogPiece) -> None:
     """Raise a RolloutsError where one group of a bucket is too large."""
-    rollouts = load_part(log.reading, [bucket]).rollouts
-    counts = np.bincount(rollouts.groups)
-    share = counts.max() / len(rollouts)
-    if share * size <= log.most_bytes:
-        return
-    row = rollouts[int(np.argmax(rollouts.groups == counts.argmax()))]
-    raise _too_large(log, row, int(counts.max()), share * size)
+    rows = read_piece(bucket, log.reading.columns)
+    cells = zip(*rows.columns.values(), strict=True)
+    sizes = {}
+    for place, row in zip(rows.places, cells, strict=True):
+        sizes[place] = len(pickle.dumps(row))
+    loaded = log.reading.load([rows])
+    row_bytes = np.array([sizes.get(place, 0) for place in loaded.places], dtype=float)
+    _check_groups(log, loaded.rollouts, loaded.rollouts.groups, row_bytes)
 
 
 def _blocks(log: LargeLog) -> Iterator[SourceRows]:
