@@ -1,8 +1,9 @@
 """Commands: functions from options to an answer, whose docstring is their help.
 
 Each ends in one clear line, not a traceback, when its input cannot be used. Exit
-status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input that
-cannot be used, 130 interrupted.
+status: 0 done, 1 what was checked does not hold (or a report page failed, or another
+process scores into the folder), 2 input that cannot be used, 130 interrupted; 128 and
+the number of the signal where another one than that of Ctrl-C ended it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from rewardkit.cli.options import (
     parameters,
 )
 from rewardkit.cli.output import Legible, as_typed, say
-from rewardkit.errors import describe_error
+from rewardkit.errors import FolderInUse, describe_error
 from rewardkit.html.excerpts import LINE
 from rewardkit.plain import Plain, Record, to_json
 from rewardkit.scoring.deadlines import cannot_limit
@@ -146,7 +147,8 @@ class CommandGroup(click.Group):
             if ctx.params["debug"] and not isinstance(error, expected):
                 say(traceback.format_exc().rstrip("\n"), err=True)
             say(f"rewardkit: {' '.join(self._reason(error, ctx).split())}", err=True)
-            ctx.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 2)
+            status = 1 if isinstance(error, FolderInUse) else 2
+            ctx.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else status)
 
     def _reason(self, error: BaseException, ctx: click.Context) -> str:
         """Return what went wrong, for a person."""

@@ -58,8 +58,8 @@ def score(options: Options) -> CommandResult:
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder
     of TRL, ms-swift, verl, siiRL, NeMo, SkyRL, AReaL, tau-bench, prime-rl, verifiers,
     Inspect or datasets. REWARD may be "logged": the scores that stand in the log. The
-    exit code is 1 where no completion has a reward, 130 where scoring was interrupted:
-    what was done is written then.
+    exit code is 1 where no completion has a reward or another process scores into the
+    folder, 130 where scoring was interrupted: what was done is written then.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
@@ -139,7 +139,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     place = "not written, as no -o FOLDER was given"
     if folder:
         place = f"written to {folder}"
-        lines.append(f"{place}{_parts_text(scores)}")
+        lines.append(f"{place}{_parts_text(scores, options.memory)}")
     if options.keep:
         count = len(scores) - (0 if unfinished is None else len(unfinished))
         run = _keep(options, scores, 1000 * seconds / count if count else None)
@@ -208,13 +208,21 @@ def _reading_text(about: Plain, first: rk.Rollouts) -> str:
     return "\n".join(page.lines(False))
 
 
-def _parts_text(scores: rk.Scores) -> str:
-    """Say how many parts there are, and the memory that this took at most."""
+def _parts_text(scores: rk.Scores, memory: int) -> str:
+    """Say how many parts there are, and the memory that this took at most.
+
+    Where that is more than the `memory` for rows, say why.
+    """
     if not isinstance(scores, PartedScores):
         return ""
     text = f" in {counted(len(scores.paths), 'part')}"
     if scores.memory:
         text += f"; memory at most {scores.memory / 1e9:.2f} GB"
+    if scores.memory > memory:
+        text += (
+            f", more than --memory {memory / 1e9:.2g}GB: that is for rows, and each "
+            "process takes 0.2 to 0.3 GB for Python and its libraries"
+        )
     return text
 
 

@@ -24,14 +24,13 @@ from rewardkit.plain import Plain, Record
 from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.file_cache import FileCache
-from rewardkit.rollouts.paths import PART_OF_SCORES, SAVED_SCORES
+from rewardkit.rollouts.paths import SAVED_SCORES, job_digits
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARES, PartFigures
 from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
     Scores,
-    parts_in,
 )
 from rewardkit.scoring.stored import (
     METADATA,
@@ -162,11 +161,8 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
         if not place.is_file():
             raise _nothing_there(place)
         return join_parts([_read_part(place)], [])
-    paths = part_paths(place)
     run = _run_record(place)
-    if _is_finished(run) and "parts" in run:
-        # what other runs left beside them is none of theirs
-        paths = [place / name for name in run["parts"]]
+    paths = _files_of_last_run(place, run)
     if not paths:
         raise _nothing_there(place / SAVED_SCORES)
     parts, broken = [], []
@@ -174,7 +170,7 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
     share = min(1.0, LARGEST_TABLE / max(1, figures.rows))
     for file in paths:
         try:
-            if PART_OF_SCORES.fullmatch(file.name):
+            if job_digits(file):
                 parts.append(_read_share(file, share))
             else:
                 parts.append(cache.load(file, _read_part))
@@ -212,6 +208,21 @@ def _with_cautions(scores: Scores, cautions: tuple[str, ...]) -> Scores:
     return replace(scores, rollouts=replace(scores.rollouts, cautions=cautions))
 
 
+def _files_of_last_run(folder: Path, run: Plain) -> list[Path]:
+    """List the files of the last run in a folder, which may hold parts of others.
+
+    They hold the same rows where a run went on with other options, or where groups were
+    found to be scattered: those of an unfinished run are of the job that wrote last.
+    """
+    paths = part_paths(folder)
+    if _is_finished(run) and "parts" in run:
+        return [folder / name for name in run["parts"]]
+    last = ""
+    if paths and not _is_finished(run):
+        last = job_digits(max(paths, key=lambda path: path.stat().st_mtime_ns))
+    return [path for path in paths if job_digits(path) == last]
+
+
 def _run_record(folder: Path) -> Record:
     """Return the run record of a folder, {} where it has none that can be read."""
     with suppress(OSError, ValueError):
@@ -230,7 +241,7 @@ def _figures_of(folder: Path, run: Plain) -> PartFigures:
     if _is_finished(run):
         return PartFigures(**run.get(FIGURES, {}))
     figures = []
-    for path in parts_in(folder):
+    for path in filter(job_digits, _files_of_last_run(folder, run)):
         with suppress(RolloutsError):  # which reading it says
             figures.append(read_record(path)[FIGURES])
     return PartFigures.join(figures)

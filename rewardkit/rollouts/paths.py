@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import FolderInUse, InputError, did_you_mean
 
 GALLERY_PREFIX = "gallery:"
 
@@ -21,8 +25,14 @@ SAVED_SCORES = "scores.parquet"
 RECORDED_SCORES = "scores-*.parquet"
 """Names of the files that a recorder writes into its folder."""
 
-PART_OF_SCORES = re.compile(r"scores-\d{6}-[0-9a-f]{16}\.parquet")
-"""Names of the parts in which a large log is scored: a number, and a hash."""
+PART_OF_SCORES = re.compile(r"scores-\d{6}-([0-9a-f]{6})[0-9a-f]{10}\.parquet")
+"""Names of the parts in which a large log is scored: a number, and a hash.
+
+The hash begins with the digits of the job, which all of its parts have.
+"""
+
+FOLDER_LOCK = ".lock"
+"""Name of the file that a process locks while it scores into a folder."""
 
 
 def bundled(relative: str) -> Path:
@@ -117,3 +127,75 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
         if isinstance(error, OSError) and error.errno and error.filename in names:
             raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
         raise
+
+
+def job_digits(path: Path) -> str:
+    """Return the digits that all parts of a job have, "" of another file."""
+    match = PART_OF_SCORES.fullmatch(path.name)
+    return match[1] if match else ""
+
+
+# --- one process a folder
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from scoring into a folder during the block.
+
+    The system drops the lock when this process ends, however it ends.
+
+    Raises:
+        FolderInUse: another process has the lock.
+    """
+    path = folder / FOLDER_LOCK
+    file = _open_locked(path)
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    holder = f"process {os.getpid()} on {platform.node()} has been scoring into it"
+    try:
+        with suppress(OSError):  # a full disk, which writing the scores will say
+            file.truncate(0)
+            file.write(f"{holder} since {since}".encode())
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes no open file
+            path.unlink()
+        file.close()
+
+
+def _open_locked(path: Path) -> FileIO:
+    """Open a file and lock it; FolderInUse: another process has."""
+    while True:
+        file = path.open("a+b", buffering=0)
+        try:
+            _lock(file)
+            # the process that had it may have removed it since it was opened
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        except (BlockingIOError, PermissionError):
+            file.seek(0)
+            holder = file.read().decode() or "another process is scoring into it"
+            file.close()
+            raise FolderInUse(
+                f"{str(path.parent)!r} is in use: {holder}; wait until it ends, or "
+                "give another folder"
+            ) from None
+        file.close()
+
+
+def _lock(file: FileIO) -> None:
+    """Lock an open file; BlockingIOError or PermissionError: another process has."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        file.seek(2**30)  # what is locked cannot be read
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a disk without locks
+            raise

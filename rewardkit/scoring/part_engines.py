@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,16 +23,22 @@ from rewardkit.scoring.ray_engine import Cluster, Ray
 from rewardkit.scoring.shards import NO_LIMIT, worker_errors
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
+SEEN_MARK = ".seen-"
+"""Start of the name of a file by which a node shows that it sees a folder."""
+
 NumberedPart = tuple[int, Part]
 """A part with its number, from 1."""
 
-PartEngine = Callable[[Sequence[NumberedPart]], Iterator[WrittenPart]]
-"""Scores and writes parts, and yields each once it is written, in any order."""
+PartEngine = Callable[[Sequence[NumberedPart]], Generator[WrittenPart]]
+"""Scores and writes parts, and yields each once it is written, in any order.
+
+None is written any more once it is closed.
+"""
 
 
 def write_parts(
     job: PartJob, workers: int | None, parts: Sequence[NumberedPart]
-) -> Iterator[WrittenPart]:
+) -> Generator[WrittenPart]:
     """Score and write parts in this process, or in so many workers.
 
     What is awaited is called in this process, where its limits count for all parts.
@@ -92,7 +98,7 @@ def parts_on(engine: Ray, job: PartJob, file: LargeFile) -> Iterator[PartEngine]
     """
     folder, path = job.folder.absolute(), file.piece.path.absolute()
     call = PartCall(replace(job, folder=folder))
-    mark = folder / f".seen-{secrets.token_hex(6)}"
+    mark = folder / f"{SEEN_MARK}{secrets.token_hex(6)}"
     places = {str(mark): str(job.folder), str(path): str(path)}
     mark.touch()
     try:
@@ -107,11 +113,12 @@ def parts_on(engine: Ray, job: PartJob, file: LargeFile) -> Iterator[PartEngine]
 
 def _write_on_nodes(
     nodes: Cluster, parts: Sequence[NumberedPart]
-) -> Iterator[WrittenPart]:
+) -> Generator[WrittenPart]:
     """Score and write parts on the nodes."""
     calls = [(number, (number, _absolute(part))) for number, part in parts]
-    for _, written in nodes.map(deque(calls)):
-        yield written
+    with closing(nodes.map(deque(calls))) as answers:
+        for _, written in answers:
+            yield written
 
 
 def _absolute(part: Part) -> Part:

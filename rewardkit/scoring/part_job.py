@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rewardkit.plain import Record
 from rewardkit.rewards.fingerprint import fingerprint
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.files import piece_bytes
+from rewardkit.rollouts.files import BUCKET, piece_bytes
 from rewardkit.rollouts.load import Reading
 from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts, join_summaries
@@ -73,7 +73,7 @@ class PartJob:
     def of(
         cls, folder: Path, reward: Reward, log: LargeLog, settings: Settings
     ) -> PartJob:
-        """Make one; its base is the same for the same definition, log and options."""
+        """Return the job of scoring a log with a reward into a folder."""
         reading = log.reading
         layout = reading.layout
         assert layout is not None
@@ -86,11 +86,20 @@ class PartJob:
             [reading.join.name, reading.join.columns] if reading.join else None,
             [layout.form.name, asdict(layout.log), layout.mapping, layout.names],
             [layout.group_key, layout.are_ids_by_file],
+            log.part_bytes,
         ]
         text = json.dumps(plain, default=str, sort_keys=True)
         settings = replace(settings, workers=settings.workers and 1)
         base = fingerprint(text)
         return cls(folder, reward, definition, reading, settings, base)
+
+    def digits(self, *, is_sorted: bool) -> str:
+        """Return how hashes of parts begin; `is_sorted`: of those sorted on the disk.
+
+        So the parts that were cut before groups were known to be scattered are told
+        from those that hold the same rows.
+        """
+        return fingerprint([self.base, is_sorted])[:6]
 
     def path(self, number: int, part: Part) -> Path:
         """Return the file of a part, by its number and the hash of its content."""
@@ -104,7 +113,9 @@ class PartJob:
                 digest.update(_content_hash(piece.path, piece.path.stat().st_mtime_ns))
             else:
                 digest.update(piece_bytes(piece))
-        return self.folder / f"scores-{number:06}-{digest.hexdigest()[:16]}.parquet"
+        digits = self.digits(is_sorted=part[0].kind == BUCKET)
+        digits += digest.hexdigest()[:10]
+        return self.folder / f"scores-{number:06}-{digits}.parquet"
 
 
 @cache

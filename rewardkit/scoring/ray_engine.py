@@ -14,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -370,7 +370,7 @@ class Cluster:
 
     def map(
         self, waiting: deque[tuple[int, Any]], *shared: Any
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Generator[tuple[int, Any]]:
         """Make calls, and yield the place of each and its value in the order they end.
 
         One that was lost is made again, by another process; it is told then whether a

@@ -29,9 +29,9 @@ from rewardkit.rewards.route import Plan, steps_of
 from rewardkit.rollouts.columns import RESULT_PREFIXES
 from rewardkit.rollouts.logs.log import Logged, has_steps
 from rewardkit.rollouts.paths import (
-    PART_OF_SCORES,
     RECORDED_SCORES,
     SAVED_SCORES,
+    job_digits,
     write_content,
 )
 from rewardkit.rollouts.table import Rollouts
@@ -353,7 +353,7 @@ def is_unfinished(record: Plain, reward: Reward, rollouts: Rollouts) -> bool:
 def parts_in(folder: Path) -> list[Path]:
     """List the parts of a scoring in a folder, in their order."""
     paths = sorted(folder.glob(RECORDED_SCORES))
-    return [path for path in paths if PART_OF_SCORES.fullmatch(path.name)]
+    return list(filter(job_digits, paths))
 
 
 def write_record(folder: Path, record: Plain) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import signal
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,28 @@ from rewardkit.primitives.weights import Transform
 from rewardkit.rewards.fingerprint import definition_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.load import load_rollouts
-from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES
+from rewardkit.rollouts.paths import (
+    RECORDED_SCORES,
+    SAVED_SCORES,
+    hold_folder,
+    job_digits,
+)
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.whole_groups import (
     LargeLog,
     Part,
+    ScatteredGroups,
     cut_parts,
     open_large,
     write_buckets,
 )
 from rewardkit.scoring.calls import prepare
-from rewardkit.scoring.part_engines import PartEngine, parts_on, write_parts
+from rewardkit.scoring.part_engines import (
+    SEEN_MARK,
+    PartEngine,
+    parts_on,
+    write_parts,
+)
 from rewardkit.scoring.part_job import (
     PartJob,
     WrittenPart,
@@ -42,7 +52,13 @@ from rewardkit.scoring.part_job import (
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.ray_engine import Ray
 from rewardkit.scoring.scored import read_unfinished, score_rollouts
-from rewardkit.scoring.scores import UNFINISHED, Scores, folder_for
+from rewardkit.scoring.scores import (
+    RUN_RECORD,
+    UNFINISHED,
+    Scores,
+    folder_for,
+    parts_in,
+)
 from rewardkit.scoring.shards import ROWS_MEMORY, Settings
 from rewardkit.scoring.stored import read_stored
 
@@ -51,8 +67,26 @@ logger = logging.getLogger(__name__)
 LARGEST_PART = 16_000_000
 """Bytes of the log in a part. Our choice: more make no part quicker."""
 
-SECONDS_OF_WRITING = 60
-"""Seconds in which a file that is being written changes. Our choice."""
+PARTS_HELD = 2
+"""Parts that the memory holds at least, each in a worker. Our choice.
+
+What a part is must not depend on the number of workers, so that any number goes on.
+"""
+
+SCATTERED = "the completions of a prompt do not stand together"
+"""Why a log is put into order on the disk."""
+
+GROUPS_FOLDER = ".scores-groups"
+"""Folder in that of the scores in which scattered groups are put together."""
+
+LEFTOVERS = (
+    f".scores-{6 * '?'}-{16 * '?'}.parquet.*",  # and none of a recorder
+    f".{SAVED_SCORES}.*",
+    f".{RUN_RECORD}.*",
+    f"{SEEN_MARK}*",
+    GROUPS_FOLDER,
+)
+"""What a killed process may leave in a folder of scores."""
 
 BYTES_HELD = 16
 """Bytes of memory for each byte of a log's part: its rows as Python values, as columns,
@@ -74,18 +108,14 @@ def open_log(
         **reading: options of `load_rollouts`.
 
     Raises:
-        RolloutsError: see `load_rollouts`; a memory that is no number of bytes.
+        RolloutsError: see `load_rollouts`.
     """
-    if type(memory) is not int or memory < 1:
-        raise RolloutsError(
-            f"memory={memory!r} is no size; give bytes, such as 2_000_000_000"
-        )
     if isinstance(source, LargeLog | Rollouts):
         return source
-    share = max(1, memory // (BYTES_HELD * (workers or 1)))
-    large = open_large(
-        source, part_bytes=min(share, LARGEST_PART), most_bytes=share, **reading
-    )
+    most_bytes = max(1, memory // BYTES_HELD)
+    part_bytes = max(1, min(most_bytes // PARTS_HELD, LARGEST_PART))
+    most_bytes //= min(workers or 1, most_bytes // part_bytes)
+    large = open_large(source, part_bytes=part_bytes, most_bytes=most_bytes, **reading)
     if large is None:
         return load_rollouts(source, **reading)
     for file in large.files:
@@ -116,26 +146,28 @@ def score_into(
     """Score rollouts into a folder; for arguments and errors see `score`."""
     settings.check()
     log = open_log(source, memory, settings.workers)
-    with folder_for(folder) as place:
+    source = log.source if isinstance(log, Rollouts) else log.reading.name
+    rollouts = log.fingerprint if isinstance(log, Rollouts) else None
+    with folder_for(folder) as place, hold_folder(place):
+        if not force:
+            _check_free(place, reward, source, rollouts)
+        _remove_leftovers(place)
         if isinstance(log, Rollouts):
-            if not force:
-                _check_free(place, reward, log.source, log.fingerprint)
-                if unfinished is None:
-                    unfinished = read_unfinished(
-                        place, reward, log, settings.ignore_gates
-                    )
+            if not force and unfinished is None:
+                unfinished = read_unfinished(place, reward, log, settings.ignore_gates)
             if engine is not None:
                 logger.warning(
                     "%s: a log of one part is scored in this process, without Ray",
                     log.source,
                 )
             return _score_whole(place, reward, log, settings, progress, unfinished)
-        if not force:
-            _check_free(place, reward, log.reading.name, None)
         _check_parts_will_do(reward)
         settings.time_limit()  # which checks it
         prepare(reward.functions)  # once: budgets and deadlines are those of the run
+        settings = _with_workers_that_fit(settings, log, memory)
         job = PartJob.of(place, reward, log, settings)
+        if not force:
+            _warn_of_others(job)
         if engine is None:
             local = partial(write_parts, job, settings.workers)
             return _score_parts(job, log, local, progress)
@@ -202,14 +234,15 @@ def _check_free(
 
 @contextmanager
 def interrupts_held() -> Iterator[list[int]]:
-    """Let no Ctrl-C or SIGTERM into the block; yield the list of those that came.
+    """Hold signals that end a command until the block is done; yield those that came.
 
     One that is ignored stays so, and outside the main thread all do.
     """
     signals: list[int] = []
     before = {}
     with suppress(ValueError):  # another thread than the main one
-        for number in (signal.SIGINT, signal.SIGTERM):
+        on_hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # not on Windows
+        for number in {signal.SIGINT, signal.SIGTERM, on_hang_up}:
             if callable(signal.getsignal(number)):
                 before[number] = signal.signal(
                     number, lambda sent, _: signals.append(sent)
@@ -222,10 +255,6 @@ def interrupts_held() -> Iterator[list[int]]:
 
 
 # --- many parts
-
-
-class _ScatteredGroups(Exception):
-    """Groups have rows in several parts."""
 
 
 def _check_parts_will_do(reward: Reward) -> None:
@@ -246,41 +275,79 @@ def _check_parts_will_do(reward: Reward) -> None:
             )
 
 
+def _with_workers_that_fit(settings: Settings, log: LargeLog, memory: int) -> Settings:
+    """Return settings with no more workers than the memory holds parts."""
+    count = memory // (BYTES_HELD * log.part_bytes)
+    if settings.workers is None or settings.workers <= count:
+        return settings
+    logger.warning(
+        "%.2g GB of memory hold the parts of %s, so that %s score and not %s; all need "
+        "%.2g GB",
+        memory / 1e9,
+        counted(count, "worker"),
+        count,
+        settings.workers,
+        settings.workers * BYTES_HELD * log.part_bytes / 1e9,
+    )
+    return replace(settings, workers=count)
+
+
+def _warn_of_others(job: PartJob) -> None:
+    """Say how many parts stand in the folder of a job that it cannot use."""
+    own = {job.digits(is_sorted=False), job.digits(is_sorted=True)}
+    others = [path for path in parts_in(job.folder) if job_digits(path) not in own]
+    if others:
+        logger.warning(
+            "%s: %s of another --memory, of other options or versions cannot be used; "
+            "their rows are scored again",
+            job.folder,
+            counted(len(others), "part"),
+        )
+
+
 def _score_parts(
     job: PartJob, log: LargeLog, engine: PartEngine, progress: bool
 ) -> Scores:
     """Score a log part by part; where it scatters groups, in buckets of them."""
     folder, reward = job.folder, job.reward
-    _remove_halves(folder)
     written: dict[int, WrittenPart] = {}
     try:
         to_order = ""
         if any(file.has_blocks for file in log.files):
             to_order = "it is no file that can be cut, as JSON lines and Parquet are"
+        elif job.digits(is_sorted=True) in map(job_digits, parts_in(folder)):
+            to_order = SCATTERED  # as was found before
         else:
             try:
                 _write_parts(engine, job, list(cut_parts(log)), written, progress)
-            except _ScatteredGroups:
-                to_order = "the completions of a prompt do not stand together"
+            except ScatteredGroups:
+                to_order = SCATTERED
+                written.clear()
         if to_order:
-            written.clear()
-            with _bucket_folder(folder) as place:
-                logger.warning(
-                    "%s: %s; its rows are put into order on the disk first, about "
-                    "%.2f GB in %s",
-                    log.reading.name,
-                    to_order,
-                    log.size / 1e9,
-                    place,
-                )
-                parts = write_buckets(log, place)
-                _write_parts(engine, job, parts, written, progress)
+            _remove_leftovers(folder)
+            for path in parts_in(folder):
+                if job_digits(path) == job.digits(is_sorted=False):
+                    path.unlink()
+            place = folder / GROUPS_FOLDER
+            logger.warning(
+                "%s: %s; its rows are put into order on the disk first, about "
+                "%.2f GB in %s",
+                log.reading.name,
+                to_order,
+                log.size / 1e9,
+                place,
+            )
+            place.mkdir()
+            parts = write_buckets(log, place)
+            _write_parts(engine, job, parts, written, progress)
     except KeyboardInterrupt:
         if not written:
             raise
         with interrupts_held():
             write_run(folder, _names_in_order(written), is_done=False)
         raise Interrupted(PartedScores(folder, reward), None) from None
+    finally:
+        _remove_leftovers(folder)
     write_run(folder, _names_in_order(written), is_done=True)
     peaks = {this_process(): peak_memory()}
     for part in written.values():
@@ -296,38 +363,14 @@ def _names_in_order(written: Mapping[int, WrittenPart]) -> list[str]:
     return [written[number].name for number in sorted(written)]
 
 
-def _remove_halves(folder: Path) -> None:
-    """Remove the files that killed processes had begun to write.
-
-    One that another process is writing has changed within seconds.
-    """
-    for path in folder.glob(f".{RECORDED_SCORES}.*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > SECONDS_OF_WRITING:
-                path.unlink()
-
-
-@contextmanager
-def _bucket_folder(folder: Path) -> Iterator[Path]:
-    """Make a folder for buckets beside another; it is removed at the end.
-
-    Those that killed processes left are removed, too.
-    """
-    beside = folder.absolute()
-    name = f".{beside.name}.groups-"
-    for path in beside.parent.glob(f"{name}*"):
-        process = path.name.removeprefix(name)
-        with suppress(ValueError, OSError):
-            try:
-                os.kill(int(process), 0)
-            except ProcessLookupError:
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left, from a folder that this one holds."""
+    for pattern in LEFTOVERS:
+        for path in folder.glob(pattern):
+            if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
-    place = beside.parent / f"{name}{os.getpid()}"
-    place.mkdir()
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _write_parts(
@@ -340,7 +383,7 @@ def _write_parts(
     """Score parts and write them; `written` gets those that are done, by number.
 
     Raises:
-        _ScatteredGroups: a group has rows in several of them.
+        ScatteredGroups: a group has rows in several of them.
     """
     bar: Any = nullcontext()
     if progress:
@@ -348,8 +391,8 @@ def _write_parts(
 
         bar = tqdm(total=len(parts), desc="scoring", unit=" parts", leave=False)
     next_check = 2
-    with bar:
-        for part in engine(list(enumerate(parts, start=1))):
+    with bar, closing(engine(list(enumerate(parts, start=1)))) as done:
+        for part in done:
             written[part.number] = part
             if progress:
                 bar.update(1)
@@ -363,7 +406,7 @@ def _check_keys(job: PartJob, parts: Collection[WrittenPart]) -> None:
     """Raise where two parts have rows of one group, or of one id.
 
     Raises:
-        _ScatteredGroups: a group has rows in several of them.
+        ScatteredGroups: a group has rows in several of them.
         RolloutsError: so has an id.
     """
     ids = np.concatenate([part.ids for part in parts])
@@ -376,4 +419,4 @@ def _check_keys(job: PartJob, parts: Collection[WrittenPart]) -> None:
         )
     hashes = np.concatenate([part.groups for part in parts])
     if len(np.unique(hashes)) < len(hashes):
-        raise _ScatteredGroups
+        raise ScatteredGroups

@@ -39,7 +39,7 @@ COMMANDS = {
     "export": "export mine.py --to trl",
     "card": "card mine.py -o card.html",
 }
-UNLIKE = re.compile(r'20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*|"seconds\w*": [\d.e-]+')
+UNLIKE = re.compile(rb'20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*|"seconds\w*": [\d.e-]+')
 """What two runs of the same command write differently: the time."""
 NO_SUCH_RIGHT = "setpriv --bounding-set=-dac_override,-dac_read_search".split()
 """Root may write into read-only folders; this takes that right away."""
@@ -67,8 +67,7 @@ def tree(folder):
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
-            text = path.read_bytes().decode("utf-8", "replace")
-            files[str(path.relative_to(folder))] = UNLIKE.sub("", text)
+            files[str(path.relative_to(folder))] = UNLIKE.sub(b"", path.read_bytes())
     return files
 
 
@@ -102,8 +101,8 @@ def run_all(folder, fault):
 
 
 def failed(said):
-    """Return what was said where a command could not do its work; 1 is an alarm."""
-    return {name: text for name, (status, text) in said.items() if status not in (0, 1)}
+    """Return what was said where a command could not do its work."""
+    return {name: text for name, (status, text) in said.items() if status}
 
 
 def prepare(folder):
