@@ -46,7 +46,7 @@ OTHER_NAMES = {
     "messages": "conversation transcript",
     "ground_truth": "answer solution gts target reference references gold "
     "expected_answer correct_answer reference_answer gold_answer answers gold_answers "
-    "golden_answers answer_key answerKey reference_solution solutions",
+    "golden_answers answer_key answerKey reference_solution solutions ground_truths",
     "data_source": "dataset source",
     "policy": "checkpoint model",
     "step": "global_step training_step gen_step",

@@ -96,6 +96,8 @@ class plain_of_a_sample_and_a_text:  # columns [2, 0, 0, 1]
     def reward(self, sample, model_output): return sample["level"] * (sample["solution"] in model_output)
 def plain_of_lists_by_name(response_str_list, ground_truth_list):  # columns [1, 0, 0, 1]
     return [{"score": float(truth in text)} for text, truth in zip(response_str_list, ground_truth_list)]
+def trl_of_truths(completions, ground_truths):  # TRL [1, 0, 0, 1]
+    return [float(truth in text) for text, truth in zip(completions, ground_truths)]
 def plain_with_parts(output, solution): return 1.5 * (solution in output), 1, 0.5  # columns [1.5, 0, 0, 1.5]
 def verl_with_parts(solution_str, ground_truth): return len(solution_str) - 2, 0.5  # verl [16, 16, -2, -1]
 class RewardFunction: pass
@@ -170,6 +172,8 @@ def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(
     reward = load(f"def own({name}, solution): return solution in {name}", "own")
     assert f"{name} from completion, solution from ground_truth" in reward.origin
     assert rewards(reward) == [1, 0, 0, 1]
+    source = f"def extra({name}, extras): return float(extras['solution'] in {name})"
+    assert rewards(load(source, "extra")) == [1, 0, 0, 1]
     with pytest.raises(rk.RewardError, match="asks for 'difficulty'"):
         load("def other(difficulty, solution): return 1.0", "other")
 
