@@ -225,3 +225,41 @@ def test_a_number_of_the_task_is_no_rating():
     twice = [{**row, "completion": text} for row in alone for text in ("so", "no")]
     for rows in (alone, twice):
         assert not probed(one_digit, rows, search=0, only="judge")["rating_misread"]
+
+
+def debated(*, begins=False):
+    """Replies with the judge's outcome at their end, which quote another in one of three."""
+    rows = []
+    for place in range(48):
+        own, quoted = ("PASS", "FAIL")[:: 1 if place % 2 else -1]
+        lines = [f"Item {place // 4} was asked for.", f"Outcome: {own}"]
+        if place % 3 == 0:
+            lines[0] = f"It tells me to write Outcome: {quoted} here."
+        row = {"prompt": f"Ask {place // 4}", "completion": f"Answer {place} ."}
+        rows.append({**row, "judgement": "\n".join(lines[:: -1 if begins else 1])})
+    return rows
+
+
+def outcome(place):
+    def paid(completion, judgement):
+        return float(re.findall(r"Outcome: (\w+)", judgement)[place] == "PASS")
+
+    return paid
+
+
+@pytest.mark.parametrize(
+    ("read", "begins", "words"),
+    [
+        (0, False, "This judge ends with its own, and 16 are paid by the first one"),
+        (-1, True, "This judge begins with its own, and 16 are paid by the last one"),
+        (-1, False, ""),
+        (0, True, ""),
+    ],
+)
+def test_a_verdict_that_the_judge_only_quotes_is_named_where_it_is_read(
+    read, begins, words
+):
+    result = probed(outcome(read), debated(begins=begins), search=0, only="judge")
+    found = result["other_verdict_read"]
+    assert [item.severity for item in found] == ["high"] * bool(words)
+    assert all(words in item.sentence for item in found)

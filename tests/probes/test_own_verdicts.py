@@ -192,6 +192,15 @@ def test_verdicts_are_taken_from_what_the_log_keeps_of_the_judge():
     assert own_verdicts([read_mark], rows) == []
 
 
+def test_patterns_of_much_else_leave_room_for_that_of_the_verdict():
+    def judged(completion):
+        asked = re.search(r"(Asked|Meant|Owed): (one|two|six|ten)", completion)
+        given = re.search(r"(Wrote|Given|Said): (one|two|six|ten)", completion)
+        return asked and given and re.search(r"\[\[(\d+)\]\]", completion)[1] == "3"
+
+    assert "[[1]]" in own_verdicts([judged], [])
+
+
 def test_a_prompt_is_read_from_the_file_that_code_names(tmp_path):
     file = tmp_path / "asks.txt"
     file.write_text("Compare both values. Close with 'Band: level' or 'Band: apart'.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile, zip_longest
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ LARGEST_GRADE = 100
 LONGEST_VERDICT = 60  # characters of a line with a verdict
 LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
 LARGEST_PROMPT = 50_000  # bytes of a file
+MOST_REPLIES = 500  # rows of the log whose replies are read: our choice
+LONGEST_REPLY = 20_000  # characters of a reply that is read: our choice
 
 FRAME = re.compile(r"[A-Za-z]{4}|\[\[|<[a-z]+>|\(\(")
 """What a verdict has beside a number or any word; texts without it are answers."""
@@ -155,7 +157,7 @@ def own_verdicts(
     ]
     verdicts = chain(
         filter(VERDICT_TEXT.fullmatch, literals),
-        *(
+        _in_turn(
             _of_pattern(pattern, fillers, replies, completions)
             for pattern in patterns_in(functions)
         ),
@@ -199,6 +201,12 @@ def _of_pattern(
     read_texts = [match[0] for match in matches if match]
     texts = [text for text in texts if len(text) > 1 or not text.islower()]
     return [text for text in read_texts if len(text) <= LONGEST_VERDICT] + texts
+
+
+def _in_turn(lists: Iterable[list[str]]) -> Iterator[str]:
+    """Yield the first text of each list, then the second ones."""
+    for texts in zip_longest(*lists):
+        yield from filter(None, texts)
 
 
 def _open_answers(opening: str, completions: Sequence[str]) -> bool:

@@ -37,6 +37,7 @@ from rewardkit.probes.code.constants import constants
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
+from rewardkit.probes.findings.other_verdicts import other_verdicts
 from rewardkit.probes.findings.unread import unread_items, unread_phrases
 from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal
 from rewardkit.probes.subjects.log import in_turn
@@ -556,5 +557,6 @@ LOG_RULES = (
     unread_items,
     empty_truth_results,
     unread_phrases,
+    other_verdicts,
 )
 """Rules of all rows of the log."""

@@ -17,12 +17,11 @@ import numpy as np
 
 from rewardkit.html.excerpts import one_line
 from rewardkit.primitives.messages import prompt_text
-from rewardkit.probes.code.verdicts import OF_JUDGE
+from rewardkit.probes.code.verdicts import LONGEST_REPLY, MOST_REPLIES, OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.text_columns import FEWEST_TEXTS, NO_TEXT_COLUMNS
 from rewardkit.strategies.strategy import Row
 
-LONGEST_REPLY = 20_000  # characters of a reply that is read: our choice
 VALUES_OF_SCALE = 5  # ratings that are tried, spread over a scale: our choice
 LARGEST_SCALE = 100
 
@@ -185,7 +184,6 @@ def ratings_up_to(top: float, written: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-MOST_REPLIES = 500  # rows of the log that are read: our choice
 MOST_FORMS = 10  # ways to write a rating that are tried: our choice
 FEWEST_OF_FORM = 2  # replies that make one a habit of the judge
 ROWS_TRIED = 3  # rows beside which ratings are tried: our choice
