@@ -51,9 +51,9 @@ def cell_readers(
     for name, cells in rows.columns.items():
         usable = readers.get(name, () if name in texts else CELL_READERS)
         readers[name] = tuple(
-            read
-            for read in usable
-            if all(read(cell) is not None for cell in cells if cell)
+            reader
+            for reader in usable
+            if all(reader(cell) is not None for cell in cells if cell)
         )
     return readers
 

@@ -62,10 +62,10 @@ def _array_values(path: Path) -> Iterator[Any]:
                 yield value
                 number += 1
                 continue
-            more = file.read(max(JSON_BLOCK, len(text)))
-            if not more:
+            block = file.read(max(JSON_BLOCK, len(text)))
+            if not block:
                 raise ValueError(f"row {number} of the array: {problem}")
-            text = text[start:] + more
+            text = text[start:] + block
             stop = 0
 
 

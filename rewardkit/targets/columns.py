@@ -36,7 +36,7 @@ OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
 
 ENV_INFO = "extra_env_info"
 """Where NeMo-RL's data sets have the truth: under a key, or as the whole object."""
-OBJECTS = ("extra_info", ENV_INFO)
+OBJECT_COLUMNS = ("extra_info", ENV_INFO)
 """Columns whose objects hold further ones, of verl and of NeMo-RL."""
 
 FAMILIAR = ("answer", "solution", "question", "problem")
@@ -236,7 +236,7 @@ class AliasedRow(dict[str, Any]):
     """
 
     def __missing__(self, name: str) -> Any:
-        for column in OBJECTS:
+        for column in OBJECT_COLUMNS:
             info = dict.get(self, column)
             if isinstance(info, Mapping) and name in info:
                 return info[name]

@@ -388,9 +388,9 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
             logged.append(answer)
     unmarked = [item for item in logged if not ANSWER_MARK.search(item.completion)]
     marked = [item for item in logged if ANSWER_MARK.search(item.completion)]
-    fallen = _fallen_without_mark(observed, unmarked[:MOST_RIGHT])
-    tried = len(unmarked[:MOST_RIGHT])
-    if len(fallen) < max(LEAST_RAISED, RAISED_SHARE * tried):
+    sample = unmarked[:MOST_RIGHT]
+    fallen = _fallen_without_mark(observed, sample)
+    if len(fallen) < max(LEAST_RAISED, RAISED_SHARE * len(sample)):
         return
     if _fallen_without_mark(observed, marked[:MOST_WRONG]):
         return  # the mark may be a part of the task
@@ -398,7 +398,7 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
     rewards = observed.calibration.rewards
     yield observed.finding(
         "prompt_read",
-        tried,
+        len(sample),
         len(fallen),
         severity="warn",
         examples=[observed.row_example(row, before, "prompt_read")],

@@ -141,8 +141,8 @@ def _with_truth(rows: SourceRows) -> SourceRows:
     infos = rows.columns.get("extra_env_info", ())
     truths = []
     for info in infos:
-        told = [inner(info, name) for name in ALIASES["ground_truth"]]
-        truths.append(first(told))
+        cells = [inner(info, name) for name in ALIASES["ground_truth"]]
+        truths.append(first(cells))
     return with_columns(rows, ground_truth=truths)
 
 
