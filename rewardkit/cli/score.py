@@ -128,7 +128,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         "seconds": round(seconds, 3),
         "output": str(folder) if folder else None,
         "components": scores.counts,
-        "asked": scores.asked,
+        "asked": scores.model_use,
         "rollouts": about,
         "origin": reward.origin,
     }

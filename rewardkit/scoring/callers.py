@@ -24,7 +24,7 @@ from rewardkit.rollouts.columns import Column, lists_of_columns
 from rewardkit.scoring.answers import as_field, as_list, as_score
 from rewardkit.scoring.calls import Calls
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
-from rewardkit.scoring.reuse import cannot_call
+from rewardkit.scoring.reuse import record_only_error
 
 SETTLE_LISTS: dict[Any, Any] = {
     as_score: partial(as_list, settle=as_score, expected="scores"),
@@ -230,7 +230,7 @@ class Caller:
         gets what it notes as `VERDICT`.
         """
         if isinstance(call.function, Recorded) and len(rows):
-            raise cannot_call(self.reward)
+            raise record_only_error(self.reward)
         if together is Together.ROW:
             notes = self._new_notes(len(rows), verdicts)
             calls = self._calls(call, rows, None, settle, notes)

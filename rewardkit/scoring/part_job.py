@@ -120,7 +120,7 @@ class PartJob:
 
 @cache
 def _content_hash(path: Path, changed: int) -> bytes:
-    """Return the hash of a file; `changed` is when that was."""
+    """Return the hash of a file, once for each time at which it was changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
@@ -146,9 +146,9 @@ def this_process() -> tuple[str, int]:
 
 
 def peak_memory() -> int:
-    """Return the bytes that this process has held at most; 0 where nothing tells.
+    """Return the peak memory of this process in bytes, 0 where it is not known.
 
-    The system's own count of it (ru_maxrss) begins with that of the process before.
+    Not ru_maxrss, which starts with the peak of the process that started this one.
     """
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():

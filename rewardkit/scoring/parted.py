@@ -110,7 +110,7 @@ class PartFigures:
 
     @classmethod
     def of(cls, scores: Scores) -> PartFigures:
-        """Return those of scores in memory."""
+        """Count and add up the rewards of scores in memory."""
         rewards = scores.rewards
         is_judged = ~np.isnan(rewards)
         judged = rewards[is_judged]

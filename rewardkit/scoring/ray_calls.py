@@ -34,7 +34,7 @@ TASK_SECONDS = 1.0
 
 @contextmanager
 def workers_on(engine: Ray | None, reward: Reward) -> Iterator[WorkersMaker]:
-    """Give what makes the workers of a time limit: of a cluster, or None: here.
+    """Yield what makes workers for a time limit: on a cluster, here without one.
 
     For errors see `Ray.connected`.
     """
@@ -42,7 +42,7 @@ def workers_on(engine: Ray | None, reward: Reward) -> Iterator[WorkersMaker]:
         yield Workers
         return
     check_engine(engine)
-    with engine.connected(NodeCalls(reward), reward) as cluster:
+    with engine.connected(NodeCaller(reward), reward) as cluster:
         yield partial(NodeWorkers, cluster)
 
 
@@ -110,10 +110,10 @@ class NodeWorkers(Workers):
         yield from values.items()
 
 
-class NodeCalls:
-    """Makes calls in a process of a node, which has one worker for them.
+class NodeCaller:
+    """Calls users' functions on a node, in a worker process that can be killed.
 
-    It holds the reward, so that a node that cannot load it is told before the work.
+    It holds the reward, so that a node which cannot load it fails before the work.
     """
 
     def __init__(self, reward: Reward) -> None:

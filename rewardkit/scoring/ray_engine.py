@@ -27,8 +27,8 @@ from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.plain import Record
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.ray_models import (
-    ask_through,
     is_running,
+    set_model_process,
     start_model_process,
 )
 from rewardkit.scoring.scores import versions
@@ -248,27 +248,29 @@ def load_call(job: JobReference) -> Callable[..., Any]:
             os.chdir(folder)
         _CALLS.clear()
         _CALLS[key] = load_function(content, files)
-        ask_through(ray, models)
+        set_model_process(ray, models)
     return _CALLS[key]
 
 
 def _check_nodes(
     ray: ModuleType, reward: Reward, places: Mapping[str, str], job: JobReference
 ) -> None:
-    """Raise an InputError where a node lacks something, a RewardError for the reward.
+    """Check that each node with a CPU can make the calls; one that dies is skipped.
 
-    Nodes without a processor get no tasks, and one that is lost meanwhile neither.
+    Raises:
+        InputError: a node lacks versions, the log or the folder, or does not start.
+        RewardError: the reward cannot be loaded on a node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    look = ray.remote(_make_look())
+    inspect = ray.remote(_node_inspector())
     tasks = {}
     for node in ray.nodes():
         if not node["Alive"] or not node["Resources"].get("CPU"):
             continue
         strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
-        task = look.options(**options).remote(places, job)
+        task = inspect.options(**options).remote(places, job)
         tasks[task] = f"the node {node['NodeManagerAddress']} of the Ray cluster"
     _, late = ray.wait(list(tasks), num_returns=len(tasks), timeout=NODE_SECONDS)
     is_ready = False
@@ -276,7 +278,7 @@ def _check_nodes(
         if task in late:
             raise InputError(f"{name} starts no process in {NODE_SECONDS:g} s")
         with suppress(*_lost(ray)):
-            _check_sight(name, reward, ray.get(task))
+            _check_report(name, reward, ray.get(task))
             is_ready = True
     if not is_ready:
         raise InputError("the Ray cluster has no node with a CPU; add one")
@@ -294,43 +296,43 @@ def _lost(ray: ModuleType) -> tuple[type[Exception], ...]:
     )
 
 
-def _check_sight(name: str, reward: Reward, sight: Record) -> None:
-    """Raise where a node of this name does not see what it needs; see `_make_look`."""
-    _check_versions(name, sight["versions"])
-    for place in sight["missing"]:
+def _check_report(name: str, reward: Reward, report: Record) -> None:
+    """Raise where a node lacks what it needs, by the report of `_node_inspector`."""
+    _check_versions(name, report["versions"])
+    for place in report["missing"]:
         raise InputError(
             f"{name} does not see {place!r}; put the log and the output folder on a "
             "disk that all nodes share"
         )
-    if sight["refusal"]:
+    if report["refusal"]:
         raise RewardError(
             f"reward {reward.name!r} cannot be loaded on {name}: "
-            f"{sight['refusal']}; install there what it imports, or call "
+            f"{report['refusal']}; install there what it imports, or call "
             "ray.init(runtime_env={'working_dir': '.'}) first"
         )
 
 
-def _make_look() -> Callable[..., Record]:
-    """Return what looks about on a node, where there may be no rewardkit."""
+def _node_inspector() -> Callable[..., Record]:
+    """Return a function that reports what a node has; it may lack rewardkit."""
 
-    def look(places: Mapping[str, str], job: Any) -> Record:
+    def inspect(places: Mapping[str, str], job: Any) -> Record:
         import os
 
         missing = [places[path] for path in places if not os.path.exists(path)]
-        sight: Record = {"versions": {}, "refusal": "", "missing": missing}
+        report: Record = {"versions": {}, "refusal": "", "missing": missing}
         try:
             from rewardkit.scoring.ray_engine import load_call
             from rewardkit.scoring.scores import versions
         except ImportError:
-            return sight
-        sight["versions"] = versions()
+            return report
+        report["versions"] = versions()
         try:
             load_call(job)
         except Exception as error:
-            sight["refusal"] = f"{type(error).__name__}: {error}"
-        return sight
+            report["refusal"] = f"{type(error).__name__}: {error}"
+        return report
 
-    return look
+    return inspect
 
 
 def _check_versions(node: str, node_versions: dict[str, str]) -> None:

@@ -52,8 +52,8 @@ def start_model_process(ray: ModuleType, functions: Sequence[Any]) -> Any:
     return actor.remote(os.getcwd(), dict(os.environ))
 
 
-def ask_through(ray: ModuleType, models: Any) -> None:
-    """Let the judges of this process ask models through that one; None: themselves."""
+def set_model_process(ray: ModuleType, models: Any) -> None:
+    """Send what judges of this process ask through `models`, if any."""
     if models is None:
         set_model_asker(None)
         return

@@ -24,8 +24,8 @@ from rewardkit.scoring.reuse import (
     UNSCORED,
     Earlier,
     asked_by,
-    cannot_call,
     has_same_function,
+    record_only_error,
 )
 from rewardkit.scoring.scored import outcome_columns, read_columns
 from rewardkit.scoring.scores import Scores
@@ -134,7 +134,9 @@ def rescore(
     for old, new in zip(scores.reward.branches, reward.branches, strict=True):
         moved = _compare(old, new)
         if "" in moved.gated and isinstance(getattr(new.gate, "on", None), Recorded):
-            raise cannot_call(reward)  # nobody knows which scores its predicate reads
+            raise record_only_error(
+                reward
+            )  # nobody knows which scores its predicate reads
         names |= moved.names
         again |= _fields_called_again(new, moved)
     if not names:

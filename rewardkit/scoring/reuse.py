@@ -226,8 +226,8 @@ def has_same_function(item: Component, other: Component) -> bool:
     return all(getattr(item, name) == getattr(other, name) for name in DECIDES_SCORES)
 
 
-def cannot_call(reward: Reward) -> RewardError:
-    """Return the error of a reward of which only a run record is at hand."""
+def record_only_error(reward: Reward) -> RewardError:
+    """Return the error for a reward from a run record, whose functions are missing."""
     return RewardError(
         f"reward {reward.name!r} was read from a run record and cannot score; load the "
         "reward itself"

@@ -124,12 +124,12 @@ class Scores(HasPage):
         return list(column[self.status(component) == ERROR])
 
     def reasons(self, name: str) -> list[Reason | None]:
-        """Return why a component, or field, has no value, of each row in turn."""
+        """Return for each row why a component or field has no value, else None."""
         column = self.column(f"reason/{name}")
         return [None] * len(self) if column is None else read_reasons(column)
 
-    def _reasons_of(self, name: str, status: int) -> list[Reason]:
-        """Return the reasons of the rows in which a component has this status."""
+    def _reasons_with(self, name: str, status: int) -> list[Reason]:
+        """Return the reasons of a component's rows that have this status."""
         if not self.counts[name][STATUSES[status]]:
             return []
         texts = self._column(f"reason/{name}")[self.status(name) == status]
@@ -169,8 +169,8 @@ class Scores(HasPage):
         return counts
 
     @cached_property
-    def asked(self) -> dict[str, Record]:
-        """Return of each component that asks a model what came of its questions.
+    def model_use(self) -> dict[str, Record]:
+        """Summarise the calls of each component that asks a model, by component.
 
         See `summarize_verdicts`; `not_judged` counts the reasons of rows without score.
         """
@@ -184,7 +184,7 @@ class Scores(HasPage):
             cells = self.column(f"verdict/{name}")
             if cells is not None:
                 verdicts = [cell for cell in cells if isinstance(cell, Mapping)]
-                reasons = self._reasons_of(name, ABSTAINED)
+                reasons = self._reasons_with(name, ABSTAINED)
                 summaries[name] = {
                     **summarize_verdicts(verdicts),
                     "not_judged": dict(Counter(map(sentence, reasons))),
@@ -202,7 +202,7 @@ class Scores(HasPage):
     def record_with(self, fingerprint: str) -> Record:
         """Return the run record, with a hash of the rollouts that is known already."""
         verdicts: Record = {}
-        if summaries := self.asked:
+        if summaries := self.model_use:
             verdicts["asked"] = summaries
         return {
             "reward": self.reward.record(),
@@ -309,13 +309,13 @@ class Scores(HasPage):
         for name, weight in self.reward.weights.items():
             # not kept: of a large log the scores of one component are held at a time
             figures = cards.summarize(self.score(name))
-            errors = self._reasons_of(name, ERROR)
+            errors = self._reasons_with(name, ERROR)
             components.append(
                 cards.ComponentScores(name, weight, figures, self.counts[name], errors)
             )
         models = []
         redacted = self._summarize_verdicts(lambda reason: str(reason.redacted()))
-        for name, summary in self.asked.items():
+        for name, summary in self.model_use.items():
             text, instead = verdicts_text(summary), verdicts_text(redacted[name])
             models.append(UserText(f"{name} {text}", f"{name} {instead}"))
         return cards.scores_page(self.reward.name, self.rewards, components, models)

@@ -150,7 +150,7 @@ def score_into(
     rollouts = log.fingerprint if isinstance(log, Rollouts) else None
     with folder_for(folder) as place, hold_folder(place):
         if not force:
-            _check_free(place, reward, source, rollouts)
+            _check_same_scoring(place, reward, source, rollouts)
         _remove_leftovers(place)
         if isinstance(log, Rollouts):
             if not force and unfinished is None:
@@ -201,13 +201,16 @@ def _score_whole(
     return scores
 
 
-def _check_free(
+def _check_same_scoring(
     folder: Path, reward: Reward, source: str, rollouts: str | None
 ) -> None:
-    """Raise a RolloutsError where a folder holds another scoring than this one will be.
+    """Raise a RolloutsError where a folder holds scores of another reward or log.
 
-    The same reward on the same rollouts (their fingerprint, None where they are not
-    known before they are read) may be scored again.
+    Args:
+        folder: the folder for the scores.
+        reward: the reward that is to score.
+        source: the name of the log.
+        rollouts: the fingerprint of its rows, None of a log in parts: its name counts.
     """
     for file in (folder / SAVED_SCORES, *sorted(folder.glob(RECORDED_SCORES))):
         try:

@@ -174,7 +174,7 @@ def test_what_cannot_be_scored_on_ray_is_refused_before_ray_starts(
 
 def test_a_node_without_rewardkit_is_told_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "rewardkit.scoring.ray_engine", None)
-    seen = ray_engine._make_look()({"log.jsonl": "log.jsonl"}, None)
+    seen = ray_engine._node_inspector()({"log.jsonl": "log.jsonl"}, None)
     with pytest.raises(rk.InputError, match=r"^node 7 has no rewardkit, or one that"):
         ray_engine._check_versions("node 7", seen["versions"])
 
