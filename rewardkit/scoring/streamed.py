@@ -327,7 +327,6 @@ def _score_parts(
                 to_order = SCATTERED
                 written.clear()
         if to_order:
-            _remove_leftovers(folder)
             for path in parts_in(folder):
                 if job_digits(path) == job.digits(is_sorted=False):
                     path.unlink()
