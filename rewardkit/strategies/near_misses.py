@@ -13,6 +13,7 @@ from rewardkit.answers.dates import read_date
 from rewardkit.answers.kinds import ESTIMATE
 from rewardkit.answers.marks import CLEAR_MARKS
 from rewardkit.answers.stated import NUMBER
+from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
@@ -54,6 +55,20 @@ LEAST_CERTAIN = Decimal("0.7")
 """Share from which an estimate has an opposite. Our choice."""
 LARGEST_SMALL = 99
 """Up to here one more or less is more than a hundredth."""
+
+EVASIONS = {
+    "A": "Actually unsure",
+    "B": "Beats me",
+    "C": "Can't say",
+    "D": "Don't know",
+    "E": "Each looks wrong",
+    "F": "For me it is unclear",
+    "G": "Guessing will not help",
+    "H": "Hard to say",
+    "I": "Impossible to say",
+    "J": "Just unclear",
+}
+"""Words of one who chooses nothing, by the option that they begin with."""
 
 NumberChange = Callable[[Decimal], Iterable[Decimal | str]]
 TextChange = Callable[[str], Iterable[str]]
@@ -187,6 +202,13 @@ def sign_left_out(text: str) -> Iterator[str]:
     for match in TELLING_SIGN.finditer(text):
         start, end = match.span(match.lastindex or 0)
         yield text[:start] + text[end:]
+
+
+@near_text("words of giving up that begin with the letter of the answer", "choice")
+def evasive_word(text: str) -> Iterator[str]:
+    letter = read_choice(text, "".join(EVASIONS))
+    if letter:
+        yield EVASIONS[letter]
 
 
 @near_miss("the answer to another prompt that is most like the right one")

@@ -346,6 +346,7 @@ PLANTED = [
         lambda c, a, t: a != t and a.partition(".")[0] == t.partition(".")[0],
         "amounts",
     ),
+    Planted("evasive_word", lambda c, a, t: a[:1] == t and a[1:].isascii(), "choices"),
     Planted("mark_moved", lambda c, a, t: a != t and digits(a) == digits(t), "amounts"),
     Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "texts"),
