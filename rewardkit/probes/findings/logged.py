@@ -38,6 +38,7 @@ from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.other_verdicts import other_verdicts
+from rewardkit.probes.findings.schemas import misjudged_objects
 from rewardkit.probes.findings.unread import unread_items, unread_phrases
 from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal
 from rewardkit.probes.subjects.log import in_turn
@@ -554,6 +555,7 @@ LOG_RULES = (
     misjudged_rows,
     never_paid_rows,
     wrong_above_right,
+    misjudged_objects,
     unread_items,
     empty_truth_results,
     unread_phrases,
