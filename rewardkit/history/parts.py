@@ -217,10 +217,19 @@ def _files_of_last_run(folder: Path, run: Plain) -> list[Path]:
     paths = part_paths(folder)
     if _is_finished(run) and "parts" in run:
         return [folder / name for name in run["parts"]]
+    if len(set(map(job_digits, paths))) < 2:
+        return paths
     last = ""
-    if paths and not _is_finished(run):
-        last = job_digits(max(paths, key=lambda path: path.stat().st_mtime_ns))
+    if not _is_finished(run):
+        last = job_digits(max(paths, key=_time_of_change))
     return [path for path in paths if job_digits(path) == last]
+
+
+def _time_of_change(path: Path) -> int:
+    """Return when a file was changed, 0 where it is gone since it was listed."""
+    with suppress(OSError):
+        return path.stat().st_mtime_ns
+    return 0
 
 
 def _run_record(folder: Path) -> Record:

@@ -393,8 +393,8 @@ def _write_parts(
 
         bar = tqdm(total=len(parts), desc="scoring", unit=" parts", leave=False)
     next_check = 2
-    with bar, closing(engine(list(enumerate(parts, start=1)))) as done:
-        for part in done:
+    with bar, closing(engine(list(enumerate(parts, start=1)))) as finished:
+        for part in finished:
             written[part.number] = part
             if progress:
                 bar.update(1)

@@ -38,9 +38,12 @@ COMMANDS = {
     "new": "new task --log log.jsonl",
     "export": "export mine.py --to trl",
     "card": "card mine.py -o card.html",
+    "report": "report --reward mine.py --rollouts short.jsonl -o out",
 }
-UNLIKE = re.compile(rb'20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*|"seconds\w*": [\d.e-]+')
-"""What two runs of the same command write differently: the time."""
+UNLIKE = re.compile(
+    rb'20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*|"seconds\w*": [\d.e-]+|\b[pm][0-9a-f]{10}\b'
+)
+"""What two runs of the same command write differently: the time, and ids in pictures."""
 NO_SUCH_RIGHT = "setpriv --bounding-set=-dac_override,-dac_read_search".split()
 """Root may write into read-only folders; this takes that right away."""
 
@@ -111,9 +114,9 @@ def prepare(folder):
         here.mkdir(parents=True)
         (here / "mine.py").write_text(REWARD)
         (here / "cases.jsonl").write_text(json.dumps(CASE) + "\n")
-        (here / "log.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in rows())
-        )
+        lines = [json.dumps(row) + "\n" for row in rows()]
+        (here / "log.jsonl").write_text("".join(lines))
+        (here / "short.jsonl").write_text("".join(lines[:48]))
     return folder
 
 
