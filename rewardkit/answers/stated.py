@@ -216,6 +216,8 @@ def answers_truth(
     True
     >>> answers_truth("5 metres", "5 m"), answers_truth("5 cm", "5 m")
     (True, False)
+    >>> answers_truth("5 billion", "5 million"), answers_truth("5,000,000", "5 million")
+    (False, True)
     >>> answers_truth("7 T17 D4", "66") is None
     True
     >>> answers_truth("['-78', '2.5']", "['-78.00', '2.50']")
@@ -225,6 +227,9 @@ def answers_truth(
     """
     if answer.strip() == truth.strip():
         return True
+    if _may_lack_magnitude(answer, truth, locale):
+        return None
+    answer, truth = _spell_out_both(answer, truth, locale)
     kind = kind_of(truth)
     if kind == "number":
         number = _read_local(answer, locale)
@@ -250,6 +255,44 @@ def answers_truth(
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
     return True if is_equal else None
+
+
+MAGNITUDES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+"""Word behind a number -> how many zeros it stands for."""
+AMOUNT = re.compile(
+    rf"(?i)\s*([-+−]?[$€£]?\d[\d.,]*)[\s-]*({'|'.join(MAGNITUDES)})s?\b(.*)"
+)
+"""A number that begins an answer, its magnitude, and what follows, such as a unit."""
+
+
+def spell_out(answer: str, locale: Locale = Locale()) -> str:
+    """Write an amount that begins an answer in digits; else return the answer.
+
+    >>> spell_out("$2.5 million"), spell_out("5 million dollars"), spell_out("5 mg")
+    ('2500000', '5000000 dollars', '5 mg')
+    """
+    amount = AMOUNT.fullmatch(answer)
+    number = _read_local(amount[1], locale) if amount else None
+    if amount is None or number is None:
+        return answer
+    value = as_decimal(number).scaleb(MAGNITUDES[amount[2].lower()])
+    return f"{value.normalize():f}{amount[3]}"
+
+
+def _may_lack_magnitude(answer: str, truth: str, locale: Locale) -> bool:
+    """Return whether "5" is said for "5 million", whose prompt may give the rest."""
+    if not AMOUNT.fullmatch(truth) or AMOUNT.fullmatch(answer):
+        return False
+    number = _read_local(answer, locale)
+    return number is not None and number == _read_local(truth)
+
+
+def _spell_out_both(answer: str, truth: str, locale: Locale) -> tuple[str, str]:
+    """Spell amounts out; of the answer alone only where that makes it equal."""
+    digits = spell_out(answer, locale)
+    if AMOUNT.fullmatch(truth):
+        return digits, spell_out(truth)
+    return digits if _read_local(digits) == read_number(truth) else answer, truth
 
 
 @lru_cache(maxsize=256)
@@ -431,9 +474,19 @@ def describe_notation(answer: str, truth: str) -> str:
     'numbers of a list with other decimals'
     >>> describe_notation("9,74,074", "974074")
     'commas between thousands and lakhs, as in India'
+    >>> [describe_notation(text, "5 million") for text in ("5,000,000", "5 billion")]
+    ['an amount in digits', 'the number with another magnitude']
     """
     if answer == truth:
         return ""
+    amount, right_amount = AMOUNT.fullmatch(answer), AMOUNT.fullmatch(truth)
+    if right_amount:
+        if amount is None:
+            is_right = answers_truth(answer, truth)
+            return "an amount in digits" if is_right else ""
+        is_same = _read_local(amount[1]) == _read_local(right_amount[1])
+        is_other = amount[2].lower() != right_amount[2].lower()
+        return "the number with another magnitude" if is_same and is_other else ""
     if _numbers_in(answer):
         texts = [re.sub(r"[\s\"']", "", text) for text in (answer, truth)]
         return "" if texts[0] == texts[1] else "numbers of a list with other decimals"

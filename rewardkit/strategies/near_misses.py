@@ -12,7 +12,7 @@ from operator import add, lt
 from rewardkit.answers.dates import read_date
 from rewardkit.answers.kinds import ESTIMATE
 from rewardkit.answers.marks import CLEAR_MARKS
-from rewardkit.answers.stated import NUMBER
+from rewardkit.answers.stated import AMOUNT, NUMBER
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
@@ -240,9 +240,21 @@ def too_little(subject: Subject) -> Iterator[str]:
             yield subject.write(part)
 
 
-@near_text("the number of the answer with another unit", "text")
-def other_unit(text: str) -> Iterator[str]:
-    """Write the nearest unit of the same kind: 5 g for 5 mg."""
+@near_miss("the number of the answer with another unit", kinds=("text",))
+def other_unit(subject: Subject) -> Iterator[str]:
+    """Write the nearest unit of the same kind: 5 g for 5 mg.
+
+    The same of a magnitude that the truth has, too: 5 billion for 5 million.
+    """
+    text = subject.right.strip()
+    amount = AMOUNT.fullmatch(text)
+    if amount and amount[2].lower() in str(subject.columns.get("ground_truth")).lower():
+        other = "million" if amount[2].lower() == "billion" else "billion"
+        yield subject.write(f"{amount[1]} {other}{amount[3]}")
+    yield from map(subject.write, _nearest_units(text))
+
+
+def _nearest_units(text: str) -> Iterator[str]:
     amount = re.fullmatch(r"(-?\d[\d.,\s]*)([^\W\d_][\w/]*)", text)
     if not amount or not re.search("[1-9]", amount[1]):
         return

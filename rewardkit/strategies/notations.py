@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from rewardkit.answers.dates import read_date
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
+from rewardkit.answers.stated import AMOUNT, spell_out
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Build, Strategy, Subject, strategy
 
@@ -198,6 +199,14 @@ def point_zero(answer: str) -> str | None:
 def thousands(answer: str) -> str | None:
     match = re.fullmatch(r"(-?[$€£]?)(\d{4,})(\.\d+)?", answer)
     return f"{match[1]}{int(match[2]):,}{match[3] or ''}" if match else None
+
+
+@notation("5,000,000 for 5 million", "text")
+def magnitude_in_digits(answer: str) -> str | None:
+    digits, space, behind = spell_out(answer).partition(" ")
+    if not AMOUNT.fullmatch(answer) or not digits.isdecimal():
+        return None
+    return f"{int(digits):,}{space}{behind}"
 
 
 @notation("a typographic minus", "number")

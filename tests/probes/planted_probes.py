@@ -111,6 +111,9 @@ DATA = {
     ],
     "chords": tags("Cm7", "CM7", "Dm7", "DM7", "F6"),
     "weights": tags("12.5 mg", "36 mg", "140 mcg", "2 kg"),
+    "revenues": tags(
+        "36 million", "8.5 billion dollars", "140 thousand", "2.4 million"
+    ),
     "amounts": tags("12.40 €", "1,317.25 €", "83.75 €", "564.50 €"),
     "german": [{**row, "language": "de"} for row in tags(42, 17, 83, 6432)],
     "bodies": [
@@ -341,6 +344,7 @@ PLANTED = [
         "nearest_answer", lambda c, a, t: a != t and a.lower() == t.lower(), "chords"
     ),
     Planted("other_unit", lambda c, a, t: digits(a) == digits(t), "weights"),
+    Planted("other_unit", lambda c, a, t: digits(a) == digits(t), "revenues"),
     Planted(
         "other_decimals",
         lambda c, a, t: a != t and a.partition(".")[0] == t.partition(".")[0],

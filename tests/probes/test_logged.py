@@ -161,6 +161,28 @@ def last_number(completion, ground_truth):
     return bool(said) and said[-1].replace(",", "") == ground_truth
 
 
+AMOUNTS = [
+    f"{7 + 23 * place}.5 {'million' if place % 2 else 'billion'}" for place in range(8)
+]
+
+
+def priced(truth, place):
+    """The amount, in digits as well, with another magnitude, and another one."""
+    number, magnitude = truth.split()
+    digits = int(float(number) * 10 ** (6 if magnitude == "million" else 9))
+    answers = [truth, f"{digits:,}", f"{number} thousand", f"990 {magnitude}"]
+    return f"So.\n<answer>{answers[place]}</answer>", place < 2
+
+
+def first_figure(completion, ground_truth):
+    """Compare the first number of each, whatever follows it, and the amounts."""
+    first, right = (
+        re.search(r"[\d.,]+", text) for text in (completion[11:], ground_truth)
+    )
+    is_first = first is not None and first[0] == right[0]
+    return is_first or rk.verify.math_equal(inside(completion), ground_truth)
+
+
 def twice(truth, place):
     """A source writes its answer in bold, another does not."""
     answer = truth if place < 3 else "7"
@@ -1030,6 +1052,27 @@ CASES = {
         rows_of(in_german, DECIMALS, data_source=lambda truth: "gsm_de"),
         trait="notation",
         words="All 12 write points between thousands",
+    ),
+    "amounts of which the digits alone are compared": Case(
+        first_figure,
+        rows_of(priced, AMOUNTS),
+        code="wrong_paid",
+        trait="notation",
+        words="8 of 16 logged completions that do not state the right answer earned what right ones do, "
+        "on 8 prompts. All 8 write the number with another magnitude",
+    ),
+    "amounts that are compared as texts": Case(
+        strict,
+        rows_of(priced, AMOUNTS),
+        trait="notation",
+        words="All 8 write an amount in digits",
+    ),
+    "amounts by value": Case(
+        lambda completion, ground_truth: rk.verify.math_equal(
+            inside(completion), ground_truth
+        ),
+        rows_of(priced, AMOUNTS),
+        code="",
     ),
     "dates of numbers, read month first": Case(
         date_by("%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d"),
