@@ -426,6 +426,16 @@ def verl(**columns):
     return pd.DataFrame(made.verl_rows()).assign(**columns).to_dict("records")
 
 
+def summed(weight, noise=0.0):
+    """Rows with a total of two numbers, one of them with this weight, beside a third number."""
+    draw = np.random.default_rng(2)
+    table = pd.DataFrame(
+        draw.integers(0, 2, (40, 3)), columns=["right", "tidy", "level"]
+    )
+    total = table["right"] + weight * table["tidy"] + noise * draw.random(40)
+    return table.assign(completion="a", reward=total).to_dict("records")
+
+
 @pytest.mark.parametrize(
     ("rows", "weights", "total", "why"),
     [
@@ -444,6 +454,12 @@ def verl(**columns):
          {"b_reward": 1.0, "c_penalty": 1.0}, None, "a penalty is what rows lose"),
         ([{"completion": "a", "b_reward": 2, "c_penalty": 1.1}, {"completion": "b", "b_reward": 1, "c_penalty": 1.1}],
          {"b_reward": 1.0}, "logged/b_reward", "a setting of the sampling"),
+        ([{"completion": "a", "reward": 1.2, "rewards": {"right": 1.0, "brief": 0.4}}],
+         {"reward": 1.0, "right": 0.0, "brief": 0.0}, "logged/reward", "scores in an object"),
+        (summed(0.1), {"reward": 1.0, "right": 0.0, "tidy": 0.0}, "logged/reward", "the total is their sum"),
+        (summed(0.1, noise=0.01), {"reward": 1.0}, "logged/reward", "the total is no sum of what stands beside it"),
+        ([{"completion": "a", "reward": 1.2, "components": {"right": "yes"}}], {"reward": 1.0}, "logged/reward",
+         "an object of texts holds no scores"),
         ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
 )  # fmt: skip
@@ -610,6 +626,15 @@ def test_the_weights_of_a_trl_run_are_read_from_its_advantages(scaling, weights)
         )
     (note,) = [note for note in rollouts.notes if note.startswith("the advantages fit")]
     assert scaling in note
+
+
+def test_the_weights_of_a_megatron_run_are_read_though_prompts_recur_in_a_later_step():
+    table = trl_log((1.0, 0.2, 0.5), prompts=24)
+    table["prompt"] = [f"p{place // 8 % 12}" for place in range(len(table))]
+    table = table.rename(columns={"step": "gen_step", "advantage": "advantages"})
+    log = rk.load_rollouts(table)
+    assert log.kind == "ms-swift completions"
+    assert list(log.logged.weights.values()) == pytest.approx([1.0, 0.2, 0.5], rel=1e-3)
 
 
 def test_two_functions_that_siblings_cannot_tell_apart_are_said_to_be_so():

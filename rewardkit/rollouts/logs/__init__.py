@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
 
+import numpy as np
+
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
@@ -20,6 +22,7 @@ from rewardkit.rollouts.logs.log import (
     TOTALS,
     Form,
     ParsedLog,
+    columns_of_objects,
     differing_totals,
     first,
     listed,
@@ -42,11 +45,17 @@ VERDICT_WORDS = frozenset(
 """What a column of labels holds that says which completions are good, in lower case."""
 
 
+SCORE_OBJECTS = ("rewards", "reward_components", "reward_breakdown", "components")
+"""Columns of objects with a score under each key."""
+
+
 def _parse_table(rows: SourceRows) -> ParsedLog:
     """Read a table in no form of a trainer: a total, and scores by their names."""
     columns = rows.columns
     if any(name.startswith(("score/", "status/")) for name in columns):
         return ParsedLog(rows)  # a scored table: score() says what to do with it
+    columns = {**columns, **_unfold_scores(rows)}
+    rows = replace(rows, columns=columns)
     weights = {}
     beside = []
     warnings = []
@@ -70,6 +79,8 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
         parts = []  # penalties alone
     for name in totals[:1] or parts:
         weights[name] = 1.0
+    if totals and len(weights) == len(totals):
+        weights |= dict.fromkeys(_parts_of_total(rows, totals), 0.0)
     notes: list[str] = []
     if len(parts) > 1 and not totals:
         notes = ["the log has no total: each has weight 1 until you pass --log-weight"]
@@ -90,6 +101,39 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
         notes=tuple(notes),
         warnings=(*warnings, *differing_totals(columns, totals)),
     )
+
+
+ROWS_OF_PART = 8
+"""Rows for each column of numbers from which a sum is no chance. Our choice."""
+
+
+def _parts_of_total(rows: SourceRows, totals: Sequence[str]) -> list[str]:
+    """Return the columns of which the total is a weighted sum, to the last digit."""
+    left_out = ALL_ALIASES.union(rows.reserved, totals)
+    names = [name for name in rows.columns if name not in left_out]
+    names = [name for name in names if numeric(rows.columns[name])]
+    if not names or len(rows.places) < ROWS_OF_PART * len(names):
+        return []
+    table = np.array([rows.columns[name] for name in names], dtype=float).T
+    total = np.array(rows.columns[totals[0]], dtype=float)
+    if not np.isfinite(table).all() or not np.isfinite(total).all():
+        return []
+    weights, _, rank, _ = np.linalg.lstsq(table, total, rcond=None)
+    if rank < len(names) or not np.allclose(table @ weights, total, atol=1e-6):
+        return []
+    return [
+        name for name, weight in zip(names, weights, strict=True) if weight**2 > 1e-8
+    ]
+
+
+def _unfold_scores(rows: SourceRows) -> Columns:
+    """Return the scores in objects of numbers, each as a column of its own."""
+    unfolded: Columns = {}
+    for name in SCORE_OBJECTS:
+        scores = columns_of_objects(rows.columns.get(name, ()))
+        if name not in rows.reserved and all(map(numeric, scores.values())):
+            unfolded |= {LOGGED + key: cells for key, cells in scores.items()}
+    return unfolded
 
 
 def _is_part(name: str, cells: Sequence[Any]) -> bool:

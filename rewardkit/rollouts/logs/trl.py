@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.rollouts.columns import ALL_ALIASES, Columns
+from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, Columns
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
@@ -127,7 +127,8 @@ def _fit_rewards(
 
     A missing score adds nothing, as in TRL's nansum.
     """
-    steps = columns.get("step", columns["prompt"])
+    steps = next((columns[name] for name in ALIASES["step"] if name in columns), None)
+    steps = steps or columns["prompt"]
     codes = []
     for keys in (zip(steps, columns["prompt"], strict=True), steps):
         texts = np.array([repr(key) for key in keys], dtype=object)
