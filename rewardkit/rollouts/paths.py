@@ -31,6 +31,9 @@ PART_OF_SCORES = re.compile(r"scores-\d{6}-([0-9a-f]{6})[0-9a-f]{10}\.parquet")
 The hash begins with the digits of the job, which all of its parts have.
 """
 
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+"""Errors of disks that have no locks, as Lustre where none are set up."""
+
 FOLDER_LOCK = ".lock"
 """Name of the file that a process locks while it scores into a folder."""
 
@@ -197,5 +200,5 @@ def _lock(file: FileIO) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a disk without locks
+        if error.errno not in NO_LOCKS:
             raise

@@ -301,7 +301,7 @@ def _warn_of_others(job: PartJob) -> None:
     others = [path for path in parts_in(job.folder) if job_digits(path) not in own]
     if others:
         logger.warning(
-            "%s: %s of another --memory, of other options or versions cannot be used; "
+            "%s: %s of another memory, other options or versions cannot be used; "
             "their rows are scored again",
             job.folder,
             counted(len(others), "part"),
@@ -327,20 +327,7 @@ def _score_parts(
                 to_order = SCATTERED
                 written.clear()
         if to_order:
-            for path in parts_in(folder):
-                if job_digits(path) == job.digits(is_sorted=False):
-                    path.unlink()
-            place = folder / GROUPS_FOLDER
-            logger.warning(
-                "%s: %s; its rows are put into order on the disk first, about "
-                "%.2f GB in %s",
-                log.reading.name,
-                to_order,
-                log.size / 1e9,
-                place,
-            )
-            place.mkdir()
-            parts = write_buckets(log, place)
+            parts = _put_into_order(job, log, to_order)
             _write_parts(engine, job, parts, written, progress)
     except KeyboardInterrupt:
         if not written:
@@ -358,6 +345,23 @@ def _score_parts(
     for sentence in scores.record["rollouts"]["warnings"]:
         logger.warning("%s: %s", log.reading.name, sentence)
     return scores
+
+
+def _put_into_order(job: PartJob, log: LargeLog, reason: str) -> list[Part]:
+    """Put the groups of a log together on the disk, and remove parts cut before."""
+    for path in parts_in(job.folder):
+        if job_digits(path) == job.digits(is_sorted=False):
+            path.unlink()
+    place = job.folder / GROUPS_FOLDER
+    logger.warning(
+        "%s: %s; its rows are put into order on the disk first, about %.2f GB in %s",
+        log.reading.name,
+        reason,
+        log.size / 1e9,
+        place,
+    )
+    place.mkdir()
+    return write_buckets(log, place)
 
 
 def _names_in_order(written: Mapping[int, WrittenPart]) -> list[str]:

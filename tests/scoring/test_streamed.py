@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -734,6 +735,14 @@ def test_what_killed_processes_left_is_removed_and_no_other_hidden_file(path, ou
         assert (out / name).exists() != is_removed, name
 
 
+def test_a_disk_without_locks_is_scored_into(path, out, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    same(in_parts(path, out), at_once(path))
+
+
 def test_any_number_of_workers_goes_on_with_the_same_parts_and_those_of_another_memory_are_told(
     path, out, caplog
 ):
@@ -752,7 +761,7 @@ def test_any_number_of_workers_goes_on_with_the_same_parts_and_those_of_another_
     caplog.clear()
     same(in_parts(path, out, memory=MEMORY // 2), at_once(path))
     (said,) = caplog.messages
-    assert f"{len(before)} parts of another --memory, of other options" in said
+    assert f"{len(before)} parts of another memory, other options or" in said
     assert not written().keys() & before.keys()
     (out / "run.json").unlink()  # as if it were unfinished
     for name, content in older.items():
