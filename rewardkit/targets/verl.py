@@ -9,6 +9,7 @@ manager adds to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,24 @@ VERL_ARGUMENTS = {
 """An argument of the trainer -> the column that it is."""
 
 
-class ManagerInfo(dict[str, Any]):
-    """The extra_info of a log that has none; another key in it is a `LacksColumn`."""
+ADDITIONS: dict[str, Any] = {"num_turns": None, "rollout_reward_scores": {}}
+"""What the naive manager adds to an extra_info where there are no turns and tools."""
+
+
+class NaiveInfo(dict[str, Any]):
+    """An extra_info with `ADDITIONS`; what is None is not there for `get`.
+
+    Other managers add nothing, and a default of the reward is for these.
+    """
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the value under a key, the default where that is None."""
+        value = super().get(key, default)
+        return default if value is None and key in ADDITIONS else value
+
+
+class ManagerInfo(NaiveInfo):
+    """The same of a log that has none; another key in it is a `LacksColumn`."""
 
     def __missing__(self, key: Any) -> Any:
         raise LacksColumn(f"extra_info[{key!r}]", "extra_info")
@@ -106,7 +123,7 @@ def _trainer_column(
 
 
 def _no_info(place: int) -> ManagerInfo:
-    return ManagerInfo(num_turns=None, rollout_reward_scores={})
+    return ManagerInfo(deepcopy(ADDITIONS))
 
 
 def _with_additions(info: Any) -> Any:
@@ -115,7 +132,7 @@ def _with_additions(info: Any) -> Any:
         info = {}
     if not isinstance(info, Mapping):
         return info
-    return {"num_turns": None, "rollout_reward_scores": {}, **info}
+    return NaiveInfo({**deepcopy(ADDITIONS), **info})
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

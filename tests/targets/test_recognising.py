@@ -418,7 +418,8 @@ def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards
             extra_info["seen"] = True
             added = {"num_turns", "rollout_reward_scores", "seen"}
             assert set(extra_info) == added | set(extra_info.get("own", ()))
-            return float(extra_info["num_turns"] is None)
+            assert extra_info.get("num_turns", 2) == 2  # as of managers that add nothing
+            return float(extra_info["num_turns"] is extra_info.get("num_turns") is None)
         def lists(data_sources, solution_strs, ground_truths, extra_infos):
             return [f(None, None, None, one) for one in extra_infos]
     """

@@ -31,6 +31,7 @@ from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.findings.faults import merge_by_cause
+from rewardkit.probes.findings.lacking import find_nested
 from rewardkit.probes.findings.logged import LOG_RULES, MOST_RIGHT, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal
 from rewardkit.probes.subjects import asks_for_truth
@@ -173,7 +174,8 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
         ]
         value = calibration.rewards[0]
         are_penalties = all(item.is_penalty for item in tries.reward.all_components)
-        never_fires = are_penalties and not value
+        nested = find_nested(observed)
+        never_fires = are_penalties and not value and not nested
         yield observed.finding(
             "constant",
             count,
@@ -182,7 +184,7 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
             examples=[_first_example("constant", observed)],
             value=value,
             unjudged=tries.calls - count - len(failed),
-            **_unreached_limit(observed, tries.reward.functions),
+            **(nested or _unreached_limit(observed, tries.reward.functions)),
         )
 
 
@@ -310,6 +312,8 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
             never_fires = component.is_penalty and not scores[0]
             # one of length would have fired
             never_fires &= ABOUT_LENGTH.search(about) is None
+            nested = find_nested(observed, name)
+            never_fires &= not nested
             yield observed.finding(
                 "constant",
                 len(scores),
@@ -317,7 +321,7 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
                 component=name,
                 value=scores[0] + 0.0,  # no -0
                 never_fires=never_fires,
-                **_unreached_limit(observed, [component.function]),
+                **(nested or _unreached_limit(observed, [component.function])),
             )
 
 

@@ -36,6 +36,7 @@ from rewardkit.primitives.messages import prompt_text, read_strict_json
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.findings.lacking import lacking_keys
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.other_verdicts import other_verdicts
 from rewardkit.probes.findings.schemas import misjudged_objects
@@ -560,5 +561,6 @@ LOG_RULES = (
     empty_truth_results,
     unread_phrases,
     other_verdicts,
+    lacking_keys,
 )
 """Rules of all rows of the log."""
