@@ -469,12 +469,16 @@ def _environment() -> Environment:
 
 
 def list_amounts(amounts: Mapping[str, float]) -> str:
-    """List amounts with their signs.
+    """List amounts with their signs; one below a thousandth of the largest is 0.
 
-    >>> list_amounts({"exact": -0.145, "short": 0.0977})
-    'exact -0.145, short +0.0977'
+    >>> list_amounts({"exact": -0.145, "short": 0.0977, "form": 9.7e-17})
+    'exact -0.145, short +0.0977, form +0'
     """
-    return ", ".join(f"{name} {amount:+.3g}" for name, amount in amounts.items())
+    least = max(map(abs, amounts.values()), default=0.0) / 1000
+    texts = []
+    for name, amount in amounts.items():
+        texts.append(f"{name} {amount if abs(amount) > least else 0.0:+.3g}")
+    return ", ".join(texts)
 
 
 @cache

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.rehearsal.kinds import MARK, form_of, name_marks
+from rewardkit.analysis.rehearsal.kinds import MARK, NO_MARK, form_of, name_marks
 from rewardkit.analysis.statistics import Codes, Floats, Mask
 from rewardkit.answers.stated import Statement
 from rewardkit.monitoring.readings import ATTACKS, CompletionReading, both_ends
@@ -118,15 +118,21 @@ def same_texts(texts: StepTexts) -> list[bool]:
 
 
 def _fixed_answers(texts: StepTexts, statements: Sequence[Statement]) -> list[bool]:
-    """Return which rows state the answer that is stated on most prompts."""
+    """Return which rows state the answer that is stated on most prompts.
+
+    A line such as "Confidence: high" is none, nor is a whole text.
+    """
     prompts: dict[str, set[int]] = {}
+    answers = []
     for group, statement in zip(texts.groups.tolist(), statements, strict=True):
-        if statement.answer:
-            prompts.setdefault(statement.answer, set()).add(group)
+        is_stated = statement.is_marked or statement.mark == "number"
+        answers.append(statement.answer if is_stated else "")
+        if answers[-1]:
+            prompts.setdefault(answers[-1], set()).add(group)
     if not prompts:
-        return [False] * len(statements)
+        return [False] * len(answers)
     most = max(prompts, key=lambda answer: len(prompts[answer]))
-    return [statement.answer == most for statement in statements]
+    return [answer == most for answer in answers]
 
 
 def _lengths(texts: StepTexts) -> Iterable[Feature]:
@@ -153,7 +159,7 @@ def _lengths(texts: StepTexts) -> Iterable[Feature]:
 def _forms(texts: StepTexts) -> Iterable[Feature]:
     """Yield the marks that completions have, and forms made of several."""
     least = max(1.0, LEAST_FEATURE_SHARE * len(texts.completions))
-    marks = [set(MARK.findall(text)) for text in texts.completions]
+    marks = [dict.fromkeys(MARK.findall(text)) for text in texts.completions]
     for mark, count in Counter(chain.from_iterable(marks)).items():
         if count < least:
             continue
@@ -161,11 +167,12 @@ def _forms(texts: StepTexts) -> Iterable[Feature]:
         yield Feature(f"have `{mark}`", f"lack `{mark}`", rows)
     forms = list(map(form_of, texts.completions))
     for form, count in Counter(forms).items():
-        if count < least or " " not in form:
+        if count < least or " " not in form or form == NO_MARK:
             continue
         words = name_marks(form)
         rows = np.array([other == form for other in forms], dtype=float)
-        yield Feature(f"have only {words}", f"have other marks than {words}", rows)
+        others = f"have no marks, or others than {words}"
+        yield Feature(f"have only {words}", others, rows)
 
 
 def _wordings(texts: StepTexts) -> Iterable[Feature]:

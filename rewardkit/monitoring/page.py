@@ -59,10 +59,10 @@ def who_pays(timeline: Timeline) -> list[Block]:
             f"{percent(change.after)} since step {change.since:g}"
         )
         amount = item.by_component[item.component]
-        unit = "of the pressure"
-        if np.isnan(item.pressure):
-            unit = "more a completion"
-        text += f", paid by {item.component} ({amount:+.3g} {unit})"
+        if amount > 0:
+            text += f", paid by {item.component}"
+            if np.isnan(item.pressure):
+                text += f": {amount:+.3g} each"
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
         pair = _pair(timeline, item)
         if pair not in pairs:  # completions may show several things that are paid
