@@ -160,6 +160,8 @@ class CommandGroup(click.Group):
         if isinstance(error, OSError) and error.strerror:
             place = f": {error.filename!r}" if error.filename else ""
             return f"{error.strerror}{place}{REMEDIES.get(error.errno or 0, '')}"
+        if isinstance(error, MemoryError):
+            return "no memory is left; free some, then run the same command again"
         if isinstance(error, rk.InputError | OSError | ModuleNotFoundError):
             subcommand = self.commands.get(ctx.invoked_subcommand or "")
             return as_typed(str(error), subcommand, in_full=True)

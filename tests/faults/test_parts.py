@@ -95,7 +95,7 @@ FAULTS = {
         AN_ERROR.format(r"MemoryError \(mine.py:7\)"),
         "all",
         reward="completion += completion",
-        bound=(resource.RLIMIT_AS, 2_500_000_000),
+        bound=(resource.RLIMIT_DATA, 1_800_000_000),
         options="--timeout 60",
     ),
     "output without end": Fault(
@@ -159,7 +159,11 @@ def start(line, bound=None):
 
     return subprocess.Popen(
         [sys.executable, "-m", "rewardkit", *line.split()],
-        env={**os.environ, "PYTHONPATH": str(Path(rk.__file__).parent.parent)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(rk.__file__).parent.parent),
+            "OPENBLAS_NUM_THREADS": "1",  # each takes memory, which may be bounded
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

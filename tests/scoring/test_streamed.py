@@ -516,7 +516,9 @@ def test_of_a_finished_scoring_its_own_parts_are_read_and_one_that_is_gone_is_wa
     assert f"{out}: {caution}; run the same `score` again" in caplog.text
 
 
-def test_a_second_interrupt_says_that_the_same_command_goes_on(tmp_path, monkeypatch):
+def test_a_second_interrupt_and_a_want_of_memory_say_that_the_same_command_goes_on(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     prepared(tmp_path, log_rows())
     rk.score(rewards()["plain"], "log.jsonl", to="out", memory=MEMORY)
@@ -533,6 +535,14 @@ def test_a_second_interrupt_says_that_the_same_command_goes_on(tmp_path, monkeyp
     ):
         said = run(f"score mine.py log.jsonl -o {folder} --timeout 0")
         assert said.exit_code == 130 and error in said.stderr
+
+    def out_of_memory(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(rk, "score", out_of_memory)
+    said = run("score mine.py log.jsonl -o out --timeout 0")
+    assert said.exit_code == 2
+    assert said.stderr.startswith("rewardkit: no memory is left; free some, then run")
 
 
 MINE = """
