@@ -121,9 +121,8 @@ def _parts_of_total(rows: SourceRows, totals: Sequence[str]) -> list[str]:
     weights, _, rank, _ = np.linalg.lstsq(table, total, rcond=None)
     if rank < len(names) or not np.allclose(table @ weights, total, atol=1e-6):
         return []
-    return [
-        name for name, weight in zip(names, weights, strict=True) if weight**2 > 1e-8
-    ]
+    parts = [names[place] for place in np.flatnonzero(np.abs(weights) > 1e-6)]
+    return parts if len(parts) > 1 else []  # one is a copy of it, or a label
 
 
 def _unfold_scores(rows: SourceRows) -> Columns:

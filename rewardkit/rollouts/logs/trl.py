@@ -22,6 +22,7 @@ import pandas as pd
 
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, Columns
 from rewardkit.rollouts.logs.log import (
+    TOTALS,
     Form,
     ParsedLog,
     first,
@@ -51,13 +52,15 @@ def _is_trl(columns: Columns) -> bool:
 def _from_first_reward(columns: Columns, names: Sequence[str]) -> list[str]:
     """Return the columns from the first reward on; none where no reward is found.
 
-    TRL's rewards come first. Where a table has another order, they are the numbers that
-    the advantages follow.
+    TRL's rewards come first, and it logs no total. Where a table has another order,
+    they are the numbers that the advantages follow.
     """
     if names and numeric([0.0, *columns[names[0]]]):
         return list(names)
     numbers = [name for name in names if numeric(columns[name])]
-    return numbers if numbers and _fit_rewards(columns, numbers) else []
+    if not numbers or not columns.keys().isdisjoint(TOTALS):
+        return []
+    return numbers if _fit_rewards(columns, numbers) else []
 
 
 def _between(columns: Columns, advantage: str) -> list[str]:
