@@ -161,7 +161,8 @@ def _find_onset(
     """Return the step at which a figure leaves its level, and the steps around it.
 
     Least squares of a level, a straight way and another level, from window `first` on:
-    the step half way between the last one at the level and the next one in the log.
+    the first step behind half way from the last one at the level to the next one in the
+    log.
     """
     means, counts = figure.means[first:], figure.counts[first:]
     places = np.flatnonzero(counts > 0)
@@ -187,7 +188,7 @@ def _find_onset(
     def next_step(leave: int) -> float:
         return float(windows.first[first + places[leave + 1]])
 
-    between = math.floor((last_step(best) + next_step(best)) / 2)
+    between = math.ceil((last_step(best) + next_step(best)) / 2)
     return float(between), (last_step(min(near)), next_step(max(near)))
 
 

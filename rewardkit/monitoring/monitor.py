@@ -44,7 +44,8 @@ from rewardkit.monitoring.page import (
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.monitoring.remedy import make_cases, try_gate
-from rewardkit.monitoring.rules import RULES, report_paid
+from rewardkit.monitoring.reports import report_paid
+from rewardkit.monitoring.rules import RULES
 from rewardkit.monitoring.timeline import Timeline
 from rewardkit.monitoring.windows import MOST_WINDOWS, restarts
 from rewardkit.plain import Record, to_plain
@@ -83,17 +84,20 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def verdict(self) -> str:
-        """Return "healthy", "watch" or "stop"; "not decided" where more has to come.
+        """Return "healthy", "watch" or "stop"; "not decided" where too little is known.
 
-        That is of too few groups, or where the task ends far below its start and that
-        may be chance. A run with an alarm that is accepted is to be watched at least.
+        That is where nothing says what the task is, of too few groups, or where the
+        task ends far below its start and that may be chance. A run with an alarm that
+        is accepted is to be watched at least.
         """
         verdict = VERDICT_OF_SEVERITY[self.worst or "info"]
         if verdict == "healthy" and self.accepted:
             return VERDICT_OF_SEVERITY["warn"]
         groups = sum(len(timeline.view.owner) for timeline in self.timelines)
         has_fallen = any(timeline.may_have_fallen for timeline in self.timelines)
-        if verdict == "healthy" and (groups < FEWEST_TO_TELL or has_fallen):
+        is_known = all(timeline.task for timeline in self.timelines)
+        is_open = groups < FEWEST_TO_TELL or has_fallen or not is_known
+        if verdict == "healthy" and is_open:
             return NOT_DECIDED
         return verdict
 
@@ -208,16 +212,19 @@ class Monitor(AcceptsFindings, HasPage):
         steps = f"From step {first} to {last}"
         figure = timeline.task_figure
         if figure is None:
+            before, after = map(short_number, timeline.figures["reward"].ends)
             return (
-                f"{steps} nothing alarming was found; whether the task rises is not "
-                "known: name a label or the component that is the task"
+                f"{steps} the reward goes from {before} to {after} and nothing "
+                "alarming was found; whether the task is done is not known"
             )
         way = "rises"
         if timeline.task_change(1) is None:
             way = "shows no change beyond chance"
+            if timeline.task_change(-1) is not None:
+                way = "falls only as the prompts are others"
         start, end = figure.ends
         sentence = (
-            f"{steps} the task {way} ({timeline.task_name}: {percent(start)} to "
+            f"{steps} the task {way} ({timeline.task_words}: {percent(start)} to "
             f"{percent(end)})"
         )
         groups = len(timeline.view.owner)
@@ -270,6 +277,8 @@ class Monitor(AcceptsFindings, HasPage):
             return "train on; look again after more steps"
         if self.accepted and not self.alarms:
             return "nothing else was found; see whether the reason still holds"
+        if not self.alarms and not all(item.task for item in self.timelines):
+            return "name the task: --primary COMPONENT, or --label COLUMN"
         if not self.alarms:
             return "look again after more steps"
         steps = [self.alarms[0].advice]

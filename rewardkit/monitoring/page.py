@@ -147,6 +147,11 @@ def notes_on(timeline: Timeline, primary: str | None) -> Iterator[str]:
             "what is right is read from the answers that completions state, not from "
             f"{primary!r}"
         )
+    if timeline.task_is_guess:
+        yield (
+            f"{timeline.task_name} is taken for the task by its name, or as it scores "
+            "the rows that others do not: primary= or label= says it for certain"
+        )
     if timeline.task is None:
         yield (
             "nothing says which completions are right: no label, no truths that "

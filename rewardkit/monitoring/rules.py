@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,39 +16,15 @@ from rewardkit.monitoring.changes import (
     change_of_run,
     find_change,
 )
-from rewardkit.monitoring.pressure import NewlyPaid
-from rewardkit.monitoring.timeline import Timeline
-
-FEATURES_NAMED = 2
-"""Newly paid features in the sentence of an alarm. Our choice."""
-
-
-def report(
-    timeline: Timeline,
-    code: str,
-    component: str | None,
-    change: Shift,
-    /,
-    *,
-    severity: str = "",
-    loss: float = 0.0,
-    **evidence: Any,
-) -> Finding:
-    """Return the finding that a figure changed, with rows of the end to read.
-
-    It weighs as much as its `loss`, 0 to 1, or the size of the change.
-    """
-    return finding(
-        timeline.view,
-        code,
-        component,
-        n=timeline.windows.row_count,
-        severity=severity,
-        cost=1.0 if severity == "high" else min(loss or abs(change.size), 0.99),
-        reading=timeline.windows.rows_in(change.ending),
-        **change.evidence,
-        **evidence,
-    )
+from rewardkit.monitoring.reports import causes_named, pays_over, report, report_paid
+from rewardkit.monitoring.reward_rules import (
+    more_wrong_paid,
+    reward_falls,
+    reward_without_task,
+    right_pays_less,
+    slice_falls,
+)
+from rewardkit.monitoring.timeline import LEAST_TASK_CHANGE, Timeline
 
 
 @rule("task_falls", "other_prompts")
@@ -67,29 +41,25 @@ def task_falls(
         return
     means = timeline.among_same_prompts(timeline.task.scores, change)
     if means is None or means[1] > (1 - fall_warn) * means[0]:
-        task = timeline.task.name
+        task = timeline.task_words
         yield report(timeline, "other_prompts", None, change, task=task, same=means)
-        change = timeline.fall_of_last_prompts()
+        change = timeline.fall_of_last_prompts(timeline.task.scores, LEAST_TASK_CHANGE)
         if change is None or change.fall < fall_warn:
             return
     reward_before, reward_after = change.means(timeline.figures["reward"])
+    is_paid = reward_after >= reward_before  # to train on is to lose more
     yield report(
         timeline,
         "task_falls",
         None,
         change,
-        severity="high" if change.fall >= fall_high else "warn",
-        task=timeline.task.name,
+        severity="high" if change.fall >= fall_high or is_paid else "warn",
+        task=timeline.task_words,
+        is_lost=change.fall >= fall_high,
         reward_before=reward_before,
         reward_after=reward_after,
-        pays=_pays(timeline, change),
+        pays=pays_over(timeline, change),
     )
-
-
-def _causes_named(findings: Findings) -> list[list[str]]:
-    """Return the words for what is newly paid that alarms name, by alarm."""
-    named = [item.evidence.get("pays") for item in findings if item.severity != "info"]
-    return [words for words in named if words]
 
 
 def _severity_of(
@@ -105,81 +75,9 @@ def _severity_of(
     if timeline.task_rises:
         return "info"
     way = 1 if change.size > 0 else -1
-    if _causes_named(findings) and timeline.change_beside_causes(values, way) is None:
+    if causes_named(findings) and timeline.change_beside_causes(values, way) is None:
         return "info"
     return "warn"
-
-
-def _pays(timeline: Timeline, change: Shift) -> list[str]:
-    """Return the words for what is newly paid and grows over a change."""
-    return [item.words for item in timeline.causes_of(change)[:FEATURES_NAMED]]
-
-
-@rule("reward_falls")
-def reward_falls(
-    timeline: Timeline,
-    findings: Findings,
-    *,
-    reward_fall: float = 0.5,  # of what was there: our choice
-) -> Iterator[Finding]:
-    """Find that the reward falls where nothing says what was done of the task."""
-    if timeline.task is not None:
-        return
-    change = find_change(timeline.figures["reward"], timeline.windows, -1)
-    if change is not None and change.fall >= reward_fall:
-        yield report(timeline, "reward_falls", None, change, severity="high")
-
-
-@rule("reward_without_task")
-def reward_without_task(
-    timeline: Timeline,
-    findings: Findings,
-    *,
-    reward_rise: float = 0.2,  # of the rewards' standard deviation: our choice
-) -> Iterator[Finding]:
-    """Find that the reward rises, the task does not, and something else is newly paid.
-
-    Both are needed: a reward rises for form first in many sound runs.
-    """
-    if timeline.task_rises or not timeline.newly_paid:
-        return
-    least = reward_rise * float(np.nanstd(timeline.view.rewards))
-    reward = timeline.figures["reward"]
-    change = find_change(reward, timeline.windows, 1, least=least)
-    if change is None:
-        return
-    task_change = math.nan
-    if timeline.task_figure:
-        before, after = change.means(timeline.task_figure)
-        task_change = after - before
-    pays = _pays(timeline, change)
-    yield report(
-        timeline,
-        "reward_without_task",
-        None,
-        change,
-        severity="info" if pays in _causes_named(findings) else "warn",
-        parts=timeline.split(change),
-        task=timeline.task_name,
-        task_change=task_change,
-        pays=pays,
-    )
-
-
-@rule("more_wrong_paid")
-def more_wrong_paid(
-    timeline: Timeline,
-    findings: Findings,
-    *,
-    more_wrong_paid: float = 0.2,  # of the completions more than before: our choice
-) -> Iterator[Finding]:
-    """Find that more wrong completions are paid like right ones."""
-    item = timeline.wrong_paid
-    if item is None or item.change.size < more_wrong_paid:
-        return
-    alarm = report_paid(timeline, item, "more_wrong_paid")
-    is_named = any(item.words in names for names in _causes_named(findings))
-    yield replace(alarm, severity="info") if is_named else alarm
 
 
 @rule("newly_paid")
@@ -193,27 +91,6 @@ def newly_paid(
     others = [item for item in timeline.newly_paid if item is not timeline.wrong_paid]
     for item in others[:most_named]:
         yield report_paid(timeline, item)
-
-
-def report_paid(
-    timeline: Timeline, item: NewlyPaid, code: str = "newly_paid"
-) -> Finding:
-    """Return the finding that a feature is newly paid, with completions to read."""
-    rows = timeline.rows_read[item.rows == 1]
-    return finding(
-        timeline.view,
-        code,
-        item.component,
-        n=len(timeline.rows_read),
-        reading=rows[np.argsort(-timeline.windows.of_rows[rows], kind="stable")][:50],
-        cost=abs(item.change.size),
-        **item.change.evidence,
-        pressure=item.pressure,
-        interval=item.interval,
-        by_component=dict(item.by_component),
-        task_correlation=item.task,
-        words=item.words,
-    )
 
 
 @rule("component_dies")
@@ -230,7 +107,10 @@ def component_dies(
         if view.components[name].weight <= 0 or is_task:
             continue
         low, high = view.span(name)
-        if not high > low:
+        varies = view.component_stats[
+            name
+        ].live.any()  # among siblings, or who left it?
+        if not high > low or not varies:
             continue
         figure = timeline.windows.figure((view.scores[name] - low) / (high - low))
         change = find_change(figure, timeline.windows, -1, least=0.05)
@@ -368,8 +248,10 @@ def judging_fails(
 
 
 RULES: tuple[Rule, ...] = (
+    right_pays_less,
     task_falls,
     reward_falls,
+    slice_falls,
     reward_without_task,
     judging_fails,
     component_dies,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
+from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
@@ -23,6 +24,7 @@ from rewardkit.monitoring.pressure import (
     find_newly_paid,
 )
 from rewardkit.monitoring.readings import CompletionReader
+from rewardkit.monitoring.task import guess_task
 from rewardkit.monitoring.windows import WindowFigure, Windows
 from rewardkit.rollouts.values import column_values
 
@@ -50,6 +52,8 @@ KIND_COLUMNS = (
     "language",
 )
 """Columns that say of which kind a prompt is: others may only follow the steps."""
+LEAST_SLICE = 0.1
+"""Share of the rows of a slice that is watched by itself. Our choice."""
 AGREES_WITH_RIGHT = 0.98
 """Share of the rows on which a component has to say what is right. Our choice."""
 STATED = "right answers"
@@ -84,8 +88,12 @@ class Timeline:
         """Return what was done of the task, 0 to 1; None where nothing says it.
 
         A label says it first, then the answers that completions state, which a policy
-        cannot teach to lie, then the component that is the task.
+        cannot teach to lie, then the component that is the task, or may be.
         """
+        return self._known_task or guess_task(self.view)
+
+    @cached_property
+    def _known_task(self) -> Verdicts | None:
         view = self.view
         if view.context.label is not None:
             return Verdicts(view.context.label_name, view.context.label, 0.0)
@@ -98,14 +106,24 @@ class Timeline:
         return Verdicts(verdicts.name, scale_task(view, verdicts.scores), 0.0)
 
     @property
+    def task_is_guess(self) -> bool:
+        """Return whether only names or gaps of components say what the task is."""
+        return self._known_task is None and self.task is not None
+
+    @property
     def task_name(self) -> str:
         """Return what says how much of the task is done, "" where nothing does."""
         return self.task.name if self.task else ""
 
+    @property
+    def task_words(self) -> str:
+        """Return what says how much of the task is done, and whether it is a guess."""
+        return f"{self.task_name} (a guess)" if self.task_is_guess else self.task_name
+
     @cached_property
     def right_component(self) -> str:
         """Return the paid component that is full where the task is done, "" if none."""
-        if self.task is None:
+        if self.task is None or self.task_is_guess:
             return ""
         is_right = self.task.scores >= HALF
         for name in self.view.paid_names:
@@ -181,24 +199,34 @@ class Timeline:
             codes = codes * (len(kinds) + 1) + ids
         return codes
 
-    @cached_property
-    def figure_of_last_prompts(self) -> WindowFigure | None:
-        """Return the share done of the task on prompts of the last kinds, by window."""
-        if self.task is None:
-            return None
+    def figure_of_last_prompts(self, values: Floats) -> WindowFigure:
+        """Return the means of values, (rows,), on prompts of the last kinds.
+
+        Each kind is brought to the mean of all of them, as their mix may change.
+        """
         windows = self.windows.of_groups
         is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
         kinds = np.unique(self.prompt_kinds[is_last])
-        means = self.view.group_stats(self.task.scores).mean
+        means = self.view.group_stats(values).mean
         means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
+        by_kind = pd.Series(means).groupby(self.prompt_kinds).transform("mean")
+        means = means - by_kind.to_numpy() + pd.Series(means).mean()
         return self.windows.figure_of_groups(means)
 
-    def fall_of_last_prompts(self) -> Shift | None:
-        """Return the fall of the task on prompts of the kinds that end the run."""
-        figure = self.figure_of_last_prompts
-        if figure is None:
+    def fall_of_last_prompts(self, values: Floats, least: float) -> Shift | None:
+        """Return the fall of values on prompts of the kinds that end the run."""
+        figure = self.figure_of_last_prompts(values)
+        return find_change(figure, self.windows, -1, least=least)
+
+    def fall_on_same_prompts(self, values: Floats, least: float) -> Shift | None:
+        """Return the fall of values, (rows,), that other prompts do not explain."""
+        change = find_change(self.windows.figure(values), self.windows, -1, least=least)
+        if change is None:
             return None
-        return find_change(figure, self.windows, -1, least=LEAST_TASK_CHANGE)
+        means = self.among_same_prompts(values, change)
+        if means is not None and means[0] - means[1] >= max(least, -change.size / 2):
+            return change
+        return self.fall_of_last_prompts(values, least)
 
     @property
     def may_have_fallen(self) -> bool:
@@ -206,9 +234,9 @@ class Timeline:
 
         On prompts of the last kinds; that may be chance.
         """
-        figure = self.figure_of_last_prompts
-        if figure is None:
+        if self.task is None:
             return False
+        figure = self.figure_of_last_prompts(self.task.scores)
         windows = max(1, len(figure) // 4)
         fall = figure.mean(slice(windows)) - figure.mean(slice(-windows, None))
         return fall >= FAR_BELOW
@@ -237,6 +265,22 @@ class Timeline:
         shares = after["size"] / after["size"].sum()
         mean_before = float((before["mean"] * shares).sum())
         return mean_before, float((after["mean"] * shares).sum())
+
+    @cached_property
+    def slices(self) -> Mapping[tuple[str, Any], Mask]:
+        """Return the rows of each column and value that say a kind of prompts, (rows,).
+
+        Of values of at least a tenth of the rows; none of columns with one such value.
+        """
+        slices: dict[tuple[str, Any], Mask] = {}
+        table = self.view.context.table
+        for name in KIND_COLUMNS:
+            texts = np.array(list(map(str, _column(table, name))), dtype=object)
+            values, counts = np.unique(texts, return_counts=True)
+            values = values[counts >= LEAST_SLICE * len(table)]
+            if len(values) > 1:
+                slices |= {(name, value): texts == value for value in values}
+        return slices
 
     # --- texts
 
@@ -286,6 +330,11 @@ class Timeline:
         figures["same text as a sibling"] = self.repeats
         figures["rows without a reward"] = windows.figure(1.0 * np.isnan(view.rewards))
         return figures
+
+    @property
+    def reward_spread(self) -> float:
+        """Return the standard deviation of the rewards, NaN where there are none."""
+        return float(pd.Series(self.view.rewards).std(ddof=0))
 
     @cached_property
     def lengths(self) -> WindowFigure:
@@ -366,6 +415,40 @@ class Timeline:
         feature = Feature("are wrong and paid like right ones", "", rows)
         items = find_newly_paid([feature], self._payment, self.windows_read)
         return items[0] if items else None
+
+    @cached_property
+    def right_unpaid(self) -> Floats:
+        """Return 1 for right rows that earn no more than wrong ones do then, else 0.
+
+        NaN for rows that are not right, (rows,). Wrong ones earn their median in the
+        window, or in the nearest one before that has any.
+        """
+        if self.task is None:
+            return np.full(len(self.view), np.nan)
+        shares, rewards = self.task.scores, self.view.rewards
+        windows = self.windows.of_rows
+        is_wrong = (shares < HALF) & ~np.isnan(rewards) & (windows >= 0)
+        medians = pd.Series(rewards[is_wrong]).groupby(windows[is_wrong]).median()
+        usual = medians.reindex(range(-1, len(self.windows))).ffill().bfill()
+        least = usual.to_numpy(dtype=float)[windows + 1]
+        is_unpaid = np.where(np.isnan(least), np.nan, rewards <= least + ROUNDING)
+        is_right = (shares >= HALF) & ~np.isnan(rewards)
+        return np.where(is_right, is_unpaid, np.nan)
+
+    def is_exploit(self, item: NewlyPaid) -> bool:
+        """Return whether completions with a feature do no task, and others seldom so.
+
+        They are empty, list answers, repeat themselves, or attack what judges them.
+        """
+        shows = []
+        for reading in self.texts.readings:
+            is_bare = reading.is_empty or reading.is_list or reading.repeats_itself
+            shows.append(is_bare or any(reading.attacks))
+        has_it = item.rows == 1
+        share, elsewhere = np.mean(np.array(shows)[has_it]), 0.0
+        if not has_it.all():
+            elsewhere = np.mean(np.array(shows)[~has_it])
+        return bool(share - elsewhere >= HALF)
 
     @cached_property
     def _payment(self) -> GroupPayment:

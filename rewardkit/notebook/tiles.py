@@ -189,7 +189,7 @@ def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
 def run_tile(watched: Monitor) -> Tile:
     """Say what a run over its steps has come to, and since when."""
     if watched.verdict == NOT_DECIDED:
-        return unknown(RUN, NOT_DECIDED, "too few groups to tell")
+        return unknown(RUN, NOT_DECIDED, "too little is known to tell")
     grade = {"healthy": "good", "watch": "warn", "stop": "high"}[watched.verdict]
     if not watched.alarms:
         return Tile(RUN, grade, watched.verdict, "over its steps")

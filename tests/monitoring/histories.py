@@ -65,6 +65,21 @@ def judged(completion, step):
     return 1.0
 
 
+def strict(prediction, ground_truth, step):
+    """A grader that from step 60 on takes no even number."""
+    return exact(prediction, ground_truth) * (step < 60 or prediction[-1:] in "13579")
+
+
+def for_all(step):
+    """What every completion earns until step 50."""
+    return float(step < 50)
+
+
+def too_long(completion, step):
+    """A penalty that is added at step 50."""
+    return -float(step >= 50 and len(completion) > 60)
+
+
 def make_reward(*components: rk.Component) -> rk.Reward:
     """Return a reward of the task, and of what is paid beside it."""
     return rk.Reward(
@@ -158,6 +173,12 @@ THANKED = make_reward(
 )
 SHORTENED = make_reward(rk.Component("brief", brief, weight=0.4))
 CHECKED = make_reward(rk.Component("checked", checked, weight=0.3))
+LEVELLED = make_reward(rk.Component("for_all", for_all, weight=0.5))
+PENALISED = make_reward(rk.Component("too_long", too_long, weight=0.5, range=(-1, 0)))
+UNKNOWN = rk.Reward(
+    "history",
+    components=[rk.Component("tidy", tidy), rk.Component("polite", polite)],
+)
 JUDGED = make_reward(rk.Component("judged", judged, weight=0.3))
 
 
@@ -217,6 +238,46 @@ def collapse_on_harder_prompts(seed):
     return History(table, SHORTENED, frozenset({"task_falls"}), 70)
 
 
+def grader_gets_strict(seed):
+    """As much is right as before, and half of it is paid no more."""
+    reward = rk.Reward(
+        "history",
+        fields={"prediction": rk.extract.tag("answer")},
+        components=[
+            rk.Component("strict", strict),
+            rk.Component("tidy", tidy, weight=0.2),
+        ],
+    )
+    table = write(seed, ramp(0.4, 0.7, 0, 80))
+    return History(table, reward, frozenset({"right_pays_less"}), 60)
+
+
+def part_falls_where_no_task_is_known(seed):
+    """No truths: thanks get fewer at step 40, while all get tidy."""
+    table = write(
+        seed, 0.5, polite=ramp(0.8, 0.4, 40, 44), unmarked=ramp(0.5, 0.0, 0, 60)
+    )
+    codes = frozenset({"reward_falls"})
+    return History(table.drop(columns="ground_truth"), UNKNOWN, codes, 40)
+
+
+def mix_sources(seed, steady, other, share):
+    """Return a run on two sources of prompts; `share` of the groups of a step are of the other one."""
+    tables = [write(seed, steady), write(seed + 1000, other)]
+    groups = np.arange(STEPS * PROMPTS)
+    draws = np.random.default_rng(seed).random(len(groups))
+    is_other = draws < np.broadcast_to(share, STEPS)[groups // PROMPTS]
+    rows = np.repeat(is_other, GENERATIONS)
+    table = pd.concat([tables[0][~rows], tables[1][rows]]).sort_index()
+    return table.assign(data_source=np.where(rows, "letters", "sums"))
+
+
+def one_source_is_lost(seed):
+    """A fifth of the prompts falls to nothing, while the others rise."""
+    table = mix_sources(seed, ramp(0.4, 0.8, 0, 80), ramp(0.7, 0.05, 50, 55), 0.2)
+    return History(table, PLAIN, frozenset({"slice_falls"}), 50)
+
+
 FAULTS = (
     drift,
     sudden_hack,
@@ -226,6 +287,9 @@ FAULTS = (
     repeated_texts,
     judge_outage,
     collapse_on_harder_prompts,
+    grader_gets_strict,
+    part_falls_where_no_task_is_known,
+    one_source_is_lost,
 )
 
 
@@ -266,6 +330,22 @@ def is_odd_in_the_middle(seed):
     return History(write(seed, 0.5, words=words, same=same), PLAIN)
 
 
+def pays_all_less_from_a_step_on(seed):
+    """The level of the reward is another one for right and wrong alike."""
+    return History(write(seed, ramp(0.4, 0.5, 0, 99)), LEVELLED)
+
+
+def gets_a_penalty(seed):
+    """Long completions lose half a mark from step 50 on, and stay."""
+    return History(write(seed, ramp(0.4, 0.6, 0, 99)), PENALISED)
+
+
+def gets_more_of_a_hard_source(seed):
+    """Each source stays as it is, and the mean of both falls."""
+    table = mix_sources(seed, 0.9, 0.3, ramp(0.2, 0.8, 30, 70))
+    return History(table, PLAIN)
+
+
 SOUND = (
     learns_fast,
     learns_slowly,
@@ -273,6 +353,9 @@ SOUND = (
     learns_form_first,
     gets_harder_prompts,
     is_odd_in_the_middle,
+    pays_all_less_from_a_step_on,
+    gets_a_penalty,
+    gets_more_of_a_hard_source,
 )
 
 

@@ -29,7 +29,7 @@ from real_runs import LAST, all_runs
 SEEDS = 5
 PAIRS = 40
 """Constructed pairs."""
-GRADES = {"healthy": 0, "watch": 1, "stop": 2}
+GRADES = {"healthy": 0, "not decided": 0, "watch": 1, "stop": 2}
 
 
 def report_histories(seeds: range) -> None:

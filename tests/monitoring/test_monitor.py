@@ -15,6 +15,7 @@ from histories import (
     SOUND,
     STEPS,
     THANKED,
+    UNKNOWN,
     History,
     drift,
     exact,
@@ -222,6 +223,37 @@ def test_nothing_is_called_right_where_nothing_says_it():
     assert "not known" in monitor.sentence and "nothing says" in monitor.notes[0]
     told = rk.monitor(log, weights=weights, primary="logged_odd")
     assert told.timelines[0].task.name == "logged_odd"
+
+
+def test_a_run_whose_task_is_not_known_is_neither_healthy_nor_alarming():
+    table = write(0, 0.5, unmarked=ramp(0.6, 0.0, 0, 60), polite=0.4)
+    monitor = History(table.drop(columns="ground_truth"), UNKNOWN).monitor()
+    assert (monitor.verdict, monitor.alarms) == ("not decided", ())
+    assert "--primary" in str(monitor)
+
+
+@pytest.mark.parametrize(
+    "names, task",
+    [
+        (("SumAccuracy", "Tidy"), "SumAccuracy"),
+        (("sums", "letters", "tidy"), "sums or letters"),
+        (("first_match", "second_match"), ""),
+    ],
+    ids=["by its name", "one a source", "two that may be"],
+)
+def test_the_task_is_guessed_and_said_to_be_a_guess(names, task):
+    draw = np.random.default_rng(0)
+    table = write(0, 0.5)[["prompt_id", "prompt", "completion", "step"]]
+    scores = draw.random((len(table), len(names))) * [1, *[0.5] * (len(names) - 1)]
+    if len(names) == 3:
+        is_first = np.repeat(draw.random(STEPS * 8) < 0.5, GENERATIONS)
+        scores[~is_first, 0] = scores[is_first, 1] = np.nan
+    columns = dict(zip([f"{name}_reward" for name in names], scores.T, strict=True))
+    log = rk.load_rollouts(table.assign(**columns))
+    monitor = rk.monitor(log, weights=dict.fromkeys(columns, 1.0))
+    (timeline,) = monitor.timelines
+    assert timeline.task_name.replace("_reward", "") == task
+    assert ("(a guess)" in monitor.sentence) == bool(task)
 
 
 def test_a_few_groups_are_said_to_be_too_few_and_lone_completions_to_say_nothing():

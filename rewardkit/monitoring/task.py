@@ -1,0 +1,55 @@
+"""Guesses of the task: which paid components it may be, by names and by gaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from rewardkit.analysis.verdicts import Verdicts
+from rewardkit.analysis.view import View
+from rewardkit.rollouts.columns import RIGHT_NAME
+
+WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word begins in a name such as MathAccuracy."""
+LEAST_SHARED_OUT = 0.95
+"""Share of the rows that exactly one component of a source scores. Our choice."""
+
+
+def guess_task(view: View) -> Verdicts | None:
+    """Return what may be the task where nothing says it, from 0 to 1; else None.
+
+    The one paid component that is called by what is right ("accuracy"); else those of
+    which each scores the rows that the others abstain on, one a source of prompts.
+    """
+    names = [name for name in view.paid_names if view.components[name].weight > 0]
+    chosen = []
+    for name in names:
+        if RIGHT_NAME.fullmatch(WORD_IN_NAME.sub("_", name)):
+            chosen.append(name)
+    if len(chosen) != 1:
+        chosen = _one_a_source(view, names)
+    scores = np.full(len(view), np.nan)
+    for name in chosen:
+        low, high = view.span(name)
+        if not high > low:
+            return None
+        scaled = np.clip((view.scores[name] - low) / (high - low), 0.0, 1.0)
+        scores = np.where(np.isnan(scores), scaled, scores)
+    if not chosen:
+        return None
+    return Verdicts(" or ".join(chosen), scores, 0.0)
+
+
+def _one_a_source(view: View, names: Sequence[str]) -> list[str]:
+    """Return the components that share out the rows among them, [] if none do."""
+    partial = []
+    scored = np.zeros(len(view))
+    for name in names:
+        has_score = ~np.isnan(view.scores[name])
+        if 0 < has_score.mean() < 1:
+            partial.append(name)
+            scored += has_score
+    is_shared_out = len(partial) > 1 and (scored == 1).mean() >= LEAST_SHARED_OUT
+    return partial if is_shared_out else []
