@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.findings import percent, short_number
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Floats, Reward, Rows
 from rewardkit.rollouts.table import Rollouts
@@ -129,11 +130,11 @@ class PartFigures:
     def __str__(self) -> str:
         if not self.judged:
             return f"none of {self.rows:,} rows has a reward"
-        sentence = f"of all {self.rows:,} rows the mean reward is "
-        sentence += f"{self.total / self.judged:.3g}"
+        mean = short_number(self.total / self.judged)
+        sentence = f"of all {self.rows:,} rows the mean reward is {mean}"
         if self.siblings:
-            share = self.signals / self.siblings
-            sentence += f", and {share:.1%} of {self.siblings:,} groups have a signal"
+            share = percent(self.signals / self.siblings)
+            sentence += f", and {share} of {self.siblings:,} groups have a signal"
         if self.judged < self.rows:
             sentence += f"; {self.rows - self.judged:,} rows are not judged"
         return sentence

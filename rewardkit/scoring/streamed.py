@@ -317,7 +317,7 @@ def _score_parts(
     try:
         to_order = ""
         if any(file.has_blocks for file in log.files):
-            to_order = "it is no file that can be cut, as JSON lines and Parquet are"
+            to_order = "a file of its kind is not cut, as JSON lines and Parquet are"
         elif job.digits(is_sorted=True) in map(job_digits, parts_in(folder)):
             to_order = SCATTERED  # as was found before
         else:

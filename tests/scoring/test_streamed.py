@@ -23,6 +23,7 @@ import pytest
 from commands import run
 
 import rewardkit as rk
+from rewardkit.findings import percent
 from rewardkit.rollouts import files, json_rows
 from rewardkit.rollouts.lines import _values_on
 from rewardkit.rollouts.whole_groups import cut_parts, load_part, open_large
@@ -456,7 +457,7 @@ def test_a_folder_of_parts_too_large_for_memory_is_sampled_by_whole_prompts_and_
     several = groups.count() > 1
     signal = (groups.max() > groups.min())[several].mean()
     said = f"a sample of {len(sample)} of 240 rows, whole groups drawn by the hash of their prompt; of all 240 rows the "
-    said += f"mean reward is {whole.table['reward'].mean():.3g}, and {signal:.1%} of {several.sum()} groups have a signal"
+    said += f"mean reward is {whole.table['reward'].mean():.3g}, and {percent(signal)} of {several.sum()} groups have a signal"
     assert said in caplog.text and any(said in note for note in sample.rollouts.notes)
     size = f"{len(sample)} of 240 rollouts (a sample)"
     assert size in str(rk.diagnose(sample)) and str(sample.rollouts).startswith(size)
