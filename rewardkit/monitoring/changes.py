@@ -21,6 +21,8 @@ FEWEST_STRETCH_GROUPS = 8
 """Groups of a stretch of which a mean says something. Our choice."""
 FEWEST_TO_TELL = 4 * FEWEST_STRETCH_GROUPS
 """Groups of a run under which "nothing was found" says little. Our choice."""
+HEALED = 0.5
+"""Share of a change that has to be left in its last third. Our choice."""
 SMALLEST_GAP = 1e-12
 """Differences of means up to this are rounding errors."""
 SMALLEST_VARIANCE = 1e-24
@@ -30,12 +32,12 @@ WITHIN_TWO_ERRORS = 3.84
 
 @dataclass(frozen=True)
 class Shift:
-    """A change of a figure that lasts until the end of the run.
+    """A change of a figure that lasts until the end of the run, or of a dip.
 
     `before` and `after` are its means in two stretches of windows, each from its first
-    to behind its last, of which the second ends the run; `z` is their difference in
-    standard errors. `since` is the step at which it began, between the steps of
-    `interval` (95 %).
+    to behind its last, of which the second ends the run or the dip; `z` is their
+    difference in standard errors. `since` is the step at which it began, between the
+    steps of `interval` (95 %).
     """
 
     before: float
@@ -84,7 +86,8 @@ def find_change(
     """Find a change that lasts to the end, or None.
 
     Of all pairs of a stretch and a later one that ends the run the pair is taken that
-    differs most, in standard errors.
+    differs most, in standard errors. A change that is gone in the last third of its
+    stretch does not last.
 
     Args:
         figure: the means.
@@ -99,7 +102,11 @@ def find_change(
     starts = np.arange(1, total)[:, None]
     endings = figure.stretches(starts, np.full_like(starts, total))
     is_allowed = lasts <= starts  # (starts, stretches)
-    is_allowed &= way * (endings.means - references.means) >= least
+    sizes = way * (endings.means - references.means)
+    is_allowed &= sizes >= least
+    later = figure.stretches((starts + 2 * total) // 3, np.full_like(starts, total))
+    is_healed = way * (later.means - references.means) < HEALED * sizes
+    is_allowed &= ~is_healed
     scores = np.where(is_allowed, way * _differences(references, endings), 0.0)
     z = float(scores.max(initial=0.0))
     if z <= LEAST_Z:
@@ -118,6 +125,52 @@ def find_change(
         since,
         interval,
     )
+
+
+def find_dip(figure: WindowFigure, windows: Windows, least: float) -> Shift | None:
+    """Find a fall that heals; None where there is none.
+
+    Of all stretches inside the run that one is taken that is most below both what comes
+    before it and what comes behind it, in standard errors.
+
+    Args:
+        figure: the means.
+        windows: of the same run.
+        least: the least fall that counts, from either side.
+    """
+    total = len(figure)
+    firsts, lasts = np.triu_indices(total - 1, k=1)  # of windows 1 to total - 2
+    if not len(firsts):
+        return None
+    inside = figure.stretches(firsts, lasts)
+    depths = np.full(len(firsts), np.inf)
+    zeros, ends = np.zeros_like(firsts), np.full_like(firsts, total)
+    for outside in (figure.stretches(zeros, firsts), figure.stretches(lasts, ends)):
+        is_deep = outside.means - inside.means >= least
+        z = np.where(is_deep, _differences(inside, outside), 0.0)
+        depths = np.minimum(depths, z)
+    place = int(np.argmax(depths))
+    if depths[place] <= LEAST_Z:
+        return None
+    first, last = int(firsts[place]), int(lasts[place])
+    since = float(windows.first[first])
+    return Shift(
+        figure.mean(slice(first)),
+        figure.mean(slice(first, last)),
+        (0, first),
+        (first, last),
+        float(depths[place]),
+        since,
+        (float(windows.last[first - 1]), since),
+    )
+
+
+def difference(figure: WindowFigure, change: Shift) -> float:
+    """Return how much another figure changes, in standard errors."""
+    (first, behind), (start, stop) = change.reference, change.ending
+    before = figure.stretches(np.array([first]), np.array([behind]))
+    after = figure.stretches(np.array([start]), np.array([stop]))
+    return float(_differences(before, after)[0])
 
 
 def change_of_run(figure: WindowFigure, change: Shift) -> tuple[float, float]:

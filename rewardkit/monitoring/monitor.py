@@ -218,7 +218,7 @@ class Monitor(AcceptsFindings, HasPage):
                 "alarming was found; whether the task is done is not known"
             )
         way = "rises"
-        if timeline.task_change(1) is None:
+        if not timeline.task_rises:
             way = "shows no change beyond chance"
             if timeline.task_change(-1) is not None:
                 way = "falls only as the prompts are others"
@@ -234,7 +234,8 @@ class Monitor(AcceptsFindings, HasPage):
             return f"{sentence}; more steps will tell"
         if not timeline.newly_paid:
             sentence += ", and nothing that it does not need is newly paid"
-        return sentence
+        dips = [item.statement for item in self.findings if item.code == "task_dips"]
+        return ". ".join([sentence, *dips])
 
     def first_page(self, source: str) -> Page:
         """Return the verdict and the worst alarms, and how to see the rest."""

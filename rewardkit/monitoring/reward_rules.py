@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Findings, rule
-from rewardkit.monitoring.changes import Shift, find_change
+from rewardkit.monitoring.changes import Shift, change_of_run, find_change
 from rewardkit.monitoring.reports import causes_named, pays_over, report, report_paid
 from rewardkit.monitoring.timeline import LEAST_TASK_CHANGE, Timeline
 
@@ -104,6 +104,7 @@ def _report_fall(
         task=timeline.task_words,
         parts=dict(sorted(parts.items(), key=lambda item: item[1])),
         rewards=change.means(timeline.figures["reward"]),
+        beside=timeline.rises_beside(change),
     )
 
 
@@ -173,8 +174,8 @@ def reward_without_task(
     least = reward_rise * timeline.reward_spread
     reward = timeline.figures["reward"]
     change = find_change(reward, timeline.windows, 1, least=least)
-    if change is None:
-        return
+    if change is None or change_of_run(reward, change)[1] < least:
+        return  # it comes back from a dip at most
     task_change = math.nan
     if timeline.task_figure:
         before, after = change.means(timeline.task_figure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from rewardkit.monitoring.changes import (
     Shift,
     change_of_run,
     find_change,
+    find_dip,
 )
 from rewardkit.monitoring.reports import causes_named, pays_over, report, report_paid
 from rewardkit.monitoring.reward_rules import (
@@ -59,6 +61,55 @@ def task_falls(
         reward_before=reward_before,
         reward_after=reward_after,
         pays=pays_over(timeline, change),
+        lost_by=timeline.lost_by(change),
+        shorter=_shorter(timeline, change),
+        unit=timeline.view.context.length_unit,
+        beside=timeline.rises_beside(change),
+    )
+
+
+def _shorter(
+    timeline: Timeline, change: Shift, *, shorter: float = 0.8
+) -> tuple[float, ...]:
+    """Return the longest lengths before and after, () where they fall little.
+
+    The largest 1 % are left out. Our choice: what is cut loses a fifth of them.
+    """
+    lengths = []
+    for stretch in (change.reference, change.ending):
+        inside = timeline.view.context.lengths[timeline.windows.rows_in(stretch)]
+        lengths.append(float(np.nanquantile(inside, 0.99)))
+    return tuple(lengths) if lengths[1] <= shorter * lengths[0] else ()
+
+
+@rule("task_dips")
+def task_dips(
+    timeline: Timeline,
+    findings: Findings,
+    *,
+    dip: float = 0.2,  # of what was there: our choice
+) -> Iterator[Finding]:
+    """Report that the task, or the reward where it is not known, fell and came back."""
+    if any(item.code == "task_falls" for item in findings):
+        return
+    values = timeline.task.scores if timeline.task else timeline.view.rewards
+    least = LEAST_TASK_CHANGE if timeline.task else dip * timeline.reward_spread
+    fall = find_dip(timeline.windows.figure(values), timeline.windows, least)
+    if fall is None:
+        return
+    means = timeline.among_same_prompts(values, fall)
+    is_small = timeline.task is not None and fall.fall < dip
+    if is_small or means is None or means[0] - means[1] < -fall.size / 2:
+        return
+    first, last = timeline.steps_of_dip(values, fall)
+    yield report(
+        timeline,
+        "task_dips",
+        None,
+        replace(fall, since=first),
+        task=timeline.task_words,
+        last=last,
+        beside=timeline.rises_beside(fall),
     )
 
 
@@ -201,6 +252,9 @@ def length_creep(
             continue
         lengths = timeline.view.context.lengths
         severity = _severity_of(timeline, findings, lengths, change)
+        means = timeline.among_same_prompts(lengths, change)
+        if means is None or way * (means[1] - means[0]) < length_change * means[0]:
+            severity = "info"  # other prompts ask for it
         yield report(
             timeline, "length_creep", None, change, severity=severity, unit=unit
         )
@@ -250,6 +304,7 @@ def judging_fails(
 RULES: tuple[Rule, ...] = (
     right_pays_less,
     task_falls,
+    task_dips,
     reward_falls,
     slice_falls,
     reward_without_task,

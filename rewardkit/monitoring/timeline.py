@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,17 @@ from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
-from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS, Shift, find_change
+from rewardkit.monitoring.changes import (
+    FEWEST_STRETCH_GROUPS,
+    LEAST_Z,
+    Shift,
+    change_of_run,
+    difference,
+    find_change,
+)
 from rewardkit.monitoring.features import Feature, StepTexts, read_features, same_texts
 from rewardkit.monitoring.pressure import (
+    LEAST_FEATURE_GROWTH,
     GroupPayment,
     NewlyPaid,
     find_newly_paid,
@@ -26,6 +34,7 @@ from rewardkit.monitoring.pressure import (
 from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.monitoring.task import guess_task
 from rewardkit.monitoring.windows import WindowFigure, Windows
+from rewardkit.rollouts.columns import RIGHT_NAME
 from rewardkit.rollouts.values import column_values
 
 RUN_ROWS_READ = 20_000
@@ -40,6 +49,12 @@ FAR_BELOW = 0.1
 """Fall of the task that a run is not called healthy with. Our choice."""
 LEAST_TASK_CHANGE = 0.02
 """Share done of the task by which it has to change. Our choice."""
+EXPLAINS = 0.5
+"""Share of a fall of the task that what completions do has to explain. Our choice."""
+LEAST_RISE = 1.2
+"""Times its mean before, to which a number beside the scores rises. Our choice."""
+RISES_NAMED = 2
+"""Numbers that are said to rise at the same step. Our choice."""
 KIND_COLUMNS = (
     "data_source",
     "dataset",
@@ -118,7 +133,7 @@ class Timeline:
     @property
     def task_words(self) -> str:
         """Return what says how much of the task is done, and whether it is a guess."""
-        return f"{self.task_name} (a guess)" if self.task_is_guess else self.task_name
+        return f"{self.task_name}, a guess" if self.task_is_guess else self.task_name
 
     @cached_property
     def right_component(self) -> str:
@@ -180,7 +195,10 @@ class Timeline:
         if self.task_figure is None:
             return False
         means = self.task_figure.means[~np.isnan(self.task_figure.means)]
-        return self.task_change(1) is not None or bool(len(means) and means[-1] >= 0.9)
+        if len(means) and means[-1] >= 0.9:
+            return True
+        change = self.task_change(1)  # it may come back from a dip, and rise no further
+        return change is not None and change_of_run(self.task_figure, change)[1] > 0
 
     @cached_property
     def prompt_kinds(self) -> Codes:
@@ -326,7 +344,7 @@ class Timeline:
         for name in view.names:
             figures[name] = windows.figure(view.scores[name])
         figures["groups without a signal"] = self.dead_groups
-        figures[f"length in {view.context.length_unit}"] = self.lengths
+        figures[self.length_name] = self.lengths
         figures["same text as a sibling"] = self.repeats
         figures["rows without a reward"] = windows.figure(1.0 * np.isnan(view.rewards))
         return figures
@@ -335,6 +353,11 @@ class Timeline:
     def reward_spread(self) -> float:
         """Return the standard deviation of the rewards, NaN where there are none."""
         return float(pd.Series(self.view.rewards).std(ddof=0))
+
+    @property
+    def length_name(self) -> str:
+        """Return the name of the figure of lengths."""
+        return f"length in {self.view.context.length_unit}"
 
     @cached_property
     def lengths(self) -> WindowFigure:
@@ -359,6 +382,100 @@ class Timeline:
     def repeats(self) -> WindowFigure:
         """Return the share of rows with the text of a sibling by window."""
         return self.windows_read.figure(self.repeated[self.rows_read])
+
+    # --- what goes with a change
+
+    @cached_property
+    def other_figures(self) -> Mapping[str, WindowFigure]:
+        """Return the figures of numbers that are no scores: errors, lengths, cuts."""
+        view = self.view
+        columns = {**view.context.columns}
+        for name in view.names:
+            if name not in view.paid_names and not RIGHT_NAME.fullmatch(name):
+                columns[name] = view.scores[name]
+        if view.context.truncated is not None:
+            cut = view.context.truncated.astype(float)
+            columns["the share cut at the limit"] = cut
+        figures = {}
+        for name, values in columns.items():
+            if name not in KIND_COLUMNS:
+                figures[name] = self.windows.figure(values)
+        return {**figures, self.length_name: self.lengths}
+
+    def rises_beside(self, change: Shift) -> list[tuple[str, float, float]]:
+        """Return numbers that rise at the step of a change, each from what to what.
+
+        Those that rise most, in standard errors, lengths only where nothing else does.
+        Of a dip, they fall behind it.
+        """
+        is_dip = change.ending[1] < len(self.windows)
+        rises: list[tuple[float, tuple[str, float, float]]] = []
+        for name, figure in self.other_figures.items():
+            z = difference(figure, change)
+            if is_dip:
+                rest = (change.ending[1], len(self.windows))
+                z = min(z, difference(figure, replace(change, reference=rest)))
+            elif z > LEAST_Z:
+                rise = find_change(figure, self.windows, 1)
+                is_same = rise is not None and _overlap(rise.interval, change.interval)
+                z = z if is_same else 0.0
+            before, after = change.means(figure)
+            if z > LEAST_Z and after >= LEAST_RISE * abs(before):
+                rises.append((-z, (name, before, after)))
+        if len(rises) > 1:
+            rises = [item for item in rises if item[1][0] != self.length_name]
+        return [rise for _, rise in sorted(rises)[:RISES_NAMED]]
+
+    def steps_of_dip(self, values: Floats, fall: Shift) -> tuple[float, float]:
+        """Return the first and the last step that are nearer to a dip than before."""
+        table = pd.DataFrame({"step": self.view.context.steps, "value": values})
+        means = table.groupby("step")["value"].mean()
+        is_low = (means < (fall.before + fall.after) / 2).to_numpy()
+        steps = means.index.to_numpy(dtype=float)
+        start, stop = fall.ending
+        first, last = np.searchsorted(
+            steps, (self.windows.first[start], self.windows.last[stop - 1])
+        )
+        while first < last and not is_low[first]:
+            first += 1
+        while last > first and not is_low[last]:
+            last -= 1
+        while first > 0 and is_low[first - 1]:
+            first -= 1
+        while last < len(steps) - 1 and is_low[last + 1]:
+            last += 1
+        return float(steps[first]), float(steps[last])
+
+    def lost_by(self, change: Shift) -> str:
+        """Return what completions do by which most of a fall of the task is lost.
+
+        That grows over the fall, and is seldom right; "" where there is none.
+        """
+        if self.task is None:
+            return ""
+        task = self.task.scores[self.rows_read]
+        at_end = self.windows_read.rows_in(change.ending) & ~np.isnan(task)
+        most, words = EXPLAINS, ""
+        for feature in self.features:
+            sides = [(feature.does, feature.rows)]
+            if feature.does_not:
+                sides.append((feature.does_not, 1 - feature.rows))
+            for does, rows in sides:
+                has_it = at_end & (rows == 1)
+                others = at_end & (rows == 0)
+                if feature.is_wording or not has_it.any() or not others.any():
+                    continue
+                before, after = change.means(self.windows_read.figure(rows))
+                gap = float(task[others].mean() - task[has_it].mean())
+                share = (after - before) * gap / -change.size
+                if after - before >= LEAST_FEATURE_GROWTH and share > most:
+                    most, words = share, does
+        return words
+
+    @cached_property
+    def features(self) -> Sequence[Feature]:
+        """Return what the completions that are read do."""
+        return read_features(self.texts)
 
     # --- who pays
 
@@ -393,9 +510,7 @@ class Timeline:
     @cached_property
     def newly_paid(self) -> Sequence[NewlyPaid]:
         """Return what is newly paid, of the rows that are read, causes first."""
-        items = find_newly_paid(
-            read_features(self.texts), self._payment, self.windows_read
-        )
+        items = find_newly_paid(self.features, self._payment, self.windows_read)
         fall = self.task_change(-1)
         if fall is not None:
             items.sort(key=lambda item: not self._grows_over(item, fall))
@@ -510,6 +625,10 @@ class Timeline:
             pieces = view.pieces[name][rows]
             parts[name] = within(pieces, self.windows_read.groups) / scale
         return parts
+
+
+def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return first[0] <= second[1] and second[0] <= first[1]
 
 
 def _column(table: pd.DataFrame, name: str) -> list[Any]:

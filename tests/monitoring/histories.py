@@ -278,6 +278,24 @@ def one_source_is_lost(seed):
     return History(table, PLAIN, frozenset({"slice_falls"}), 50)
 
 
+def texts_are_cut(seed):
+    """From step 60 on a limit cuts long completions before their answer."""
+    table = write(seed, 0.6, words=20)
+    is_cut = (table["step"] >= 60) & (table["completion"].str.len() > 120)
+    table.loc[is_cut, "completion"] = table.loc[is_cut, "completion"].str[:80]
+    return History(table, PLAIN, frozenset({"task_falls"}), 60)
+
+
+def tools_fail(seed, last=STEPS):
+    """From step 61 on four of five completions get an error in place of an answer."""
+    table = write(seed, 0.6)
+    draws = np.random.default_rng(seed).random(len(table))
+    fails = table["step"].between(61, last) & (draws < 0.8)
+    table.loc[fails, "completion"] = "<answer>none</answer>"
+    table = table.assign(timeouts=fails.astype(float), noise=draws)
+    return History(table, PLAIN, frozenset({"task_falls"}), 61)
+
+
 FAULTS = (
     drift,
     sudden_hack,
@@ -290,6 +308,8 @@ FAULTS = (
     grader_gets_strict,
     part_falls_where_no_task_is_known,
     one_source_is_lost,
+    texts_are_cut,
+    tools_fail,
 )
 
 
@@ -346,6 +366,12 @@ def gets_more_of_a_hard_source(seed):
     return History(table, PLAIN)
 
 
+def harder_prompts_take_longer(seed):
+    """Prompts of another level from step 50 on, of which as much is right."""
+    table = write(seed, 0.5, words=np.where(np.arange(STEPS) < 50, 12, 30))
+    return History(table.assign(level=table["step"] // 50), PLAIN)
+
+
 SOUND = (
     learns_fast,
     learns_slowly,
@@ -356,6 +382,7 @@ SOUND = (
     pays_all_less_from_a_step_on,
     gets_a_penalty,
     gets_more_of_a_hard_source,
+    harder_prompts_take_longer,
 )
 
 

@@ -23,6 +23,8 @@ from histories import (
     make_reward,
     ramp,
     sudden_hack,
+    texts_are_cut,
+    tools_fail,
     write,
 )
 
@@ -74,6 +76,7 @@ def test_a_sound_run_is_healthy(make):
     _, monitor = watched(make)
     assert [alarm.sentence for alarm in monitor.alarms] == []
     assert (monitor.verdict, monitor.since) == ("healthy", None)
+    assert "task_dips" not in {item.code for item in monitor.findings}
 
 
 @pytest.mark.parametrize("make", FAULTS[:3], ids=lambda make: make.__name__)
@@ -225,6 +228,22 @@ def test_nothing_is_called_right_where_nothing_says_it():
     assert told.timelines[0].task.name == "logged_odd"
 
 
+def test_a_fall_names_what_completions_do_and_what_rises_at_the_same_step():
+    cut = watched(texts_are_cut)[1].alarms[0].evidence
+    assert cut["lost_by"] == "mark no answer" and cut["shorter"] and not cut["beside"]
+    (beside,) = watched(tools_fail)[1].alarms[0].evidence["beside"]
+    assert beside[0] == "timeouts" and beside[1] == 0 and beside[2] > 0.7
+
+
+@pytest.mark.parametrize("last", [64, 75])
+def test_a_fall_that_heals_is_told_with_its_steps_and_is_no_alarm(last):
+    monitor = tools_fail(0, last).monitor()
+    (dip,) = [item for item in monitor.findings if item.code == "task_dips"]
+    assert (dip.evidence["since"], dip.evidence["last"]) == (61, last)
+    assert "timeouts rose" in monitor.sentence and "noise" not in monitor.sentence
+    assert (monitor.verdict, monitor.alarms) == ("healthy", ())
+
+
 def test_a_run_whose_task_is_not_known_is_neither_healthy_nor_alarming():
     table = write(0, 0.5, unmarked=ramp(0.6, 0.0, 0, 60), polite=0.4)
     monitor = History(table.drop(columns="ground_truth"), UNKNOWN).monitor()
@@ -253,7 +272,7 @@ def test_the_task_is_guessed_and_said_to_be_a_guess(names, task):
     monitor = rk.monitor(log, weights=dict.fromkeys(columns, 1.0))
     (timeline,) = monitor.timelines
     assert timeline.task_name.replace("_reward", "") == task
-    assert ("(a guess)" in monitor.sentence) == bool(task)
+    assert (", a guess" in monitor.sentence) == bool(task)
 
 
 def test_a_few_groups_are_said_to_be_too_few_and_lone_completions_to_say_nothing():
