@@ -112,13 +112,15 @@ LIMITED = [
     for row in LONG
 ]
 TASK = rk.Component("task", strict)
-SHRINKING_BESIDE = rk.Reward(
-    "logs its task",
-    components=[
-        rk.Component("paid", shrinking, range=None),
-        rk.Component("task", strict, weight=0.0),
-    ],
-)
+
+
+def beside_task(function):
+    """A reward that also returns its task, without a weight."""
+    parts = [rk.Component("paid", function, range=None)]
+    parts.append(rk.Component("task", strict, weight=0.0))
+    return rk.Reward("logs its task", components=parts)
+
+
 BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500))
 
 
@@ -130,7 +132,8 @@ BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500)
         (cosine, "numbers", ["mirrored"], []),
         (two_slopes, "numbers", ["mirrored"], []),
         (shrinking, "numbers", ["mirrored"], ["length_curve"]),
-        (SHRINKING_BESIDE, "numbers", ["mirrored"], ["length_curve"]),
+        (beside_task(shrinking), "numbers", ["mirrored"], ["length_curve"]),
+        (beside_task(overlong_of(600)), LONG, [], []),
         (overlong, "numbers", ["mild"], []),
         (overlong_of(600), "numbers", ["mild"], []),  # beyond the log's lengths
         (overlong_of(600), LONG, ["pays_wrong"], ["length_curve"]),

@@ -100,10 +100,13 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if len(stories) < len(curves) or len({story.kind for story in stories}) != 1:
         return  # no subject, or they differ
     story, turns = stories[0], stories[0].kind == "turns"
-    paid = [item for item in observed.components.values() if item.weight]
-    if not story.kind or (len(paid) > 1 and not turns):
+    is_mirrored = story.kind == "mirrored"
+    parts = list(observed.components.values())
+    if is_mirrored:  # by a factor of all, whatever else is returned beside it
+        parts = [item for item in parts if item.weight]
+    if not story.kind or (len(parts) > 1 and not turns):
         return
-    goes_two_ways = story.words["peaks"] or story.kind == "mirrored"
+    goes_two_ways = story.words["peaks"] or is_mirrored
     if not turns and not goes_two_ways:
         if any(item.family == "padding" for item in alarms_among(findings)):
             return
@@ -114,7 +117,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
         severity=story.severity,
         examples=[_example(observed, curves[0], story.places[1] if turns else None)],
         gain=min(story.worth, 1.0),
-        trait=story.kind if story.kind == "mirrored" else "",
+        trait="mirrored" if is_mirrored else "",
         among="right answers",
         others="wrong ones",
         **story.words,
