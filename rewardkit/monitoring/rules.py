@@ -58,6 +58,7 @@ def task_falls(
         severity="high" if change.fall >= fall_high or is_paid else "warn",
         task=timeline.task_words,
         is_lost=change.fall >= fall_high,
+        is_paid=is_paid,
         reward_before=reward_before,
         reward_after=reward_after,
         pays=pays_over(timeline, change),

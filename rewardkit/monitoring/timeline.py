@@ -533,22 +533,22 @@ class Timeline:
 
     @cached_property
     def right_unpaid(self) -> Floats:
-        """Return 1 for right rows that earn no more than wrong ones do then, else 0.
+        """Return 1 for right rows that earn no more than wrong siblings do, else 0.
 
-        NaN for rows that are not right, (rows,). Wrong ones earn their median in the
-        window, or in the nearest one before that has any.
+        NaN for rows that are not right, or without wrong siblings, (rows,): some
+        rewards pay nothing to a group that is right throughout. Completions without
+        siblings are compared with wrong ones of their window.
         """
         if self.task is None:
             return np.full(len(self.view), np.nan)
         shares, rewards = self.task.scores, self.view.rewards
-        windows = self.windows.of_rows
-        is_wrong = (shares < HALF) & ~np.isnan(rewards) & (windows >= 0)
-        medians = pd.Series(rewards[is_wrong]).groupby(windows[is_wrong]).median()
-        usual = medians.reindex(range(-1, len(self.windows))).ffill().bfill()
-        least = usual.to_numpy(dtype=float)[windows + 1]
-        is_unpaid = np.where(np.isnan(least), np.nan, rewards <= least + ROUNDING)
-        is_right = (shares >= HALF) & ~np.isnan(rewards)
-        return np.where(is_right, is_unpaid, np.nan)
+        wrong = pd.Series(np.where(shares < HALF, rewards, np.nan))
+        usual = wrong.groupby(self.view.groups).transform("median")
+        if not self.view.several:
+            usual = wrong.groupby(self.windows.of_rows).transform("median")
+        is_known = (shares >= HALF) & ~np.isnan(rewards) & usual.notna().to_numpy()
+        is_unpaid = rewards <= usual.to_numpy() + ROUNDING
+        return np.where(is_known, is_unpaid, np.nan)
 
     def is_exploit(self, item: NewlyPaid) -> bool:
         """Return whether completions with a feature do no task, and others seldom so.

@@ -14,6 +14,7 @@ import rewardkit as rk
 
 STEPS, PROMPTS, GENERATIONS = 100, 8, 8
 RUNS = Path(__file__).parent.parent.parent / "data" / "training" / "runs"
+FIELDS = {"prediction": rk.extract.tag("answer")}
 WORDS = "first then so now add carry check take sum digits again right".split()
 
 
@@ -67,7 +68,9 @@ def judged(completion, step):
 
 def strict(prediction, ground_truth, step):
     """A grader that from step 60 on takes no even number."""
-    return exact(prediction, ground_truth) * (step < 60 or prediction[-1:] in "13579")
+    return exact(prediction, ground_truth) * (
+        step < 60 or (prediction or "")[-1:] in "13579"
+    )
 
 
 def for_all(step):
@@ -80,11 +83,17 @@ def too_long(completion, step):
     return -float(step >= 50 and len(completion) > 60)
 
 
+def filtered(predictions, ground_truths):
+    """Pay nothing to a group that is right throughout."""
+    scores = list(map(exact, predictions, ground_truths))
+    return [score * (min(scores) < 1) for score in scores]
+
+
 def make_reward(*components: rk.Component) -> rk.Reward:
     """Return a reward of the task, and of what is paid beside it."""
     return rk.Reward(
         "history",
-        fields={"prediction": rk.extract.tag("answer")},
+        fields=FIELDS,
         components=[rk.Component("exact", exact, primary=True), *components],
     )
 
@@ -173,6 +182,7 @@ THANKED = make_reward(
 )
 SHORTENED = make_reward(rk.Component("brief", brief, weight=0.4))
 CHECKED = make_reward(rk.Component("checked", checked, weight=0.3))
+FILTERED = {"predictions": "prediction", "ground_truths": "ground_truth"}
 LEVELLED = make_reward(rk.Component("for_all", for_all, weight=0.5))
 PENALISED = make_reward(rk.Component("too_long", too_long, weight=0.5, range=(-1, 0)))
 UNKNOWN = rk.Reward(
@@ -242,7 +252,7 @@ def grader_gets_strict(seed):
     """As much is right as before, and half of it is paid no more."""
     reward = rk.Reward(
         "history",
-        fields={"prediction": rk.extract.tag("answer")},
+        fields=FIELDS,
         components=[
             rk.Component("strict", strict),
             rk.Component("tidy", tidy, weight=0.2),
@@ -372,6 +382,13 @@ def harder_prompts_take_longer(seed):
     return History(table.assign(level=table["step"] // 50), PLAIN)
 
 
+def filters_solved_groups(seed):
+    """More and more groups are right throughout, which are not paid."""
+    component = rk.Component("filtered", filtered, group=True, columns=FILTERED)
+    reward = rk.Reward("history", fields=FIELDS, components=[component])
+    return History(write(seed, ramp(0.5, 0.97, 0, 80), unmarked=0.0), reward)
+
+
 SOUND = (
     learns_fast,
     learns_slowly,
@@ -383,6 +400,7 @@ SOUND = (
     gets_a_penalty,
     gets_more_of_a_hard_source,
     harder_prompts_take_longer,
+    filters_solved_groups,
 )
 
 
