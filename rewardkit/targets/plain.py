@@ -123,7 +123,8 @@ class RowFunction(Function):
 def _column_of_items(name: str, rows: Sequence[Row]) -> str:
     """Return the column that a parameter takes a list of, "" where there is none.
 
-    Of truths it is the canonical one, which a log may lack.
+    Of truths it is the canonical one, which a log may lack, or the object that it was
+    taken from under another name.
     """
     match = ITEMS.fullmatch(name)
     if not match:
@@ -132,10 +133,20 @@ def _column_of_items(name: str, rows: Sequence[Row]) -> str:
     canonical = CANONICAL.get(singular, "")
     truth = canonical if canonical == "ground_truth" else ""
     info = ENV_INFO if truth else ""
+    if info and any(map(_has_truth_of_info, rows)):
+        return info
     for column in (canonical, singular, column_of(name, rows), info):
         if any(column in row for row in rows):
             return column
     return truth
+
+
+def _has_truth_of_info(row: Row) -> bool:
+    """Return whether the truth is a value of `ENV_INFO`, which calls it otherwise."""
+    info = row.get(ENV_INFO)
+    if not isinstance(info, Mapping) or "ground_truth" in info:
+        return False
+    return any(value is row.get("ground_truth") for value in info.values())
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:

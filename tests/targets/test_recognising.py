@@ -179,20 +179,21 @@ def test_a_first_parameter_of_a_name_of_its_own_takes_the_completion(
 
 
 @pytest.mark.parametrize("truths", ["ground_truths", "labels"])
+@pytest.mark.parametrize("key", ["sum", "target"])
 def test_lists_of_truths_are_what_an_environment_of_nemo_rl_has_where_no_column_is(
-    truths, load, rewards
+    truths, key, load, rewards
 ):
     source = f"""
         def f(pred_responses, {truths}):
-            return [float(str(one["sum"]) in text) for text, one in zip(pred_responses, {truths})]
+            return [float(str(one["{key}"]) in text) for text, one in zip(pred_responses, {truths})]
     """
-    infos = {"extra_env_info": {"sum": 4}}
+    infos = {"extra_env_info": {key: 4}}
     rows = [{"content": ["2+2?", text], "rewards": 0, **infos} for text in "45"]
     rollouts = rk.load_rollouts(rows)
     reward = load(source, rollouts=rollouts)
     assert f"{truths} from extra_env_info" in reward.origin
     assert rewards(reward, rollouts) == [1, 0]
-    rollouts = rk.load_rollouts([{**row, "ground_truth": {"sum": 5}} for row in rows])
+    rollouts = rk.load_rollouts([{**row, "ground_truth": {key: 5}} for row in rows])
     assert rewards(load(source, rollouts=rollouts), rollouts) == [0, 1]
     rollouts = rk.load_rollouts([{"completion": "4"}])
     with pytest.raises(
