@@ -39,6 +39,8 @@ MOST_PAIRED_ROWS = 250_000
 
 In groups of eight a share of pairs is then known to a fifth of a percent. Our choice.
 """
+LEAST_SHARED_OUT = 0.95
+"""Share of the rows that exactly one component of a source scores. Our choice."""
 ROUNDING = 1e-9
 """Advantages under this are rounding errors."""
 
@@ -171,6 +173,22 @@ class RewardedRows:
         """Return the rows in which a component was not judged, (rows,)."""
         has_score = ~np.isnan(self.scores[name])
         return np.asarray(~has_score & (self.status[name] != GATED))
+
+    @cached_property
+    def one_a_source(self) -> list[str]:
+        """Return the paid components that share out the rows, [] where none do.
+
+        Each scores the rows that the others abstain on: one a source of prompts.
+        """
+        names = []
+        counts = np.zeros(len(self))
+        for name in self.paid_names:
+            has_score = ~np.isnan(self.scores[name])
+            if self.components[name].weight > 0 and not has_score.all():
+                names.append(name)
+                counts += has_score
+        is_shared_out = len(names) > 1 and (counts == 1).mean() >= LEAST_SHARED_OUT
+        return names if is_shared_out else []
 
     @cached_property
     def is_judged(self) -> Mask:

@@ -36,6 +36,7 @@ from rewardkit.html.pages import (
 )
 from rewardkit.monitoring.changes import FEWEST_TO_TELL
 from rewardkit.monitoring.page import (
+    examples_of,
     figures_table,
     highest_at_end,
     notes_on,
@@ -258,7 +259,10 @@ class Monitor(AcceptsFindings, HasPage):
         """Return verdict, what changed, who pays, completions to read, what to do."""
         name = one_line(self.scores.reward.name)
         first_alarms = self.alarms[:ALARMS_SHOWN]
-        blocks: list[Block] = [point_of(alarm) for alarm in first_alarms]
+        blocks: list[Block] = []
+        for alarm in first_alarms:
+            examples = examples_of(alarm, self.timelines)
+            blocks.append(point_of(alarm, examples=examples))
         for timeline in self.timelines:
             blocks.append(figures_table(timeline))
             blocks += who_pays(timeline)

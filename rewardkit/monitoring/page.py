@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
-from rewardkit.analysis.statistics import spread_out
+from rewardkit.analysis.statistics import Codes, spread_out
 from rewardkit.analysis.summary import different
-from rewardkit.findings import counted, list_amounts, percent, short_number
+from rewardkit.findings import Finding, counted, list_amounts, percent, short_number
 from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.monitoring.changes import FEWEST_TO_TELL, find_change
@@ -51,7 +51,7 @@ def _cell(value: float) -> str:
 def who_pays(timeline: Timeline) -> list[Block]:
     """Return what carries the reward, and what is newly paid with two completions."""
     blocks: list[Block] = list(_split_of_reward(timeline))
-    pairs: list[list[Block]] = []
+    pairs: list[list[Quote]] = []
     for item in timeline.causes[:CAUSES_SHOWN]:
         change = item.change
         text = (
@@ -64,24 +64,41 @@ def who_pays(timeline: Timeline) -> list[Block]:
             if np.isnan(item.pressure):
                 text += f": {amount:+.3g} each"
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
-        pair = _pair(timeline, item)
+        pair = _pair_of(timeline, item)
         if pair not in pairs:  # completions may show several things that are paid
             blocks += pair
             pairs.append(pair)
     return blocks
 
 
-def _pair(timeline: Timeline, item: NewlyPaid) -> list[Block]:
-    """Return a completion before without the feature, and one after with it.
+def examples_of(alarm: Finding, timelines: Sequence[Timeline]) -> list[Quote]:
+    """Return a right completion that is paid no more, of a prompt where one was."""
+    for timeline in timelines:
+        if alarm.code != "right_pays_less" or alarm.part != timeline.view.part:
+            continue
+        steps, unpaid = timeline.view.context.steps, timeline.right_unpaid
+        is_after = steps >= alarm.evidence["since"]
+        before = np.flatnonzero(~is_after & (unpaid == 0))
+        return _pair(timeline, before, np.flatnonzero(is_after & (unpaid == 1)))[1:]
+    return []
 
-    On the same prompt where there is one.
-    """
+
+def _pair_of(timeline: Timeline, item: NewlyPaid) -> list[Quote]:
+    """Return a completion before without a feature, and one after with it."""
     rows, windows = timeline.rows_read, timeline.windows_read
     before = rows[windows.rows_in(item.change.reference) & (item.rows == 0)]
     after = rows[windows.rows_in(item.change.ending) & (item.rows == 1)]
     if timeline.task is not None:  # what is paid though it is wrong says most
         is_wrong = timeline.task.scores[after] < HALF
         after = after[is_wrong] if is_wrong.any() else after
+    return _pair(timeline, before, after)
+
+
+def _pair(timeline: Timeline, before: Codes, after: Codes) -> list[Quote]:
+    """Return one of the rows before and the best paid one after, if there are both.
+
+    On the same prompt where there is one.
+    """
     if not len(before) or not len(after):
         return []
     view = timeline.view

@@ -10,6 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Findings, rule
+from rewardkit.monitoring.causes import rises_beside
 from rewardkit.monitoring.changes import Shift, change_of_run, find_change
 from rewardkit.monitoring.reports import causes_named, pays_over, report, report_paid
 from rewardkit.monitoring.timeline import LEAST_TASK_CHANGE, Timeline
@@ -104,7 +105,7 @@ def _report_fall(
         task=timeline.task_words,
         parts=dict(sorted(parts.items(), key=lambda item: item[1])),
         rewards=change.means(timeline.figures["reward"]),
-        beside=timeline.rises_beside(change),
+        beside=rises_beside(timeline, change),
     )
 
 

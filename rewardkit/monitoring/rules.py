@@ -11,6 +11,7 @@ import numpy as np
 from rewardkit.analysis.findings import finding
 from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Findings, Rule, rule
+from rewardkit.monitoring.causes import lost_by, rises_beside, steps_of_dip
 from rewardkit.monitoring.changes import (
     FEWEST_TO_TELL,
     Shift,
@@ -62,10 +63,10 @@ def task_falls(
         reward_before=reward_before,
         reward_after=reward_after,
         pays=pays_over(timeline, change),
-        lost_by=timeline.lost_by(change),
+        lost_by=lost_by(timeline, change),
         shorter=_shorter(timeline, change),
         unit=timeline.view.context.length_unit,
-        beside=timeline.rises_beside(change),
+        beside=rises_beside(timeline, change),
     )
 
 
@@ -102,7 +103,7 @@ def task_dips(
     is_small = timeline.task is not None and fall.fall < dip
     if is_small or means is None or means[0] - means[1] < -fall.size / 2:
         return
-    first, last = timeline.steps_of_dip(values, fall)
+    first, last = steps_of_dip(timeline, values, fall)
     yield report(
         timeline,
         "task_dips",
@@ -110,7 +111,7 @@ def task_dips(
         replace(fall, since=first),
         task=timeline.task_words,
         last=last,
-        beside=timeline.rises_beside(fall),
+        beside=rises_beside(timeline, fall),
     )
 
 
@@ -159,9 +160,8 @@ def component_dies(
         if view.components[name].weight <= 0 or is_task:
             continue
         low, high = view.span(name)
-        varies = view.component_stats[
-            name
-        ].live.any()  # among siblings, or who left it?
+        # what no sibling earns alone the policy cannot have left
+        varies = view.component_stats[name].live.any()
         if not high > low or not varies:
             continue
         figure = timeline.windows.figure((view.scores[name] - low) / (high - low))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,8 +12,6 @@ from rewardkit.rollouts.columns import RIGHT_NAME
 
 WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word begins in a name such as MathAccuracy."""
-LEAST_SHARED_OUT = 0.95
-"""Share of the rows that exactly one component of a source scores. Our choice."""
 
 
 def guess_task(view: View) -> Verdicts | None:
@@ -24,12 +21,12 @@ def guess_task(view: View) -> Verdicts | None:
     which each scores the rows that the others abstain on, one a source of prompts.
     """
     names = [name for name in view.paid_names if view.components[name].weight > 0]
-    chosen = []
+    chosen: list[str] = []
     for name in names:
         if RIGHT_NAME.fullmatch(WORD_IN_NAME.sub("_", name)):
             chosen.append(name)
     if len(chosen) != 1:
-        chosen = _one_a_source(view, names)
+        chosen = view.one_a_source
     scores = np.full(len(view), np.nan)
     for name in chosen:
         low, high = view.span(name)
@@ -40,16 +37,3 @@ def guess_task(view: View) -> Verdicts | None:
     if not chosen:
         return None
     return Verdicts(" or ".join(chosen), scores, 0.0)
-
-
-def _one_a_source(view: View, names: Sequence[str]) -> list[str]:
-    """Return the components that share out the rows among them, [] if none do."""
-    partial = []
-    scored = np.zeros(len(view))
-    for name in names:
-        has_score = ~np.isnan(view.scores[name])
-        if 0 < has_score.mean() < 1:
-            partial.append(name)
-            scored += has_score
-    is_shared_out = len(partial) > 1 and (scored == 1).mean() >= LEAST_SHARED_OUT
-    return partial if is_shared_out else []

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,62 +12,31 @@ import pandas as pd
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Codes, Floats, Mask, in_both, within
+from rewardkit.analysis.statistics import Floats, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
-from rewardkit.analysis.view import View
 from rewardkit.monitoring.changes import (
-    FEWEST_STRETCH_GROUPS,
-    LEAST_Z,
     Shift,
     change_of_run,
-    difference,
     find_change,
 )
-from rewardkit.monitoring.features import Feature, StepTexts, read_features, same_texts
+from rewardkit.monitoring.features import Feature, same_texts
 from rewardkit.monitoring.pressure import (
-    LEAST_FEATURE_GROWTH,
     GroupPayment,
     NewlyPaid,
     find_newly_paid,
 )
-from rewardkit.monitoring.readings import CompletionReader
+from rewardkit.monitoring.run_rows import RunRows
 from rewardkit.monitoring.task import guess_task
-from rewardkit.monitoring.windows import WindowFigure, Windows
-from rewardkit.rollouts.columns import RIGHT_NAME
-from rewardkit.rollouts.values import column_values
+from rewardkit.monitoring.windows import WindowFigure
 
-RUN_ROWS_READ = 20_000
-"""Completions that are read, whole groups of every window. Our choice."""
 LEAST_COMPARABLE = 0.8
 """Share of the completions read whose answers must be comparable. Our choice."""
-EARLY = 0.15
-"""Share of the run that is its start. Our choice."""
 GROWTH_OF_CAUSE = 0.2
 """Share of the completions by which a cause grows over a change. Our choice."""
 FAR_BELOW = 0.1
 """Fall of the task that a run is not called healthy with. Our choice."""
 LEAST_TASK_CHANGE = 0.02
 """Share done of the task by which it has to change. Our choice."""
-EXPLAINS = 0.5
-"""Share of a fall of the task that what completions do has to explain. Our choice."""
-LEAST_RISE = 1.2
-"""Times its mean before, to which a number beside the scores rises. Our choice."""
-RISES_NAMED = 2
-"""Numbers that are said to rise at the same step. Our choice."""
-KIND_COLUMNS = (
-    "data_source",
-    "dataset",
-    "task",
-    "domain",
-    "subject",
-    "category",
-    "level",
-    "difficulty",
-    "language",
-)
-"""Columns that say of which kind a prompt is: others may only follow the steps."""
-LEAST_SLICE = 0.1
-"""Share of the rows of a slice that is watched by itself. Our choice."""
 AGREES_WITH_RIGHT = 0.98
 """Share of the rows on which a component has to say what is right. Our choice."""
 STATED = "right answers"
@@ -76,25 +44,8 @@ STATED = "right answers"
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
-    """One part of a run: its rows as a view, and the windows of its steps.
-
-    `rows_read` are the rows whose texts `reader` reads: whole groups, spread over the
-    run.
-    """
-
-    view: View
-    windows: Windows
-    rows_read: Codes
-    reader: CompletionReader
-
-    @classmethod
-    def of(cls, view: View, *, windows: int, reader: CompletionReader) -> Timeline:
-        """Cut a view with steps into at most so many windows."""
-        steps = view.context.steps
-        assert steps is not None
-        cut = Windows.of(steps, view.groups, windows)
-        return cls(view, cut, cut.spread_rows(RUN_ROWS_READ), reader)
+class Timeline(RunRows):
+    """One part of a run: what is done of its task, its figures, and who pays."""
 
     # --- the task
 
@@ -174,10 +125,6 @@ class Timeline:
         shares[self.rows_read] = values
         return shares
 
-    def is_early(self, windows: Codes) -> Mask:
-        """Return which of these windows are the start of the run."""
-        return windows <= EARLY * (len(self.windows) - 1)
-
     @cached_property
     def task_figure(self) -> WindowFigure | None:
         """Return the share done of the task by window."""
@@ -200,52 +147,6 @@ class Timeline:
         change = self.task_change(1)  # it may come back from a dip, and rise no further
         return change is not None and change_of_run(self.task_figure, change)[1] > 0
 
-    @cached_property
-    def prompt_kinds(self) -> Codes:
-        """Return codes of kinds of prompts, (groups,): their source, level, length."""
-        groups = self.view.groups
-        last_rows = np.zeros(len(self.view.owner), dtype=np.intp)
-        last_rows[groups] = np.arange(len(groups))
-        table = self.view.context.table.iloc[last_rows]
-        keys = [_column(table, name) for name in KIND_COLUMNS if name in table]
-        lengths = np.array([len(text) for text in _texts_of(table, "prompt")])
-        edges = np.quantile(lengths, (1 / 3, 2 / 3))
-        keys.append(np.searchsorted(edges, lengths).tolist())
-        codes = np.zeros(len(table), dtype=np.intp)
-        for values in keys:
-            ids, kinds = pd.factorize(np.array(list(map(repr, values)), dtype=object))
-            codes = codes * (len(kinds) + 1) + ids
-        return codes
-
-    def figure_of_last_prompts(self, values: Floats) -> WindowFigure:
-        """Return the means of values, (rows,), on prompts of the last kinds.
-
-        Each kind is brought to the mean of all of them, as their mix may change.
-        """
-        windows = self.windows.of_groups
-        is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
-        kinds = np.unique(self.prompt_kinds[is_last])
-        means = self.view.group_stats(values).mean
-        means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
-        by_kind = pd.Series(means).groupby(self.prompt_kinds).transform("mean")
-        means = means - by_kind.to_numpy() + pd.Series(means).mean()
-        return self.windows.figure_of_groups(means)
-
-    def fall_of_last_prompts(self, values: Floats, least: float) -> Shift | None:
-        """Return the fall of values on prompts of the kinds that end the run."""
-        figure = self.figure_of_last_prompts(values)
-        return find_change(figure, self.windows, -1, least=least)
-
-    def fall_on_same_prompts(self, values: Floats, least: float) -> Shift | None:
-        """Return the fall of values, (rows,), that other prompts do not explain."""
-        change = find_change(self.windows.figure(values), self.windows, -1, least=least)
-        if change is None:
-            return None
-        means = self.among_same_prompts(values, change)
-        if means is not None and means[0] - means[1] >= max(least, -change.size / 2):
-            return change
-        return self.fall_of_last_prompts(values, least)
-
     @property
     def may_have_fallen(self) -> bool:
         """Return whether the last quarter of the run is far below the first one.
@@ -258,79 +159,6 @@ class Timeline:
         windows = max(1, len(figure) // 4)
         fall = figure.mean(slice(windows)) - figure.mean(slice(-windows, None))
         return fall >= FAR_BELOW
-
-    def among_same_prompts(
-        self, values: Floats, change: Shift
-    ) -> tuple[float, float] | None:
-        """Return the means before and after a change, among prompts of the same kinds.
-
-        Kinds count as at the end of the run. None where no kind is in both stretches.
-        """
-        means = self.view.group_stats(values).mean
-        windows = self.windows.of_groups
-        stretches = []
-        for first, last in (change.reference, change.ending):
-            is_inside = (windows >= first) & (windows < last) & ~np.isnan(means)
-            rows = pd.DataFrame(
-                {"kind": self.prompt_kinds[is_inside], "mean": means[is_inside]}
-            )
-            stretches.append(rows.groupby("kind")["mean"].agg(["mean", "size"]))
-        before, after = stretches
-        both = before.index.intersection(after.index)
-        before, after = before.loc[both], after.loc[both]
-        if before["size"].sum() < FEWEST_STRETCH_GROUPS:
-            return None
-        shares = after["size"] / after["size"].sum()
-        mean_before = float((before["mean"] * shares).sum())
-        return mean_before, float((after["mean"] * shares).sum())
-
-    @cached_property
-    def slices(self) -> Mapping[tuple[str, Any], Mask]:
-        """Return the rows of each column and value that say a kind of prompts, (rows,).
-
-        Of values of at least a tenth of the rows; none of columns with one such value.
-        """
-        slices: dict[tuple[str, Any], Mask] = {}
-        table = self.view.context.table
-        for name in KIND_COLUMNS:
-            texts = np.array(list(map(str, _column(table, name))), dtype=object)
-            values, counts = np.unique(texts, return_counts=True)
-            values = values[counts >= LEAST_SLICE * len(table)]
-            if len(values) > 1:
-                slices |= {(name, value): texts == value for value in values}
-        return slices
-
-    # --- texts
-
-    @cached_property
-    def windows_read(self) -> Windows:
-        """Return the windows of the rows that are read."""
-        return Windows(
-            self.windows.first,
-            self.windows.last,
-            self.windows.of_rows[self.rows_read],
-            np.unique(self.view.groups[self.rows_read], return_inverse=True)[1],
-        )
-
-    @cached_property
-    def texts(self) -> StepTexts:
-        """Return the completions that are read."""
-        table = self.view.context.table.iloc[self.rows_read]
-        completions = _texts_of(table, "completion")
-        truths = _column(table, "ground_truth")
-        cut = self.view.context.truncated
-        is_cut = (
-            np.zeros(len(table), dtype=bool) if cut is None else cut[self.rows_read]
-        )
-        windows = self.windows_read
-        return StepTexts(
-            _texts_of(table, "prompt"),
-            completions,
-            self.reader.read_all(completions, truths),
-            windows.groups,
-            self.is_early(windows.of_rows),
-            is_cut,
-        )
 
     # --- figures
 
@@ -382,100 +210,6 @@ class Timeline:
     def repeats(self) -> WindowFigure:
         """Return the share of rows with the text of a sibling by window."""
         return self.windows_read.figure(self.repeated[self.rows_read])
-
-    # --- what goes with a change
-
-    @cached_property
-    def other_figures(self) -> Mapping[str, WindowFigure]:
-        """Return the figures of numbers that are no scores: errors, lengths, cuts."""
-        view = self.view
-        columns = {**view.context.columns}
-        for name in view.names:
-            if name not in view.paid_names and not RIGHT_NAME.fullmatch(name):
-                columns[name] = view.scores[name]
-        if view.context.truncated is not None:
-            cut = view.context.truncated.astype(float)
-            columns["the share cut at the limit"] = cut
-        figures = {}
-        for name, values in columns.items():
-            if name not in KIND_COLUMNS:
-                figures[name] = self.windows.figure(values)
-        return {**figures, self.length_name: self.lengths}
-
-    def rises_beside(self, change: Shift) -> list[tuple[str, float, float]]:
-        """Return numbers that rise at the step of a change, each from what to what.
-
-        Those that rise most, in standard errors, lengths only where nothing else does.
-        Of a dip, they fall behind it.
-        """
-        is_dip = change.ending[1] < len(self.windows)
-        rises: list[tuple[float, tuple[str, float, float]]] = []
-        for name, figure in self.other_figures.items():
-            z = difference(figure, change)
-            if is_dip:
-                rest = (change.ending[1], len(self.windows))
-                z = min(z, difference(figure, replace(change, reference=rest)))
-            elif z > LEAST_Z:
-                rise = find_change(figure, self.windows, 1)
-                is_same = rise is not None and _overlap(rise.interval, change.interval)
-                z = z if is_same else 0.0
-            before, after = change.means(figure)
-            if z > LEAST_Z and after >= LEAST_RISE * abs(before):
-                rises.append((-z, (name, before, after)))
-        if len(rises) > 1:
-            rises = [item for item in rises if item[1][0] != self.length_name]
-        return [rise for _, rise in sorted(rises)[:RISES_NAMED]]
-
-    def steps_of_dip(self, values: Floats, fall: Shift) -> tuple[float, float]:
-        """Return the first and the last step that are nearer to a dip than before."""
-        table = pd.DataFrame({"step": self.view.context.steps, "value": values})
-        means = table.groupby("step")["value"].mean()
-        is_low = (means < (fall.before + fall.after) / 2).to_numpy()
-        steps = means.index.to_numpy(dtype=float)
-        start, stop = fall.ending
-        first, last = np.searchsorted(
-            steps, (self.windows.first[start], self.windows.last[stop - 1])
-        )
-        while first < last and not is_low[first]:
-            first += 1
-        while last > first and not is_low[last]:
-            last -= 1
-        while first > 0 and is_low[first - 1]:
-            first -= 1
-        while last < len(steps) - 1 and is_low[last + 1]:
-            last += 1
-        return float(steps[first]), float(steps[last])
-
-    def lost_by(self, change: Shift) -> str:
-        """Return what completions do by which most of a fall of the task is lost.
-
-        That grows over the fall, and is seldom right; "" where there is none.
-        """
-        if self.task is None:
-            return ""
-        task = self.task.scores[self.rows_read]
-        at_end = self.windows_read.rows_in(change.ending) & ~np.isnan(task)
-        most, words = EXPLAINS, ""
-        for feature in self.features:
-            sides = [(feature.does, feature.rows)]
-            if feature.does_not:
-                sides.append((feature.does_not, 1 - feature.rows))
-            for does, rows in sides:
-                has_it = at_end & (rows == 1)
-                others = at_end & (rows == 0)
-                if feature.is_wording or not has_it.any() or not others.any():
-                    continue
-                before, after = change.means(self.windows_read.figure(rows))
-                gap = float(task[others].mean() - task[has_it].mean())
-                share = (after - before) * gap / -change.size
-                if after - before >= LEAST_FEATURE_GROWTH and share > most:
-                    most, words = share, does
-        return words
-
-    @cached_property
-    def features(self) -> Sequence[Feature]:
-        """Return what the completions that are read do."""
-        return read_features(self.texts)
 
     # --- who pays
 
@@ -625,20 +359,3 @@ class Timeline:
             pieces = view.pieces[name][rows]
             parts[name] = within(pieces, self.windows_read.groups) / scale
         return parts
-
-
-def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    return first[0] <= second[1] and second[0] <= first[1]
-
-
-def _column(table: pd.DataFrame, name: str) -> list[Any]:
-    """Return the values of a column, None each where it is not there."""
-    return column_values(table[name]) if name in table else [None] * len(table)
-
-
-def _texts_of(table: pd.DataFrame, name: str) -> list[str]:
-    """Return a column as texts, "" where there are none."""
-    texts = []
-    for text in _column(table, name):
-        texts.append(text if isinstance(text, str) else "")
-    return texts

@@ -115,6 +115,29 @@ def test_prompts_that_are_not_judged_as_a_whole_are_no_warning_until_they_are_ma
     assert found.severity == severity
 
 
+@pytest.mark.parametrize(
+    ("every", "severities"), [(2, ["info", "info"]), (4, ["high", "high"])]
+)
+def test_components_of_which_each_scores_another_source_are_no_warning(
+    every, severities
+):
+    rows = [{"prompt_id": str(n // 4), "completion": str(n)} for n in range(80)]
+
+    def odd(completion):
+        n = int(completion)
+        return n % 2 if n // 4 % 2 else None
+
+    def even(completion):
+        n = int(completion)
+        return None if n // 4 % every else n % 2
+
+    components = [rk.Component("odd", odd), rk.Component("even", even)]
+    reward = rk.Reward("made", components=components, on_missing="skip")
+    found = rk.diagnose(rk.score(reward, rows))["abstentions"]
+    graded = [item.severity for item in found if item.component]
+    assert graded == severities
+
+
 def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_how_many_prompts_would_do():
     correct = (np.random.default_rng(2).random(60) < 0.2).astype(float)
     (found,) = rk.diagnose(

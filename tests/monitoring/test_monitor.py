@@ -19,6 +19,7 @@ from histories import (
     History,
     drift,
     exact,
+    grader_gets_strict,
     learns_fast,
     make_reward,
     ramp,
@@ -233,6 +234,21 @@ def test_a_fall_names_what_completions_do_and_what_rises_at_the_same_step():
     assert cut["lost_by"] == "mark no answer" and cut["shorter"] and not cut["beside"]
     (beside,) = watched(tools_fail)[1].alarms[0].evidence["beside"]
     assert beside[0] == "timeouts" and beside[1] == 0 and beside[2] > 0.7
+
+
+def test_a_right_completion_that_is_paid_no_more_is_shown():
+    text = " ".join(str(watched(grader_gets_strict)[1]).split())
+    assert "earns 0.2, strict 0, tidy 1; after" in text
+
+
+def test_wrong_completions_that_earn_as_much_are_not_right_ones_that_earn_less():
+    def either(prediction, ground_truth, completion):
+        return max(exact(prediction, ground_truth), float("thanks" in completion))
+
+    table = write(0, 0.4, polite=ramp(0.02, 0.9, 20, 60))
+    reward = replace(PLAIN, components=[rk.Component("either", either)])
+    codes = {item.code for item in History(table, reward).monitor().findings}
+    assert "more_wrong_paid" in codes and "right_pays_less" not in codes
 
 
 @pytest.mark.parametrize("last", [64, 75])

@@ -99,13 +99,15 @@ def _lost_rows(
     """Return the finding of lost rows: a warning from `limit`, grave from `high`.
 
     Prompts that are left out with all their completions lose no comparison between
-    siblings: that many are grave, fewer are for information.
+    siblings: that many are grave, fewer are for information, as are those of a source
+    that another component scores.
     """
     lost = len(rows) / len(view)
     is_paid = view.components[name].weight != 0
     missing = float(np.isnan(view.rewards[rows]).mean())
     severity = "info"
-    if is_paid and lost >= limit:
+    is_other_source = code == "abstentions" and name in view.one_a_source
+    if is_paid and lost >= limit and not is_other_source:
         if lost >= high:
             severity = "high"
         elif code != "abstentions" or not _are_whole_groups(view, rows):

@@ -1,0 +1,203 @@
+"""RunRows: the rows of a part of a run in windows, their prompts and their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.statistics import Codes, Floats, Mask
+from rewardkit.analysis.view import View
+from rewardkit.monitoring.changes import FEWEST_STRETCH_GROUPS, Shift, find_change
+from rewardkit.monitoring.features import Feature, StepTexts, read_features
+from rewardkit.monitoring.readings import CompletionReader
+from rewardkit.monitoring.windows import WindowFigure, Windows
+from rewardkit.rollouts.values import column_values
+
+RUN_ROWS_READ = 20_000
+"""Completions that are read, whole groups of every window. Our choice."""
+EARLY = 0.15
+"""Share of the run that is its start. Our choice."""
+KIND_COLUMNS = (
+    "data_source",
+    "dataset",
+    "task",
+    "domain",
+    "subject",
+    "category",
+    "level",
+    "difficulty",
+    "language",
+)
+"""Columns that say of which kind a prompt is: others may only follow the steps."""
+LEAST_SLICE = 0.1
+"""Share of the rows of a slice that is watched by itself. Our choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRows:
+    """The rows of one part of a run as a view, and the windows of its steps.
+
+    `rows_read` are the rows whose texts `reader` reads: whole groups, spread over the
+    run.
+    """
+
+    view: View
+    windows: Windows
+    rows_read: Codes
+    reader: CompletionReader
+
+    @classmethod
+    def of(cls, view: View, *, windows: int, reader: CompletionReader) -> Self:
+        """Cut a view with steps into at most so many windows."""
+        steps = view.context.steps
+        assert steps is not None
+        cut = Windows.of(steps, view.groups, windows)
+        return cls(view, cut, cut.spread_rows(RUN_ROWS_READ), reader)
+
+    def is_early(self, windows: Codes) -> Mask:
+        """Return which of these windows are the start of the run."""
+        return windows <= EARLY * (len(self.windows) - 1)
+
+    # --- kinds of prompts
+
+    @cached_property
+    def prompt_kinds(self) -> Codes:
+        """Return codes of kinds of prompts, (groups,): their source, level, length."""
+        groups = self.view.groups
+        last_rows = np.zeros(len(self.view.owner), dtype=np.intp)
+        last_rows[groups] = np.arange(len(groups))
+        table = self.view.context.table.iloc[last_rows]
+        keys = [_column(table, name) for name in KIND_COLUMNS if name in table]
+        lengths = np.array([len(text) for text in _texts_of(table, "prompt")])
+        edges = np.quantile(lengths, (1 / 3, 2 / 3))
+        keys.append(np.searchsorted(edges, lengths).tolist())
+        codes = np.zeros(len(table), dtype=np.intp)
+        for values in keys:
+            ids, kinds = pd.factorize(np.array(list(map(repr, values)), dtype=object))
+            codes = codes * (len(kinds) + 1) + ids
+        return codes
+
+    def figure_of_last_prompts(self, values: Floats) -> WindowFigure:
+        """Return the means of values, (rows,), on prompts of the last kinds.
+
+        Each kind is brought to the mean of all of them, as their mix may change.
+        """
+        windows = self.windows.of_groups
+        is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
+        kinds = np.unique(self.prompt_kinds[is_last])
+        means = self.view.group_stats(values).mean
+        means = np.where(np.isin(self.prompt_kinds, kinds), means, np.nan)
+        by_kind = pd.Series(means).groupby(self.prompt_kinds).transform("mean")
+        means = means - by_kind.to_numpy() + pd.Series(means).mean()
+        return self.windows.figure_of_groups(means)
+
+    def fall_of_last_prompts(self, values: Floats, least: float) -> Shift | None:
+        """Return the fall of values on prompts of the kinds that end the run."""
+        figure = self.figure_of_last_prompts(values)
+        return find_change(figure, self.windows, -1, least=least)
+
+    def fall_on_same_prompts(self, values: Floats, least: float) -> Shift | None:
+        """Return the fall of values, (rows,), that other prompts do not explain."""
+        change = find_change(self.windows.figure(values), self.windows, -1, least=least)
+        if change is None:
+            return None
+        means = self.among_same_prompts(values, change)
+        if means is not None and means[0] - means[1] >= max(least, -change.size / 2):
+            return change
+        return self.fall_of_last_prompts(values, least)
+
+    def among_same_prompts(
+        self, values: Floats, change: Shift
+    ) -> tuple[float, float] | None:
+        """Return the means before and after a change, among prompts of the same kinds.
+
+        Kinds count as at the end of the run. None where no kind is in both stretches.
+        """
+        means = self.view.group_stats(values).mean
+        windows = self.windows.of_groups
+        stretches = []
+        for first, last in (change.reference, change.ending):
+            is_inside = (windows >= first) & (windows < last) & ~np.isnan(means)
+            rows = pd.DataFrame(
+                {"kind": self.prompt_kinds[is_inside], "mean": means[is_inside]}
+            )
+            stretches.append(rows.groupby("kind")["mean"].agg(["mean", "size"]))
+        before, after = stretches
+        both = before.index.intersection(after.index)
+        before, after = before.loc[both], after.loc[both]
+        if before["size"].sum() < FEWEST_STRETCH_GROUPS:
+            return None
+        shares = after["size"] / after["size"].sum()
+        mean_before = float((before["mean"] * shares).sum())
+        return mean_before, float((after["mean"] * shares).sum())
+
+    @cached_property
+    def slices(self) -> Mapping[tuple[str, Any], Mask]:
+        """Return the rows of each column and value that say a kind of prompts, (rows,).
+
+        Of values of at least a tenth of the rows; none of columns with one such value.
+        """
+        slices: dict[tuple[str, Any], Mask] = {}
+        table = self.view.context.table
+        for name in KIND_COLUMNS:
+            texts = np.array(list(map(str, _column(table, name))), dtype=object)
+            values, counts = np.unique(texts, return_counts=True)
+            values = values[counts >= LEAST_SLICE * len(table)]
+            if len(values) > 1:
+                slices |= {(name, value): texts == value for value in values}
+        return slices
+
+    # --- texts
+
+    @cached_property
+    def windows_read(self) -> Windows:
+        """Return the windows of the rows that are read."""
+        return Windows(
+            self.windows.first,
+            self.windows.last,
+            self.windows.of_rows[self.rows_read],
+            np.unique(self.view.groups[self.rows_read], return_inverse=True)[1],
+        )
+
+    @cached_property
+    def texts(self) -> StepTexts:
+        """Return the completions that are read."""
+        table = self.view.context.table.iloc[self.rows_read]
+        completions = _texts_of(table, "completion")
+        truths = _column(table, "ground_truth")
+        cut = self.view.context.truncated
+        is_cut = (
+            np.zeros(len(table), dtype=bool) if cut is None else cut[self.rows_read]
+        )
+        windows = self.windows_read
+        return StepTexts(
+            _texts_of(table, "prompt"),
+            completions,
+            self.reader.read_all(completions, truths),
+            windows.groups,
+            self.is_early(windows.of_rows),
+            is_cut,
+        )
+
+    @cached_property
+    def features(self) -> Sequence[Feature]:
+        """Return what the completions that are read do."""
+        return read_features(self.texts)
+
+
+def _column(table: pd.DataFrame, name: str) -> list[Any]:
+    """Return the values of a column, None each where it is not there."""
+    return column_values(table[name]) if name in table else [None] * len(table)
+
+
+def _texts_of(table: pd.DataFrame, name: str) -> list[str]:
+    """Return a column as texts, "" where there are none."""
+    texts = []
+    for text in _column(table, name):
+        texts.append(text if isinstance(text, str) else "")
+    return texts
