@@ -301,7 +301,7 @@ def tools_fail(seed, last=STEPS):
     table = write(seed, 0.6)
     draws = np.random.default_rng(seed).random(len(table))
     fails = table["step"].between(61, last) & (draws < 0.8)
-    table.loc[fails, "completion"] = "<answer>none</answer>"
+    table.loc[fails, "completion"] = "timed out " * 20 + "<answer>none</answer>"
     table = table.assign(timeouts=fails.astype(float), noise=draws)
     return History(table, PLAIN, frozenset({"task_falls"}), 61)
 

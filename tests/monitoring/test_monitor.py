@@ -19,6 +19,7 @@ from histories import (
     History,
     drift,
     exact,
+    gets_more_of_a_hard_source,
     grader_gets_strict,
     learns_fast,
     make_reward,
@@ -249,6 +250,11 @@ def test_wrong_completions_that_earn_as_much_are_not_right_ones_that_earn_less()
     reward = replace(PLAIN, components=[rk.Component("either", either)])
     codes = {item.code for item in History(table, reward).monitor().findings}
     assert "more_wrong_paid" in codes and "right_pays_less" not in codes
+
+
+def test_a_mix_of_sources_that_changes_is_no_fall_of_the_reward():
+    codes = {item.code for item in watched(gets_more_of_a_hard_source)[1].findings}
+    assert "other_prompts" in codes and "reward_falls" not in codes
 
 
 @pytest.mark.parametrize("last", [64, 75])
