@@ -11,7 +11,7 @@ from rewardkit.analysis.view import View
 from rewardkit.rollouts.columns import RIGHT_NAME
 
 WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-"""Where a word begins in a name such as MathAccuracy."""
+"""Where a word begins in a name such as ExactMatch."""
 
 
 def guess_task(view: View) -> Verdicts | None:
