@@ -153,7 +153,12 @@ def command(log, folder, options):
 def start(line, bound=None):
     """Start a command in a process of its own."""
 
-    def set_bound():
+    def prepare_process():
+        for number in (
+            signal.SIGINT,
+            signal.SIGHUP,
+        ):  # nohup and a shell's & ignore them
+            signal.signal(number, signal.SIG_DFL)
         if bound:
             resource.setrlimit(bound[0], (bound[1], bound[1]))
 
@@ -167,7 +172,7 @@ def start(line, bound=None):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=set_bound,
+        preexec_fn=prepare_process,
     )
 
 
