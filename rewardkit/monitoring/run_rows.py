@@ -145,11 +145,13 @@ class RunRows:
         slices: dict[tuple[str, Any], Mask] = {}
         table = self.view.context.table
         for name in KIND_COLUMNS:
+            if name not in table:
+                continue
             texts = np.array(list(map(str, _column(table, name))), dtype=object)
-            values, counts = np.unique(texts, return_counts=True)
-            values = values[counts >= LEAST_SLICE * len(table)]
-            if len(values) > 1:
-                slices |= {(name, value): texts == value for value in values}
+            codes, values = pd.factorize(texts, sort=True)
+            large = np.flatnonzero(np.bincount(codes) >= LEAST_SLICE * len(table))
+            if len(large) > 1:
+                slices |= {(name, values[code]): codes == code for code in large}
         return slices
 
     # --- texts
