@@ -9,7 +9,6 @@ manager adds to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,12 +49,17 @@ VERL_ARGUMENTS = {
 """An argument of the trainer -> the column that it is."""
 
 
-ADDITIONS: dict[str, Any] = {"num_turns": None, "rollout_reward_scores": {}}
-"""What the naive manager adds to an extra_info where there are no turns and tools."""
+def _additions() -> dict[str, Any]:
+    """Return what the naive manager adds where there are no turns and no tools."""
+    return {"num_turns": None, "rollout_reward_scores": {}}
+
+
+ADDED = frozenset(_additions())
+"""Keys of what the naive manager adds to an extra_info."""
 
 
 class NaiveInfo(dict[str, Any]):
-    """An extra_info with `ADDITIONS`; what is None is not there for `get`.
+    """An extra_info with what is `ADDED`; None of it is not there for `get`.
 
     Other managers add nothing, and a default of the reward is for these.
     """
@@ -63,7 +67,7 @@ class NaiveInfo(dict[str, Any]):
     def get(self, key: Any, default: Any = None) -> Any:
         """Return the value under a key, the default where that is None."""
         value = super().get(key, default)
-        return default if value is None and key in ADDITIONS else value
+        return default if value is None and key in ADDED else value
 
 
 class ManagerInfo(NaiveInfo):
@@ -123,7 +127,7 @@ def _trainer_column(
 
 
 def _no_info(place: int) -> ManagerInfo:
-    return ManagerInfo(deepcopy(ADDITIONS))
+    return ManagerInfo(_additions())
 
 
 def _with_additions(info: Any) -> Any:
@@ -132,7 +136,7 @@ def _with_additions(info: Any) -> Any:
         info = {}
     if not isinstance(info, Mapping):
         return info
-    return NaiveInfo({**deepcopy(ADDITIONS), **info})
+    return NaiveInfo({**_additions(), **info})
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
