@@ -66,12 +66,17 @@ class RunRows:
     # --- kinds of prompts
 
     @cached_property
-    def prompt_kinds(self) -> Codes:
-        """Return codes of kinds of prompts, (groups,): their source, level, length."""
+    def _rows_of_prompts(self) -> pd.DataFrame:
+        """Return the last row of each group, which says of which kind its prompt is."""
         groups = self.view.groups
         last_rows = np.zeros(len(self.view.owner), dtype=np.intp)
         last_rows[groups] = np.arange(len(groups))
-        table = self.view.context.table.iloc[last_rows]
+        return self.view.context.table.iloc[last_rows]
+
+    @cached_property
+    def prompt_kinds(self) -> Codes:
+        """Return codes of kinds of prompts, (groups,): their source, level, length."""
+        table = self._rows_of_prompts
         keys = [_column(table, name) for name in KIND_COLUMNS if name in table]
         lengths = np.array([len(text) for text in _texts_of(table, "prompt")])
         edges = np.quantile(lengths, (1 / 3, 2 / 3))
@@ -143,13 +148,14 @@ class RunRows:
         Of values of at least a tenth of the rows; none of columns with one such value.
         """
         slices: dict[tuple[str, Any], Mask] = {}
-        table = self.view.context.table
+        table = self._rows_of_prompts
         for name in KIND_COLUMNS:
             if name not in table:
                 continue
             texts = np.array(list(map(str, _column(table, name))), dtype=object)
-            codes, values = pd.factorize(texts, sort=True)
-            large = np.flatnonzero(np.bincount(codes) >= LEAST_SLICE * len(table))
+            of_groups, values = pd.factorize(texts, sort=True)
+            codes = of_groups[self.view.groups]
+            large = np.flatnonzero(np.bincount(codes) >= LEAST_SLICE * len(codes))
             if len(large) > 1:
                 slices |= {(name, values[code]): codes == code for code in large}
         return slices
