@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.statistics import spread_out
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import is_number
 from rewardkit.probes.code.constants import constants
@@ -67,8 +68,8 @@ def lacking_keys(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 def _spread(rows: Sequence[Any]) -> list[Any]:
     """Choose rows from all over a log."""
-    places = np.linspace(0, len(rows) - 1, min(MOST_RETRIED, len(rows)))
-    return [rows[place] for place in places.astype(np.intp)]
+    places = spread_out(np.arange(len(rows)), MOST_RETRIED)
+    return [rows[place] for place in places]
 
 
 def _find_lacking(

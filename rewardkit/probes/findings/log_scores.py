@@ -14,7 +14,7 @@ from rewardkit.analysis.findings.logs import (
     SEVERE_MISMATCH,
     compare_with_log,
 )
-from rewardkit.analysis.statistics import Floats, finite
+from rewardkit.analysis.statistics import Floats, finite, spread_out
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import RowOutcome, rewards_in
@@ -66,8 +66,7 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         if not evidence["rows"]:
             continue
         rows = rows[: evidence["rows"]]
-        spread = np.linspace(0, len(rows) - 1, MOST_RETRIED)  # from all over them
-        retried = rows[np.unique(spread.astype(np.intp))]
+        retried = spread_out(rows, MOST_RETRIED)
         different = [pool[place] for place in retried]
         if not _is_steady(observed, different):
             return

@@ -50,15 +50,15 @@ def other_verdicts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     for column, replies in _find_replies(observed).items():
         worth = _find_worth(replies)
-        own = _find_place(replies)
-        if own is None or len({*worth.values()}) < 2:
+        own_place = _find_place(replies)
+        if own_place is None or len({*worth.values()}) < 2:
             continue
-        other = -1 - own
+        read_place = -1 - own_place
         several = [reply for reply in replies if not reply.has_one]
         apart = []
         for reply in several:
-            by_own = worth.get(reply.verdicts[own])
-            by_other = worth.get(reply.verdicts[other])
+            by_own = worth.get(reply.verdicts[own_place])
+            by_other = worth.get(reply.verdicts[read_place])
             if by_own is not None and by_other is not None and by_own != by_other:
                 apart.append((reply, by_other))
         misread = [reply for reply, paid in apart if round(reply.earned, 6) == paid]
@@ -74,10 +74,10 @@ def other_verdicts(observed: Observed, findings: Findings) -> Iterator[Finding]:
             examples=[observed.row_example(first.row, first.earned, code, outcome)],
             column=column,
             several=len(several),
-            read=PLACES[other],
-            own=PLACES[own],
-            read_verdict=first.verdicts[other],
-            own_verdict=first.verdicts[own],
+            read=PLACES[read_place],
+            own=PLACES[own_place],
+            read_verdict=first.verdicts[read_place],
+            own_verdict=first.verdicts[own_place],
         )
         return
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from rewardkit.answers.logged import Answers
 from rewardkit.answers.misjudged import are_many
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.primitives.measure.schema import json_schema
@@ -67,29 +68,33 @@ def misjudged_objects(observed: Observed, findings: Findings) -> Iterator[Findin
         paid = [answer for answer in others if answer.is_paid]
         is_rule = len(lost) >= max(LEAST_OF_FEATURE, (1 - MOST_PAID) * len(at_fault))
         if is_rule and paid and len(paid) >= LEAST_PAID * len(others):
-            row, reward = lost[0].row, lost[0].reward
-            yield observed.finding(
+            yield _report(
+                observed,
                 "schema_unpaid",
-                len(at_fault),
-                len(lost),
-                examples=[observed.row_example(row, reward, "schema_unpaid")],
-                gain=1.0,
+                at_fault,
+                lost,
                 common=words,
                 paid_rows=len(paid),
                 others=len(others),
-                logged=True,
             )
     passed = [answer for answer in unfitting if answer.is_paid]
     if are_many(passed, [answer for answer in unfitting if answer.is_unpaid]):
-        row, reward = passed[0].row, passed[0].reward
-        yield observed.finding(
-            "schema_unread",
-            len(unfitting),
-            len(passed),
-            examples=[observed.row_example(row, reward, "schema_unread")],
-            gain=1.0,
-            logged=True,
-        )
+        yield _report(observed, "schema_unread", unfitting, passed)
+
+
+def _report(
+    observed: Observed, code: str, tried: Answers, found: Answers, **evidence: Any
+) -> Finding:
+    """Return the finding of some of the objects, the first one as its example."""
+    return observed.finding(
+        code,
+        len(tried),
+        len(found),
+        examples=[observed.row_example(found[0].row, found[0].reward, code)],
+        gain=1.0,
+        logged=True,
+        **evidence,
+    )
 
 
 def find_schema(row: Row) -> Json | None:
