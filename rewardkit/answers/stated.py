@@ -292,7 +292,9 @@ def _spell_out_both(answer: str, truth: str, locale: Locale) -> tuple[str, str]:
     digits = spell_out(answer, locale)
     if AMOUNT.fullmatch(truth):
         return digits, spell_out(truth)
-    return digits if _read_local(digits) == read_number(truth) else answer, truth
+    if digits != answer and _read_local(digits) == read_number(truth):
+        return digits, truth
+    return answer, truth
 
 
 @lru_cache(maxsize=256)
