@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from rewardkit.answers.dates import find_day_first, read_date
-from rewardkit.answers.formats import blank_tools
+from rewardkit.answers.formats import THINKING, blank_tools
 from rewardkit.answers.kinds import (
     OPTION_LETTERS,
     SHARE,
@@ -45,6 +45,8 @@ WRONG_BY = Decimal("0.1")
 _ANSWER_PHRASE = answer_phrase()
 ON_PURPOSE = ("tag", "box", "####", "verbatim")
 """Marks that no completion has by chance."""
+UNCLOSED = "unclosed"
+"""The mark of an answer behind a tag that nothing closes."""
 UNSURE_MARKS = ("brackets", "colon", "number")
 """Marks that others may have where no answer is stated."""
 
@@ -52,6 +54,7 @@ NUMBER = re.compile(
     r"(?<![\d.,A-Za-z_])[-+−]?[$€£]?\d(?:[\d.,\u00a0\u2009\u202f]{0,40}\d)?"
     r"(?![A-Za-z_])"
 )
+UNCLOSED_TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30})>\s*([^<>]+)\Z")
 THIN_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d)")
 DECIMAL_COMMA = re.compile(
     r"[-+−]?(\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}"
@@ -117,6 +120,24 @@ def read_statement(completion: str, truth: Any = None) -> Statement:
     if not answer or len(answer) > LONGEST_STATED:
         return NOTHING_STATED
     return Statement(mark, answer, place, len(completion) - place - len(answer))
+
+
+def read_unclosed(completion: str) -> Statement:
+    """Read what stands behind the last tag, where nothing closes it.
+
+    Some rewards take it, others do not, so it is no answer to `read_statement`.
+
+    >>> read_unclosed("<think>so</think><answer>)]")
+    Statement(mark='unclosed', answer=')]', before=25, behind=0)
+    >>> read_unclosed("<answer>)]</answer>").mark, read_unclosed("<think>)]").mark
+    ('', '')
+    """
+    tag = UNCLOSED_TAG.search(completion[-STATED_END:])
+    if tag is None or tag[1].lower() in THINKING:
+        return NOTHING_STATED
+    answer = tag[2].strip()
+    before = completion.rfind(answer)
+    return Statement(UNCLOSED, answer, before, len(completion) - before - len(answer))
 
 
 _kind_of_truth = lru_cache(maxsize=256)(kind_of)  # siblings have one truth

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.answers.stated import Statement, read_statement, states_truth
+from rewardkit.answers.stated import (
+    Statement,
+    read_statement,
+    read_unclosed,
+    states_truth,
+)
 from rewardkit.primitives.measure import repetition
 
 READINGS_REMEMBERED = 40_000
@@ -114,6 +119,9 @@ class CompletionReading:
     def of(cls, completion: str, truth: Any) -> CompletionReading:
         """Read a completion, and whether it states this truth."""
         statement = read_statement(completion, truth)
+        if not statement.is_marked:
+            unclosed = read_unclosed(completion)
+            statement = unclosed if unclosed.answer else statement
         items = re.findall(r"[,;|/]|\bor\b", statement.answer)
         marks = re.findall(r"####|\\boxed|</answer>", completion)
         repeated = _REPETITION(completion[:CHARACTERS_READ]) or 0.0

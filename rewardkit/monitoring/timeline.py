@@ -12,8 +12,9 @@ import pandas as pd
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
-from rewardkit.analysis.statistics import Floats, in_both, within
+from rewardkit.analysis.statistics import Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
+from rewardkit.answers.stated import UNCLOSED
 from rewardkit.monitoring.changes import (
     Shift,
     change_of_run,
@@ -115,6 +116,9 @@ class Timeline(RunRows):
         is_marked = np.array([item.is_marked for item in statements])
         is_early = self.is_early(self.windows.of_rows[self.rows_read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
+        is_unclosed = np.array([item.mark == UNCLOSED for item in statements])
+        if self._takes(is_unclosed & (values == 1.0), values, is_marked):
+            is_marked |= is_unclosed
         for place in np.flatnonzero(~is_marked).tolist():
             if marks_are_usual or not statements[place].answer:
                 values[place] = 0.0
@@ -124,6 +128,32 @@ class Timeline(RunRows):
         shares = np.full(len(self.view), np.nan)
         shares[self.rows_read] = values
         return shares
+
+    def _takes(self, is_unclosed: Mask, is_right: Floats, is_marked: Mask) -> bool:
+        """Return whether all that tell right from wrong take unclosed answers, too.
+
+        Args:
+            is_unclosed: right answers that nothing closes, (rows read,).
+            is_right: whether answers are right, (rows read,), NaN where unknown.
+            is_marked: answers that are marked on purpose, (rows read,).
+        """
+        if not is_unclosed.any():
+            return False
+        takes_any = False
+        for name in self.view.names:
+            scores = self.view.scores[name][self.rows_read]
+            low, high = self.view.span(name)
+            is_full = scores >= high
+            right = is_full[is_marked & (is_right == 1.0)]
+            wrong = is_full[is_marked & (is_right == 0.0)]
+            if not high > low or not len(right) or not len(wrong):
+                continue
+            if right.mean() < AGREES_WITH_RIGHT or wrong.mean() > 1 - AGREES_WITH_RIGHT:
+                continue
+            if is_full[is_unclosed].mean() < HALF:
+                return False
+            takes_any = True
+        return takes_any
 
     @cached_property
     def task_figure(self) -> WindowFigure | None:

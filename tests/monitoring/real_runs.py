@@ -1,5 +1,6 @@
 """The real trainings of data/training: what became of the task by their curves, and what the monitor says."""
 
+import importlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,18 +42,36 @@ class Run:
         curve = self.curve()
         return int(np.flatnonzero(curve >= KEPT * curve.max())[-1])
 
+    def scores(self, reward: str | None = None) -> rk.Scores:
+        """Return what its reward, or another one, gives the completions that were kept."""
+        paid = _rewards_module().find_reward(self.task, reward or self.reward)
+        table = pd.read_parquet(RUNS / f"{self.name}.completions.parquet")
+        rollouts = rk.load_rollouts(table.drop(columns="reward"))
+        return rk.score(paid, rollouts)
+
+    @property
+    def task(self) -> str:
+        """Return the name of the task."""
+        return self.name.split("-")[0]
+
+    @property
+    def reward(self) -> str:
+        """Return the name of the reward that it was trained on."""
+        return self.name.split("-")[2]
+
     def monitor(self) -> rk.Monitor:
         """Return what the monitor says of the completions that were kept."""
-        sys.path.insert(0, str(TRAINING))
-        try:
-            from rewards import SETTINGS, find_reward
-        finally:
-            sys.path.remove(str(TRAINING))
-        task, _, name, *_ = self.name.split("-")
-        table = pd.read_parquet(RUNS / f"{self.name}.completions.parquet")
-        reward = find_reward(task, name)
-        scores = rk.score(reward, rk.load_rollouts(table.drop(columns="reward")))
-        return rk.monitor(scores, training=SETTINGS.get(name))
+        settings = _rewards_module().SETTINGS.get(self.reward)
+        return rk.monitor(self.scores(), training=settings)
+
+
+def _rewards_module():
+    """Return data/training/rewards.py, which is no module of a package."""
+    sys.path.insert(0, str(TRAINING))
+    try:
+        return importlib.import_module("rewards")
+    finally:
+        sys.path.remove(str(TRAINING))
 
 
 def all_runs() -> list[Run]:

@@ -24,6 +24,7 @@ KEPT = (
     "brackets-hard-partial-3e-4-0",
     "brackets-hard-long-3e-4-1",
     "brackets-hard-short_gdpo-3e-4-1",
+    "brackets-hard-ahead_changed-3e-4-0",  # takes answers without a closing tag
 )
 NEAR = 16
 """Steps, a tenth of a run, between the last good one and the one that is told."""
@@ -85,3 +86,15 @@ def test_brevity_is_told_from_the_log_alone_with_the_weights_that_its_advantages
     assert monitor.newly_paid[0].words == "are empty"
     assert monitor.newly_paid[0].component == "short"
     assert len(monitor.scores) == 128 * GENERATIONS
+
+
+def test_a_forecast_begins_as_the_run_did_and_not_with_the_mean_of_all_that_it_wrote():
+    """The run came to write empty completions; another reward is trained from its start."""
+    scores = Run(LOST[0]).scores("exact")
+    forecast = rk.forecast(scores)
+    is_start = scores.table["step"] <= 20
+    start = scores.score("exact")[is_start].mean()
+    assert scores.score("exact").mean() < start / 3
+    assert forecast.outlook.start == forecast.best_of[""].before == pytest.approx(start)
+    assert forecast.outlook.task == "rises"
+    assert "begin as the run did up to step 20" in str(forecast)
