@@ -19,7 +19,7 @@ from rewardkit.analysis.rehearsal.curves import (
 )
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
 from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_view
-from rewardkit.analysis.rehearsal.rows import read_task
+from rewardkit.analysis.rehearsal.rows import read_task, stages_of
 from rewardkit.analysis.statistics import Interval
 from rewardkit.analysis.statistics.pairs import first_siblings
 from rewardkit.analysis.view import View
@@ -165,6 +165,7 @@ class Forecast(HasPage):
             if missing:
                 rows = f"{missing} of {len(view)} rows"
                 notes.append(f"{rows} have no reward, so they move nothing")
+        notes += map(_describe_start, self.views)
         notes += map(_describe_lost_by_rate, self.rehearsals.values())
         for outlook in self.outlooks.values():
             notes += outlook.untried
@@ -312,6 +313,19 @@ def rounded(value: float) -> str:
     return short_number(round(value, 3))
 
 
+def _describe_start(view: View) -> str:
+    """Say which steps of a run learners begin as, "" where the log is of no run."""
+    is_start = stages_of(view) == 0
+    if is_start.all():
+        return ""
+    assert view.context.steps is not None
+    last = np.max(view.context.steps[is_start])
+    return (
+        f"learners begin as the run did up to step {last:g}; what it wrote later is "
+        "within their reach. rk.monitor(scores) says what became of the run itself"
+    )
+
+
 def _describe_lost_by_rate(run: Rehearsal) -> str:
     """Say how many learners lose the task however it is paid, "" where none does."""
     counts = []
@@ -331,11 +345,12 @@ def _describe_lost_by_rate(run: Rehearsal) -> str:
 def _best_of(view: View) -> BestOf:
     """Return what the best siblings by reward do of the task, of groups of several."""
     task = read_task(view)
+    rewards = np.where(stages_of(view) == 0, view.rewards, np.nan)
     size = int(np.median(view.stats.count[view.stats.has_pairs]))
-    is_known = ~np.isnan(task) & view.is_judged
+    is_known = ~np.isnan(task) & ~np.isnan(rewards)
     if not is_known.any():
         return BestOf(size, np.nan, np.nan, (np.nan, np.nan))
-    firsts = first_siblings(view.rewards, task, view.groups, len(view.owner))
+    firsts = first_siblings(rewards, task, view.groups, len(view.owner))
     after, interval = view.bootstrap.ratio(*firsts, view.owner)
     return BestOf(size, float(task[is_known].mean()), after, interval)
 

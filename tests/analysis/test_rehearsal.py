@@ -246,7 +246,16 @@ def material(right, shares, parents=(-1, -1), hacks=(0,) * 8, learnable=1.0):
     shares, parents = np.array(shares), np.array(parents)
     hacks = np.array(hacks, dtype=bool)
     return Material(
-        kinds, prompts, right, hacks, learnable, shares, parents, ability, np.zeros(1)
+        kinds,
+        prompts,
+        right,
+        hacks,
+        learnable,
+        shares,
+        parents,
+        ability,
+        ease=np.zeros(1),
+        is_first=np.ones(8, dtype=bool),
     )
 
 
@@ -318,13 +327,17 @@ def test_a_kind_that_the_log_lacks_follows_the_one_below_it():
     assert (course.shares[-1, :, 1] > 0.9).all()
 
 
-def test_the_ability_of_kinds_and_the_ease_of_prompts_are_told_apart():
+@pytest.mark.parametrize("learnt", [0.0, 2.0])
+def test_the_ability_of_kinds_the_ease_of_prompts_and_what_a_run_learnt_are_told_apart(
+    learnt,
+):
     random = np.random.default_rng(0)
     kinds, prompts = random.integers(0, 3, 9000), random.integers(0, 90, 9000)
+    stages = np.repeat([0, 1], [3000, 6000])
     ease = np.linspace(-2, 2, 90)
-    logit = np.array([1.0, -1.0, -99.0])[kinds] + ease[prompts]
+    logit = np.array([1.0, -1.0, -99.0])[kinds] + ease[prompts] + learnt * stages
     right = random.random(9000) < 1 / (1 + np.exp(-logit))
-    ability, found = fit_ability(kinds, prompts, right)
+    ability, found = fit_ability(kinds, prompts, right, stages)
     assert ability[:2] == pytest.approx([1, -1], abs=0.15) and ability[2] == NEVER
     assert np.corrcoef(found, ease)[0, 1] > 0.95
 

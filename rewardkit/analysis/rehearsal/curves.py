@@ -27,7 +27,7 @@ class Curve:
     """One figure of the learners of a pace, (steps,) each: the median, and its band.
 
     Each is of the learners' running means over `WINDOW` steps. `start` is the mean of
-    the log.
+    the rows that the log begins with.
     """
 
     start: float
@@ -58,7 +58,7 @@ def smooth(values: Floats, window: int = WINDOW) -> Floats:
 
 
 LearnerFigures = dict[str, tuple[float, Floats]]
-"""By name the mean of the log, and what the learners wrote, (steps, learners)."""
+"""By name the mean at the start, and what the learners wrote, (steps, learners)."""
 
 
 def read_figures(rehearsal: Rehearsal) -> LearnerFigures:
@@ -80,7 +80,7 @@ def read_figures(rehearsal: Rehearsal) -> LearnerFigures:
     for name, column in columns.items():
         if np.isnan(column).all():
             continue
-        start = float(mean_known(column[: len(rehearsal.view)]))
+        start = float(mean_known(rehearsal.at_start(column)))
         values = course.rewards if name == "reward" else course.mean(column)
         figures[name] = start, values
     return figures | _kind_figures(rehearsal)

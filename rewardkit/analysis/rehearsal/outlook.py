@@ -265,7 +265,7 @@ def _why(rehearsal: Rehearsal, takes_over: TakesOver | None) -> str:
     view = rehearsal.view
     right = rehearsal.rows.right[: len(view)]
     none_right = view.group_stats(right.astype(float)).mean == 0
-    share = float(none_right.mean())
+    share = float(none_right[rehearsal.rows.stages[view.owner] == 0].mean())
     groups = f"the {percent(share)} of groups where nothing is right"
     if takes_over is None and share >= RISE:
         return f"what chance pays in {groups} wears off what the policy knows"

@@ -64,6 +64,7 @@ class Material:
     `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, and
     `hacks` which wrong ones are paid as if they had, (rows,) each; how far those can
     be learnt is `learnable`, 0 to 1.
+    `is_first` says which rows are of the start, (rows,), where others came later.
     `shares` are the chances of kinds at the start, (kinds,). A kind that the log lacks
     has the kind next to it as its parent in `parents`, (kinds,), -1 for none: its
     chance moves with that of the parent. `ability` and `ease`, (kinds,) and (prompts,)
@@ -79,6 +80,7 @@ class Material:
     parents: Codes
     ability: Floats
     ease: Floats
+    is_first: Mask
 
     @cached_property
     def states(self) -> Codes:
@@ -114,9 +116,11 @@ class Material:
 
         `NEVER` where none is.
         """
-        plain, _, hacks = self.counts.reshape(-1, STATES).T
+        first = np.bincount(self.states[self.is_first], minlength=len(self.counts))
+        plain, _, hacks = first.reshape(-1, STATES).T
         share = (hacks + 0.5) / (plain + hacks + 1)
-        return np.where(hacks > 0, np.log(share / (1 - share)), NEVER)
+        is_met = self.counts.reshape(-1, STATES)[:, HACK] > 0
+        return np.where(is_met, np.log(share / (1 - share)), NEVER)
 
     def draw(self, kinds: Codes, states: Codes, random: np.random.Generator) -> Codes:
         """Return a row of each kind and state, or of the kind where none is so."""
@@ -126,15 +130,19 @@ class Material:
         return np.asarray(self.order[starts[keys] + places])
 
 
-def fit_ability(kinds: Codes, prompts: Codes, right: Mask) -> tuple[Floats, Floats]:
+def fit_ability(
+    kinds: Codes, prompts: Codes, right: Mask, stages: Codes
+) -> tuple[Floats, Floats]:
     """Return the ability of each kind and the ease of each prompt, in logits.
 
-    A Rasch model by Newton's method in turns; `NEVER` for kinds without a right row.
+    A Rasch model by Newton's method in turns, with one skill that changes by stage;
+    the ability is that of the first stage. `NEVER` for kinds without a right row.
 
     Args:
         kinds: codes, (rows,).
         prompts: codes, (rows,).
         right: which rows are right, (rows,).
+        stages: codes of the stages of a run, (rows,).
     """
     total = number_of(kinds)
     count = number_of(prompts)
@@ -143,13 +151,15 @@ def fit_ability(kinds: Codes, prompts: Codes, right: Mask) -> tuple[Floats, Floa
     middle = np.log(mean / (1 - mean))
     ability = np.where(possible, middle, NEVER)
     ease = np.zeros(count)
+    skill = np.zeros(number_of(stages))
     used = possible[kinds]
     kinds = kinds[used]
     prompts = prompts[used]
+    stages = stages[used]
     right = right[used]
 
     def newton_step(codes: Codes, prior: Floats, strength: float) -> Floats:
-        chance = sigmoid(ability[kinds] + ease[prompts])
+        chance = sigmoid(ability[kinds] + ease[prompts] + skill[stages])
         slope = np.bincount(codes, right - chance, len(prior)) - strength * prior
         bend = np.bincount(codes, chance * (1 - chance), len(prior)) + strength
         return np.clip(slope / bend, -1, 1)
@@ -159,7 +169,9 @@ def fit_ability(kinds: Codes, prompts: Codes, right: Mask) -> tuple[Floats, Floa
         ease -= ease.mean()
         step = newton_step(kinds, ability - middle, PRIOR_COUNT)
         ability = np.where(possible, ability + step, NEVER)
-    return ability, ease
+        if len(skill) > 1:
+            skill += newton_step(stages, skill, PRIOR_SPREAD**-2)
+    return np.where(possible, ability + skill[0], NEVER), ease
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,8 +93,13 @@ class Rehearsal:
 
     @property
     def start(self) -> float:
-        """Return the share done of the task in the log, NaN where that is not known."""
-        return float(np.nanmean(self.rows.task[: len(self.view)]))
+        """Return the share done of the task at first, NaN where that is not known."""
+        return float(np.nanmean(self.at_start(self.rows.task)))
+
+    def at_start(self, values: Floats) -> Floats:
+        """Return the values, (rows,), of rows that the log begins with."""
+        logged = len(self.view)
+        return np.asarray(values[:logged][self.rows.stages[:logged] == 0])
 
     def end(self, pace: str) -> float:
         """Return the share done of the task that four of five learners of a pace reach.

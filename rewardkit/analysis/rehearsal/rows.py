@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,18 +39,27 @@ from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
 
+START = 0.15
+"""Share of the steps of a run that it begins with. Our choice."""
+FEWEST_GROUPS_AT_START = 64
+"""Groups that say how a policy writes. Our choice."""
+FEWEST_STEPS = 10
+"""Steps in which a policy may change. Our choice."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The completions that learners write: those of the log, then what it lacks.
 
     `task` says what was done of the task, (rows,) from 0 to 1, NaN where that is not
-    known; `kinds` and `prompts` are codes, (rows,).
+    known; `kinds`, `prompts` and `stages` are codes, (rows,), as in `stages_of`; what
+    the log lacks is of the first stage.
     """
 
     completions: list[str]
     prompts: Codes
     kinds: Codes
+    stages: Codes
     task: Floats
     rewards: Floats
     scores: Columns
@@ -115,6 +125,7 @@ def collect(
         [*completions, *reached.texts],
         np.append(prompts, prompts[places]),
         np.append(codes, len(kinds) + np.array(reached.kinds, dtype=np.intp)),
+        np.append(stages_of(view), np.zeros(len(places), dtype=np.intp)),
         np.append(logged, _task_of_reached(view, reached, logged, is_own=is_own)),
         np.append(view.rewards, reached.rewards),
         scores,
@@ -129,12 +140,36 @@ def collect(
     )
 
 
+def stages_of(view: View) -> Codes:
+    """Return codes of the stages of a run, 0 for the rows it began with, (rows,).
+
+    All are 0 where there are no steps, or too few for a policy to change.
+    """
+    steps = view.context.steps
+    stages = np.zeros(len(view), dtype=np.intp)
+    if steps is None or np.isnan(steps).any() or np.ptp(steps) < FEWEST_STEPS:
+        return stages
+    distinct, places = np.unique(steps, return_inverse=True)
+    groups = np.cumsum(np.bincount(places[view.owner]))
+    enough = 1 + int(np.searchsorted(groups, FEWEST_GROUPS_AT_START))
+    first_steps = max(enough, math.ceil(START * len(distinct)))
+    return np.asarray(places // first_steps, dtype=np.intp)
+
+
 def _material(rows: Rows, codes: Codes, reached: Reached) -> Material:
-    """Return how often rows are written and right; `codes` are the log's kinds."""
+    """Return how often rows are written and right as the run begins.
+
+    Kinds that it came to write later are within reach. `codes` are the log's kinds.
+    """
     logged = len(codes)
-    fitted, ease = fit_ability(codes, rows.prompts[:logged], rows.right[:logged])
+    stages = rows.stages[:logged]
+    fitted, ease = fit_ability(
+        codes, rows.prompts[:logged], rows.right[:logged], stages
+    )
     ability = fitted.tolist()
-    shares = (np.bincount(codes) / logged).tolist()
+    counts = np.bincount(codes)
+    at_start = np.bincount(codes[stages == 0], minlength=len(counts))
+    shares = np.maximum(at_start / at_start.sum(), RATIO * counts / logged).tolist()
     parents = [-1] * len(shares) + reached.parents
     with_right = set(rows.kinds[rows.right].tolist())
     for kind in range(len(shares), len(parents)):
@@ -151,6 +186,7 @@ def _material(rows: Rows, codes: Codes, reached: Reached) -> Material:
         np.array(parents),
         np.array(ability),
         ease,
+        rows.stages == 0,
     )
 
 
