@@ -55,19 +55,23 @@ class View(RewardedRows):
         """
         if not is_recorded(self.reward):
             return self.reward.task_is_known
-        names = {item.name for item in self.reward.components if item.primary}
-        return bool(names) or len(self.paid_names) == 1
+        return self.task_is_declared or len(self.paid_names) == 1
+
+    @property
+    def task_is_declared(self) -> bool:
+        """Return whether a component is declared to be the task."""
+        return any(item.primary for item in self.reward.components)
 
     @cached_property
     def verdicts(self) -> Verdicts | None:
         """Return what says which rows did the task, or None.
 
-        The primary component, where it is known and others are paid beside it, at these
-        steps or later.
+        The primary component, where it is declared, paid or only recorded, or where it
+        is known and others are paid beside it, at these steps or later.
         """
         components = self.reward.components
         names = [item.name for item in components if item.largest_weight]
-        if self.task_is_known and len(names) > 1:
+        if self.task_is_declared or (self.task_is_known and len(names) > 1):
             name = self.primary
             low = self.span(self.primary)[0]
             return Verdicts(name, self.scores[name], low, is_component=True)

@@ -226,8 +226,10 @@ def test_nothing_is_called_right_where_nothing_says_it():
     monitor = rk.monitor(log, weights=weights)
     assert monitor.timelines[0].task is None
     assert "not known" in monitor.sentence and "nothing says" in monitor.notes[0]
-    told = rk.monitor(log, weights=weights, primary="logged_odd")
-    assert told.timelines[0].task.name == "logged_odd"
+    for weight in (0.2, 0.0):  # a score beside the total has no weight
+        weights["odd"] = weight
+        told = rk.monitor(log, weights=weights, primary="logged_odd")
+        assert told.timelines[0].task.name == "logged_odd"
 
 
 def test_a_fall_names_what_completions_do_and_what_rises_at_the_same_step():
