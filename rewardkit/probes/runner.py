@@ -93,6 +93,12 @@ def rewards_in(outcomes: Iterable[RowOutcome]) -> list[float]:
     return [outcome.reward for outcome in outcomes]
 
 
+def scores_in(outcomes: Iterable[RowOutcome], component: str) -> list[float]:
+    """List the scores of a component, without rows on which it has none."""
+    scores = [outcome.scores.get(component, math.nan) for outcome in outcomes]
+    return [score for score in scores if not math.isnan(score)]
+
+
 def score_rows(
     reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None
 ) -> Outcomes:

@@ -29,11 +29,11 @@ from rewardkit.probes.code.comparisons import find_limit
 from rewardkit.probes.code.constants import names_used
 from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
-from rewardkit.probes.findings.evidence import Observed, alarms_among
+from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.findings.faults import merge_by_cause
 from rewardkit.probes.findings.lacking import find_nested
 from rewardkit.probes.findings.logged import LOG_RULES, MOST_RIGHT, misread_rows
-from rewardkit.probes.runner import RowOutcome, are_equal
+from rewardkit.probes.runner import RowOutcome, are_equal, scores_in
 from rewardkit.probes.subjects import asks_for_truth
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import ProbeTrial
@@ -115,7 +115,7 @@ class Failure:
     def example(self, observed: Observed) -> Example:
         """Make an example."""
         row, reward, reason = self.row, self.outcome.reward, self.reason.shortened()
-        return observed.row_example(row, reward, self.probe, str(reason), reason)
+        return observed.row_example(row, reward, self.probe, str(reason), reason=reason)
 
 
 # --- on everything: each finding says all there is to say of what is paid
@@ -197,20 +197,16 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     code = MODE_CODES[calibration.mode]
     paid_answers = [answer for answer in observed.logged if not answer.is_unpaid]
     unpaid_answers = [answer for answer in observed.logged if answer.is_unpaid]
-    trait = (
-        find_trait(paid_answers, unpaid_answers, "earn less")
-        if unpaid_answers
-        else None
-    )
-    paid_answers.sort(
-        key=lambda answer: (answer.is_right is True, len(answer.completion))
+    trait = None
+    if unpaid_answers:
+        trait = find_trait(paid_answers, unpaid_answers, "earn less")
+    wrong_first = sorted(
+        shortest_first(paid_answers), key=lambda answer: answer.is_right is True
     )
     yield observed.finding(
         code,
         observed.tries.calls,
-        examples=[
-            observed.row_example(item.row, item.reward, code) for item in paid_answers
-        ],
+        rows=[(answer.row, answer.reward) for answer in wrong_first],
         common=trait.says if trait else "",
         **_unreached_limit(observed, observed.reward.functions),
     )
@@ -238,7 +234,7 @@ def limits_of_prompts(observed: Observed, findings: Findings) -> Iterator[Findin
             len(by_prompt),
             len(unpaid),
             severity=severity_of(len(unpaid) / len(by_prompt)),
-            examples=[observed.row_example(*unpaid[0], "other_limit")],
+            rows=unpaid[:1],
             **evidence,
         )
 
@@ -294,35 +290,33 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
     """
     if any(finding.code == "constant" for finding in findings):
         return
-    unearned = {item.component for item in findings if item.code == "prompt_left_out"}
     if {*observed.calibration.modes.values()} <= {"unknown", "slow"}:
         return
+    unearned = {item.component for item in findings if item.code == "prompt_left_out"}
     outcomes = [outcome for _, outcome in observed.pool]
     for trial in observed.trials:
         outcomes += trial.outcomes
     for name, component in observed.components.items():
-        scores = [outcome.scores.get(name, math.nan) for outcome in outcomes]
-        scores = [score for score in scores if not math.isnan(score)]
+        scores = scores_in(outcomes, name)
         if not component.weight or len(scores) < MANY_SCORES or not are_equal(scores):
             continue
-        if name in unearned:
+        if name in unearned or _moves_for_huge_text(observed, name, scores[0]):
             continue
-        if not _moves_for_huge_text(observed, name, scores[0]):
-            about = f"{name} {component.why}" * (component.weight > 0)
-            never_fires = component.is_penalty and not scores[0]
-            # one of length would have fired
-            never_fires &= ABOUT_LENGTH.search(about) is None
-            nested = find_nested(observed, name)
-            never_fires &= not nested
-            yield observed.finding(
-                "constant",
-                len(scores),
-                severity="info" if never_fires else "warn",
-                component=name,
-                value=scores[0] + 0.0,  # no -0
-                never_fires=never_fires,
-                **(nested or _unreached_limit(observed, [component.function])),
-            )
+        nested = find_nested(observed, name)
+        about = f"{name} {component.why}" if component.weight > 0 else ""
+        # one of length would have fired
+        is_about_length = ABOUT_LENGTH.search(about) is not None
+        is_zero_penalty = component.is_penalty and not scores[0]
+        never_fires = is_zero_penalty and not is_about_length and not nested
+        yield observed.finding(
+            "constant",
+            len(scores),
+            severity="info" if never_fires else "warn",
+            component=name,
+            value=scores[0] + 0.0,  # no -0
+            never_fires=never_fires,
+            **(nested or _unreached_limit(observed, [component.function])),
+        )
 
 
 def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bool:

@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from rewardkit.answers.kinds import read_truth
-from rewardkit.answers.logged import LoggedAnswer, judge_log
+from rewardkit.answers.logged import Answers, LoggedAnswer, judge_log
 from rewardkit.findings import Example, Finding, read_codes, severity_of
 from rewardkit.probes.falls import (
     Fall,
@@ -27,7 +27,6 @@ from rewardkit.probes.falls import (
 from rewardkit.probes.runner import Measured, RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import ProbeTrial
-from rewardkit.reasons import Reason
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import ALIASES
@@ -57,6 +56,11 @@ def rate_of(count: int, n: int) -> dict[str, Any]:
 def alarms_among(findings: Iterable[Finding]) -> list[Finding]:
     """List the findings that are more than information."""
     return [finding for finding in findings if finding.severity != "info"]
+
+
+def shortest_first(answers: Answers) -> list[LoggedAnswer]:
+    """Sort completions of the log, the shortest first."""
+    return sorted(answers, key=lambda answer: len(answer.completion))
 
 
 def special_truth(truth: Any) -> str:
@@ -258,6 +262,7 @@ class Observed:
         components: Sequence[str] | None = None,
         threshold: float | None = None,
         examples: Iterable[Example] = (),
+        rows: Iterable[tuple[Row, float]] = (),
         **evidence: Any,
     ) -> Finding:
         """Make a finding on this part; name the component unless there is only one.
@@ -273,6 +278,7 @@ class Observed:
             components: Those at fault, the first of which it is about.
             threshold: The limit that was passed.
             examples: The clearest first; a few are kept.
+            rows: Rows with what they earned, as examples that need no more words.
             **evidence: What its sentence needs.
         """
         row = read_codes()["probe"].get(code, {})
@@ -287,6 +293,8 @@ class Observed:
         elif components is not None:
             component = components[0] if components else None
             counts["components"] = list(components)
+        of_rows = (self.row_example(*pair, code) for pair in rows)
+        shown = islice(chain(examples, of_rows), EXAMPLES_OF_A_FINDING)
         return Finding(
             code,
             severity or row.get("severity") or severity_of(counts["risk"]),
@@ -296,7 +304,7 @@ class Observed:
             threshold,
             part=self.part,
             family=family or row["family"],
-            examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
+            examples=tuple(shown),
         )
 
     def example(
@@ -331,17 +339,15 @@ class Observed:
         reward: float,
         probe: str,
         outcome: str = "",
-        reason: Reason | None = None,
+        **fields: Any,
     ) -> Example:
-        """Make an example of a row of which only the outcome is known."""
+        """Make an example of a row of which no range of rewards is expected.
+
+        `fields` are others of `Example`.
+        """
+        columns, rollout_id = self.shown_columns(row), row.get("rollout_id")
         return Example(
-            row.get("rollout_id"),
-            self.shown_columns(row),
-            reward,
-            None,
-            probe=probe,
-            outcome=outcome,
-            reason=reason,
+            rollout_id, columns, reward, None, probe=probe, outcome=outcome, **fields
         )
 
     def example_of(self, fall: Fall) -> Example:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean, median
 
 from rewardkit.answers.boxes import find_box_factors, find_image_size
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
 from rewardkit.answers.stated import find_factor
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
-from rewardkit.findings import HIGH_RISK, Finding, Findings, rule, severity_of
-from rewardkit.probes.findings.evidence import Observed, alarms_among
+from rewardkit.findings import HIGH_RISK, Finding, Findings, rule
+from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.runner import RowOutcome
 
 LEAST_FACTORS = 4  # answers that are the same multiple of their truths
@@ -45,9 +44,9 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
     for answer in observed.logged:
         size = find_image_size(answer.row)
         for name in sorted(names & answer.row.keys()):
+            kind, is_unpaid = "boxes", not answer.is_paid
             truth = str(answer.row[name])
             factors = find_box_factors(answer.answer, truth, size)
-            kind, is_unpaid = "boxes", not answer.is_paid
             factor = find_factor(answer.answer, truth)
             if factor is not None:
                 kind, is_unpaid = "numbers", not answer.gain > UNPAID_TO
@@ -57,7 +56,8 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
             for factor in factors or ():
                 if factor != "1" and is_unpaid:
                     unpaid[kind, name, factor].append(answer)
-    for (kind, name, factor), answers in unpaid.items():
+    for (kind, name, factor), lost in unpaid.items():
+        answers = shortest_first(lost)
         prompts = {answer.prompt for answer in answers}
         n = counts[kind, name]
         if len(prompts) >= LEAST_FACTORS and len(answers) >= FACTOR_SHARE * n:
@@ -65,11 +65,7 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 "other_scale",
                 n,
                 len(answers),
-                severity=severity_of(len(answers) / n),
-                examples=[
-                    observed.row_example(answer.row, answer.reward, "other_scale")
-                    for answer in sorted(answers, key=lambda item: len(item.completion))
-                ],
+                rows=[(answer.row, answer.reward) for answer in answers],
                 gain=1.0,
                 factor=factor,
                 column=name,
@@ -101,9 +97,15 @@ def wrong_above_right(observed: Observed, findings: Findings) -> Iterator[Findin
     examples = []
     for wrong, right in sorted(above, key=lambda pair: len(pair[0].completion)):
         reward, best = (_reward(answer, outcomes) for answer in (wrong, right))
-        example = observed.row_example(wrong.row, reward, "wrong_above_right")
-        beside = observed.shown_columns(right.row)
-        examples.append(replace(example, right=best, wrong=reward, beside=beside))
+        example = observed.row_example(
+            wrong.row,
+            reward,
+            "wrong_above_right",
+            right=best,
+            wrong=reward,
+            beside=observed.shown_columns(right.row),
+        )
+        examples.append(example)
     yield observed.finding(
         "wrong_above_right",
         len(pairs),

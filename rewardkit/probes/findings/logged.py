@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardkit.answers.formats import TAG, THINKING, Format
 from rewardkit.answers.kinds import kind_of
@@ -35,13 +35,13 @@ from rewardkit.findings import Example, Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import prompt_text, read_strict_json
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.falls import FULL_MARKS
-from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.findings.evidence import Observed, shortest_first
 from rewardkit.probes.findings.lacking import lacking_keys
 from rewardkit.probes.findings.log_pairs import other_scale, wrong_above_right
 from rewardkit.probes.findings.other_verdicts import other_verdicts
 from rewardkit.probes.findings.schemas import misjudged_objects
 from rewardkit.probes.findings.unread import unread_items, unread_phrases
-from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal
+from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal, scores_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
 from rewardkit.strategies.strategy import Row
@@ -165,6 +165,11 @@ def _judge_by_number(answer: LoggedAnswer) -> bool | None:
     return answers_truth(answer.answer, number)
 
 
+def _are_most(moved: Sequence[Any], tried: Sequence[Any]) -> bool:
+    """Whether so many of the rows that were tried moved that there is a cause."""
+    return len(moved) >= max(LEAST_RAISED, RAISED_SHARE * len(tried))
+
+
 def _says_opened(tag: str) -> str:
     return f"{tag.strip()}, which their prompts have opened, before them"
 
@@ -262,37 +267,35 @@ def _find_cause(
         sign: 1 for more, -1 for less.
         n: How many rows with that verdict there are.
     """
-    moved = _count_moved(observed, at_fault[:MOST_RIGHT], sign)
+    sample = at_fault[:MOST_RIGHT]
+    moved = _count_moved(observed, sample, sign)
     moved_beside = _count_moved(observed, opposite[:MOST_WRONG], sign)
     # where others are paid as they are, the cause may not be a cause for them
     moved_back = _count_moved(observed, others[:MOST_WRONG], -sign)
-    count = len(at_fault[:MOST_RIGHT])
     for form, hits in moved.items():
         reread, reward, row = hits[0]
-        is_frequent = len(hits) >= max(LEAST_RAISED, RAISED_SHARE * count)
         # what its prompt has opened may be all that a reward of form looks for
         allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
         is_certain = len(moved_beside.get(form, ())) <= allowed
         if sign < 0:
             is_certain = reread.code in PAYING_ALL and form not in moved_beside
-        if is_frequent and is_certain and form not in moved_back:
-            return observed.finding(
-                reread.code,
-                count,
-                len(hits),
-                severity=severity_of(len(at_fault) / n),
-                examples=[observed.row_example(row, reward, reread.code)],
-                gain=1.0,
-                lost=len(at_fault),
-                right=n,
-                what=reread.says,
-                trait="gained" if sign < 0 else "",
-                is_partly_paid=reward > 1e-9,
-                in_log=sum(
-                    answer.states_nothing and answer.is_paid
-                    for answer in observed.logged
-                ),
-            )
+        if form in moved_back or not is_certain or not _are_most(hits, sample):
+            continue
+        paid_answers = [answer for answer in observed.logged if answer.is_paid]
+        return observed.finding(
+            reread.code,
+            len(sample),
+            len(hits),
+            severity=severity_of(len(at_fault) / n),
+            rows=[(row, reward)],
+            gain=1.0,
+            lost=len(at_fault),
+            right=n,
+            what=reread.says,
+            trait="gained" if sign < 0 else "",
+            is_partly_paid=reward > 1e-9,
+            in_log=sum(answer.states_nothing for answer in paid_answers),
+        )
     return None
 
 
@@ -308,11 +311,10 @@ def _count_moved(
     least_change = max(1e-9, LEAST_RISE * (max(rewards) - min(rewards)))
     texts = constants(observed.reward.functions)
     keys = [key for key in texts if isinstance(key, str) and TRUTH_KEY.fullmatch(key)]
-    plans = [
-        (answer, reread)
-        for answer in answers
-        for reread in _reread(answer, keys[:MOST_TRUTH_KEYS])
-    ]
+    plans: list[tuple[LoggedAnswer, Rereading]] = []
+    for answer in answers:
+        ways = _reread(answer, keys[:MOST_TRUTH_KEYS])
+        plans += [(answer, reread) for reread in ways]
     rows = [
         tries.varied(answer.row, reread.completion, **reread.columns)
         for answer, reread in plans
@@ -328,54 +330,70 @@ def _count_moved(
     return moved
 
 
+class Continuation(NamedTuple):
+    """A row whose completion goes on behind the tag that its prompt has opened."""
+
+    row: Row
+    outcome: RowOutcome
+    tag: str
+
+    @property
+    def prompt(self) -> str:
+        """Return the text of its prompt."""
+        return prompt_text(self.row.get("prompt"))
+
+
 @rule("prompt_left_out")
 def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report components that pay for a tag which the prompts have opened already.
 
     No completion earns them as it is, and most do with the tag before them.
     """
-    continued: list[tuple[Row, RowOutcome, str]] = []
-    for row, outcome in observed.pool:
-        opened = OPENED.search(prompt_text(row.get("prompt")))
-        if opened and opened[0].strip() not in str(row.get("completion")):
-            continued.append((row, outcome, opened[0]))
+    continued = _find_continuations(observed)
     if observed.has_one_component or not continued:
         return
-    continued.sort(key=lambda item: -item[1].reward)
-    sample = in_turn(continued, lambda item: prompt_text(item[0].get("prompt")))
-    sample = sample[:MOST_RIGHT]
-    rows = [
-        observed.tries.varied(row, f"{tag}{row.get('completion')}")
-        for row, _, tag in sample
-    ]
+    sample = in_turn(continued, lambda item: item.prompt)[:MOST_RIGHT]
+    rows = []
+    for row, _, tag in sample:
+        rows.append(observed.tries.varied(row, f"{tag}{row.get('completion')}"))
     outcomes = observed.tries.outcomes(rows, share=SHARE_OF_RULE)
     rewards = observed.calibration.rewards
     for name, component in observed.components.items():
-        scores = [outcome.scores.get(name, math.nan) for _, outcome, _ in continued]
-        scores = [score for score in scores if not math.isnan(score)]
+        scores = scores_in((item.outcome for item in continued), name)
         if not scores or not are_equal(scores):
             continue
-        raised: list[tuple[float, Row, RowOutcome, str]] = []
-        for item, again in zip(sample, outcomes, strict=True):
-            score = again.scores.get(name, math.nan)
+        rises: list[float] = []
+        raised: list[Continuation] = []
+        for item, outcome in zip(sample, outcomes, strict=True):
+            score = outcome.scores.get(name, math.nan)
             rise = component.weight * (score - scores[0])
             if rise > 1e-9:
-                raised.append((rise, *item))
-        if len(raised) >= max(LEAST_RAISED, RAISED_SHARE * len(sample)):
-            _, row, before, tag = raised[0]
-            rise = fmean(rise for rise, *_ in raised)
+                rises.append(rise)
+                raised.append(item)
+        if _are_most(raised, sample):
+            first, rise = raised[0], fmean(rises)
             yield observed.finding(
                 "prompt_left_out",
                 len(sample),
                 len(raised),
                 component=name,
-                examples=[observed.row_example(row, before.reward, "prompt_left_out")],
+                rows=[(first.row, first.outcome.reward)],
                 gain=rise / (max(rewards) - min(rewards) + rise),
                 trait="form",
                 lost=len(continued),
                 right=len(observed.pool),
-                what=_says_opened(tag),
+                what=_says_opened(first.tag),
             )
+
+
+def _find_continuations(observed: Observed) -> list[Continuation]:
+    """Find the rows that lack the tag which their prompts open, the best paid first."""
+    continued = []
+    for row, outcome in observed.pool:
+        opened = OPENED.search(prompt_text(row.get("prompt")))
+        if opened and opened[0].strip() not in str(row.get("completion")):
+            continued.append(Continuation(row, outcome, opened[0]))
+    return sorted(continued, key=lambda item: -item.outcome.reward)
 
 
 @rule("prompt_read")
@@ -392,7 +410,7 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
     marked = [item for item in logged if ANSWER_MARK.search(item.completion)]
     sample = unmarked[:MOST_RIGHT]
     fallen = _fallen_without_mark(observed, sample)
-    if len(fallen) < max(LEAST_RAISED, RAISED_SHARE * len(sample)):
+    if not _are_most(fallen, sample):
         return
     if _fallen_without_mark(observed, marked[:MOST_WRONG]):
         return  # the mark may be a part of the task
@@ -403,7 +421,7 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
         len(sample),
         len(fallen),
         severity="warn",
-        examples=[observed.row_example(row, before, "prompt_read")],
+        rows=[(row, before)],
         gain=(before - after) / (max(rewards) - min([*rewards, after])),
         trait="form",
         lost=len(unmarked),
@@ -439,16 +457,17 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     The shortest of each part is an example.
     """
     by_label = bool(observed.calibration.labels)
+    is_unread = observed.unread_truth != ""
+    judged = find_misjudged(observed.logged, by_label=by_label, is_unread=is_unread)
     rewards = [answer.reward for answer in observed.logged]
-    judged = find_misjudged(
-        observed.logged, by_label=by_label, is_unread=observed.unread_truth != ""
-    )
+    most, least = max(rewards, default=0.0), min(rewards, default=0.0)
     for misjudged in chain(judged, find_unpaid_truths(observed.logged)):
         code, at_fault = misjudged.code, misjudged.at_fault
         shortest: dict[str, Example] = {}
-        for answer in sorted(at_fault, key=lambda answer: len(answer.completion)):
-            example = observed.row_example(answer.row, answer.reward, code)
-            example = replace(example, right=max(rewards), wrong=min(rewards))
+        for answer in shortest_first(at_fault):
+            example = observed.row_example(
+                answer.row, answer.reward, code, right=most, wrong=least
+            )
             shortest.setdefault(answer.part, example)
         task = chain.from_iterable(branch.task for branch in observed.reward.branches)
         are_silent = misjudged.evidence.get("silent") == len(at_fault)
@@ -480,18 +499,18 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
     best = max(subjects, key=lambda item: observed.scale(item).right)
     most = observed.scale(best).right
     code, paid_form = "right_unpaid", best.format
-    if most <= max(rewards) + 1e-9 or any(
-        finding.code in MISREAD for finding in findings
-    ):
+    is_explained = any(finding.code in MISREAD for finding in findings)
+    if is_explained or most <= max(rewards) + 1e-9:
         return
     is_asked_for = any(
         _asks_for(answer.prompt[0], paid_form, answer.completion) for answer in right
     )
     trait = find_common_form(right)
-    examples = []
-    for answer in sorted(right, key=lambda answer: len(answer.completion)):
-        example = observed.row_example(answer.row, answer.reward, code)
-        examples.append(replace(example, right=most, wrong=min(rewards)))
+    least = min(rewards)
+    examples = (
+        observed.row_example(answer.row, answer.reward, code, right=most, wrong=least)
+        for answer in shortest_first(right)
+    )
     yield observed.finding(
         code,
         len(right),
@@ -537,15 +556,13 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
     for row in observed.rows:
         prompts.setdefault(prompt_text(row.get("prompt")), row)
     rows = [tries.varied(row, completion) for row in prompts.values()]
-    rewards = tries.retry(rows)
-    code = "empty_truth_result"
-    examples = []
-    for row, reward in zip(rows, rewards, strict=True):
+    paid_rows: list[tuple[Row, float]] = []
+    for row, reward in zip(rows, tries.retry(rows), strict=True):
         if scale.gain(reward) >= FULL_MARKS:
-            examples.append(observed.row_example(row, reward, code))
-    count = len(examples)
-    if 0 < count < MOST_EMPTY * len(rows):
-        yield observed.finding(code, len(rows), count, examples=examples, gain=1.0)
+            paid_rows.append((row, reward))
+    n, count = len(rows), len(paid_rows)
+    if 0 < count < MOST_EMPTY * n:
+        yield observed.finding("empty_truth_result", n, count, rows=paid_rows, gain=1.0)
 
 
 LOG_RULES = (

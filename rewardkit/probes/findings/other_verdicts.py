@@ -55,14 +55,17 @@ def other_verdicts(observed: Observed, findings: Findings) -> Iterator[Finding]:
             continue
         read_place = -1 - own_place
         several = [reply for reply in replies if not reply.has_one]
-        apart = []
+        count = 0  # of replies whose verdicts are worth different amounts
+        misread = []
         for reply in several:
             by_own = worth.get(reply.verdicts[own_place])
             by_other = worth.get(reply.verdicts[read_place])
-            if by_own is not None and by_other is not None and by_own != by_other:
-                apart.append((reply, by_other))
-        misread = [reply for reply, paid in apart if round(reply.earned, 6) == paid]
-        if len(misread) < max(FEWEST_TEXTS, NEARLY_ALL * len(apart)):
+            if by_own is None or by_other is None or by_own == by_other:
+                continue
+            count += 1
+            if round(reply.earned, 6) == by_other:
+                misread.append(reply)
+        if len(misread) < max(FEWEST_TEXTS, NEARLY_ALL * count):
             continue
         misread.sort(key=lambda reply: (-reply.earned, len(reply.text)))
         code, first = "other_verdict_read", misread[0]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rewardkit.answers.logged import Answers
+from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.misjudged import are_many
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.primitives.measure.schema import json_schema
@@ -47,8 +47,30 @@ FEATURES: Mapping[str, Callable[[Json, Json], bool]] = {
 @rule("schema_unpaid", "schema_unread")
 def misjudged_objects(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report objects that fit their schema and are not paid, and others that are."""
-    fitting, unfitting = [], []
-    for answer in observed.logged:
+    fitting, unfitting = _hold_to_schemas(observed.logged)
+    for words, has in FEATURES.items():
+        at_fault = [answer for answer, *pair in fitting if has(*pair)]
+        others = [answer for answer, *pair in fitting if not has(*pair)]
+        lost = [answer for answer in at_fault if answer.is_unpaid]
+        paid_rows = sum(answer.is_paid for answer in others)
+        is_rule = len(lost) >= max(LEAST_OF_FEATURE, (1 - MOST_PAID) * len(at_fault))
+        if is_rule and paid_rows and paid_rows >= LEAST_PAID * len(others):
+            counts = {"paid_rows": paid_rows, "others": len(others)}
+            yield _report(
+                observed, "schema_unpaid", at_fault, lost, common=words, **counts
+            )
+    passed = [answer for answer in unfitting if answer.is_paid]
+    if are_many(passed, [answer for answer in unfitting if answer.is_unpaid]):
+        yield _report(observed, "schema_unread", unfitting, passed)
+
+
+def _hold_to_schemas(
+    answers: Answers,
+) -> tuple[list[tuple[LoggedAnswer, Json, Json]], list[LoggedAnswer]]:
+    """Return the objects that fit their schemas, with these, and those that do not."""
+    fitting: list[tuple[LoggedAnswer, Json, Json]] = []
+    unfitting = []
+    for answer in answers:
         schema = find_schema(answer.row)
         value = read_strict_json(answer.completion)
         if schema is None or not isinstance(value, dict):
@@ -61,36 +83,19 @@ def misjudged_objects(observed: Observed, findings: Findings) -> Iterator[Findin
             fitting.append((answer, value, schema))
         else:
             unfitting.append(answer)
-    for words, has in FEATURES.items():
-        at_fault = [answer for answer, *pair in fitting if has(*pair)]
-        others = [answer for answer, *pair in fitting if not has(*pair)]
-        lost = [answer for answer in at_fault if answer.is_unpaid]
-        paid = [answer for answer in others if answer.is_paid]
-        is_rule = len(lost) >= max(LEAST_OF_FEATURE, (1 - MOST_PAID) * len(at_fault))
-        if is_rule and paid and len(paid) >= LEAST_PAID * len(others):
-            yield _report(
-                observed,
-                "schema_unpaid",
-                at_fault,
-                lost,
-                common=words,
-                paid_rows=len(paid),
-                others=len(others),
-            )
-    passed = [answer for answer in unfitting if answer.is_paid]
-    if are_many(passed, [answer for answer in unfitting if answer.is_unpaid]):
-        yield _report(observed, "schema_unread", unfitting, passed)
+    return fitting, unfitting
 
 
 def _report(
-    observed: Observed, code: str, tried: Answers, found: Answers, **evidence: Any
+    observed: Observed, code: str, objects: Answers, at_fault: Answers, **evidence: Any
 ) -> Finding:
     """Return the finding of some of the objects, the first one as its example."""
+    first = at_fault[0]
     return observed.finding(
         code,
-        len(tried),
-        len(found),
-        examples=[observed.row_example(found[0].row, found[0].reward, code)],
+        len(objects),
+        len(at_fault),
+        rows=[(first.row, first.reward)],
         gain=1.0,
         logged=True,
         **evidence,

@@ -72,7 +72,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
     chosen = [*with_twins[:MOST_PROMPTS], *with_others[:MOST_PROMPTS]]
     lists: Counter[Path] = Counter()
     verdicts: dict[tuple[Path, Path], list[bool]] = defaultdict(list)
-    examples_by_item: dict[tuple[Path, Path], tuple[Row, float]] = {}
+    shown_rows: dict[tuple[Path, Path], tuple[Row, float]] = {}
     for row, reward, moved in _move_items(observed, chosen):
         counts = Counter(listed for (listed, _), is_moved in moved.items() if is_moved)
         lists.update(listed for listed, count in counts.items() if count > 1)
@@ -80,8 +80,8 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
             are_moved = [moved[item] for item in twins if item in moved]
             if any(are_moved):
                 verdicts[key].append(all(are_moved))
-                if not all(are_moved):
-                    examples_by_item[key] = row, reward
+            if any(are_moved) and not all(are_moved):
+                shown_rows[key] = row, reward
     for key, are_read in verdicts.items():
         listed, inner = key
         count = are_read.count(False)
@@ -91,7 +91,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 "item_unread",
                 len(are_read),
                 count,
-                examples=[observed.row_example(*examples_by_item[key], "item_unread")],
+                rows=[shown_rows[key]],
                 listed=".".join(map(str, listed)) or "ground_truth",
                 key=".".join(map(str, inner)),
                 logged=True,
@@ -215,29 +215,27 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if not phrases:
         return
     pattern = re.compile("|".join(phrases).replace("'", "['’]"), re.IGNORECASE)
-    holders: list[tuple[Row, float, str]] = []
-    for row, outcome in observed.pool:
-        match = pattern.search(str(row["completion"]))
-        if match is not None and outcome.is_judged:
-            holders.append((row, outcome.reward, match[0]))
+    holders: list[tuple[Row, float]] = []
+    for row, reward in observed.calibration.judged:
+        if pattern.search(str(row["completion"])):
+            holders.append((row, reward))
     if len(holders) < LEAST_HOLDERS:
         return
-    highest_first = sorted(holders, key=lambda holder: -holder[1])  # 0 cannot be lost
-    changed = highest_first[:MOST_HOLDERS]
-    rows = []
-    for row, _, _ in changed:
+    holders.sort(key=lambda holder: -holder[1])  # 0 cannot be lost
+    sample = holders[:MOST_HOLDERS]
+    changed = []
+    for row, _ in sample:
         text = pattern.sub("", str(row["completion"]))
-        rows.append(observed.tries.varied(row, text))
-    rewards = observed.tries.retry(rows)
-    if rewards != [reward for _, reward, _ in changed]:
+        changed.append(observed.tries.varied(row, text))
+    if observed.tries.retry(changed) != [reward for _, reward in sample]:
         return
-    shortest = min(changed, key=lambda holder: len(str(holder[0]["completion"])))
-    row, reward, phrase = shortest
+    row, reward = min(sample, key=lambda holder: len(str(holder[0]["completion"])))
+    phrase, *_ = pattern.findall(str(row["completion"]))
     yield observed.finding(
         "phrase_unread",
-        len(rows),
-        len(rows),
-        examples=[observed.row_example(row, reward, "phrase_unread")],
+        len(sample),
+        len(sample),
+        rows=[(row, reward)],
         phrase=phrase,
         holders=len(holders),
         judged=len(observed.pool),
