@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -204,78 +204,123 @@ def probe(
     reward.check_columns(list(rollouts.as_logged()))
     label = rollouts.label_column(label)
     rollouts.check_columns([label] if label is not None else [])
-    unsendable = cannot_limit(reward.functions)
-    notes: list[Inconclusive] = []
-    hanging = []
-
-    seconds = None if unsendable else timeout
+    plan = Plan(
+        probes,
+        families,
+        timeout=timeout,
+        unsendable=cannot_limit(reward.functions),
+        leakage=leakage,
+        search=search,
+        is_graded=expects_partial,
+        seed=seed,
+    )
+    seconds = None if plan.unsendable else timeout
     with (
         workers_on(engine, reward) as workers,
         time_limit(seconds, patience=LATE_CALLS, workers=workers) as limit,
     ):
         tries = Tries(reward, limit, budget, rollouts.mapping, progress=progress)
         observed = observe(tries, rollouts, label, seed)
-        tries.reach(CALIBRATED)
-        findings = run_rules(OVERALL_RULES, observed)
-        can_be_tried = not findings  # else they say all there is to say
-        notes += explain_unwritable(observed)
-        notes += explain_unread(observed)
-        penalty = list(explain_penalty(observed))
-        notes += penalty
-        is_open = not findings and not penalty
-        if is_open:
-            observed = try_strategies(observed, probes, is_graded=expects_partial)
-            tries.reach(TRIED)
-            findings += find_paid(observed, leakage)
-            notes += explain_noise(observed)
-            if search and "search" in families:
-                notes += explain_unsearched(observed)
-                before = tries.calls, len(tries.failed)
-                findings += exploits.find(observed, findings, calls=search, seed=seed)
-                observed = observed.since(*before)
-            tries.reach(SEARCHED)
-            if "judge" in families:
-                findings += rating_misread.find(observed, findings)
-            findings += parts_without_truth.find(observed, findings)
-            findings += idle_components.find(observed, findings)
-        is_judged = can_be_tried or findings[0].code not in ALWAYS_FAILING
-        if "contract" in families and is_judged:
-            notes += explain_unchecked(tries)
-            before = tries.calls, len(tries.failed)
-            findings += check_contract(
-                observed, unsendable=unsendable, timeout=timeout, seed=seed
-            )
-            # truths are changed there, too, so that calls may raise for a good reason
-            observed = observed.since(*before, only_gone=True)
-        tries.reach(CHECKED)
-        if can_be_tried and "hang" in families:  # last, as it may take all the time
-            unlimited = list(explain_unlimited(tries, timeout, unsendable))
-            notes += unlimited
-            can_write = not tries.unwritable
-            if can_write and not unlimited and not has_late_calls(observed):
-                hanging = try_to_hang(observed, probes)
-                findings += hangs.find(replace(observed, trials=hanging), findings)
-        if can_be_tried:
-            findings += failures.find(observed, findings)
-            notes = [*explain_parts(observed, findings), *notes]
-            notes += explain_failed(observed)
-        findings += contradicts_log.find(observed, findings)
-        tries.reach(1.0)
+        result = _run_steps(observed, plan)
+    return result if baseline is None else result.under_baseline(baseline)
 
+
+@dataclass(frozen=True)
+class Plan:
+    """What a probing is to try.
+
+    `unsendable` says why calls cannot be made in another process; None where they can.
+    The others are arguments of `probe`.
+    """
+
+    probes: tuple[Strategy, ...]
+    families: frozenset[str]
+    timeout: float | None
+    unsendable: str | None
+    leakage: float
+    search: int
+    is_graded: bool
+    seed: int
+
+
+def _run_steps(observed: Observed, plan: Plan) -> ProbeResult:
+    """Run all rules, each at its step."""
+    tries = observed.tries
+    tries.reach(CALIBRATED)
+    findings = run_rules(OVERALL_RULES, observed)
+    can_be_tried = not findings  # else they say all there is to say
+    penalty = list(explain_penalty(observed))
+    notes = [*explain_unwritable(observed), *explain_unread(observed), *penalty]
+    if can_be_tried and not penalty:
+        observed, findings, open_questions = _probe_answers(observed, plan)
+        notes += open_questions
+    is_judged = can_be_tried or findings[0].code not in ALWAYS_FAILING
+    if "contract" in plan.families and is_judged:
+        notes += explain_unchecked(tries)
+        before = tries.calls, len(tries.failed)
+        findings += check_contract(
+            observed,
+            unsendable=plan.unsendable,
+            timeout=plan.timeout,
+            seed=plan.seed,
+        )
+        # truths are changed there, too, so that calls may raise for a good reason
+        observed = observed.since(*before, only_gone=True)
+    tries.reach(CHECKED)
+    hanging: list[ProbeTrial] = []
+    if can_be_tried and "hang" in plan.families:  # last, as it may take all the time
+        unlimited = list(explain_unlimited(tries, plan.timeout, plan.unsendable))
+        notes += unlimited
+        if not (unlimited or tries.unwritable or has_late_calls(observed)):
+            hanging = try_to_hang(observed, plan.probes)
+            findings += hangs.find(replace(observed, trials=hanging), findings)
+    if can_be_tried:
+        findings += failures.find(observed, findings)
+        notes = [*explain_parts(observed, findings), *notes]
+        notes += explain_failed(observed)
+    findings += contradicts_log.find(observed, findings)
+    tries.reach(1.0)
     trials = [*observed.trials, *hanging]
     tried_names = {trial.probe.name for trial in trials if trial.is_begun}
-    result = ProbeResult(
-        reward,
-        tuple(sort_findings(findings, list(observed.calibration.modes), families)),
+    parts = list(observed.calibration.modes)
+    return ProbeResult(
+        observed.reward,
+        tuple(sort_findings(findings, parts, plan.families)),
         tuple(notes),
         observed.calibration,
-        tuple(probe.name for probe in probes),
-        families,
-        tuple(probe.name for probe in probes if probe.name in tried_names),
+        tuple(probe.name for probe in plan.probes),
+        plan.families,
+        tuple(probe.name for probe in plan.probes if probe.name in tried_names),
         tries.calls,
-        count_untried(observed, probes),
+        count_untried(observed, plan.probes),
     )
-    return result if baseline is None else result.under_baseline(baseline)
+
+
+def _probe_answers(
+    observed: Observed, plan: Plan
+) -> tuple[Observed, list[Finding], list[Inconclusive]]:
+    """Try wrong and right answers, and search for more that are paid.
+
+    Returns:
+        What is observed then, what was found, and what stays undecided.
+    """
+    tries = observed.tries
+    observed = try_strategies(observed, plan.probes, is_graded=plan.is_graded)
+    tries.reach(TRIED)
+    findings = find_paid(observed, plan.leakage)
+    notes = list(explain_noise(observed))
+    if plan.search and "search" in plan.families:
+        notes += explain_unsearched(observed)
+        before = tries.calls, len(tries.failed)
+        limits = {"calls": plan.search, "seed": plan.seed}
+        findings += exploits.find(observed, findings, **limits)
+        observed = observed.since(*before)
+    tries.reach(SEARCHED)
+    if "judge" in plan.families:
+        findings += rating_misread.find(observed, findings)
+    findings += parts_without_truth.find(observed, findings)
+    findings += idle_components.find(observed, findings)
+    return observed, findings, notes
 
 
 def _name_task(reward: Reward, primary: str | None, rollouts: Rollouts) -> Reward:

@@ -24,7 +24,7 @@ from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.strategies.guesses import is_right
-from rewardkit.strategies.strategy import Subject
+from rewardkit.strategies.strategy import Completion, Subject
 
 FAR_LARGER = 3  # times a number at which an error is tried as a share: our choice
 
@@ -113,8 +113,8 @@ def _share_answer(first: Subject, other: Subject, observed: Observed) -> bool:
 
 
 def _split_by_pay(
-    completions: Sequence[tuple[Subject, str]], observed: Observed
-) -> tuple[list[tuple[Subject, str]], list[tuple[Subject, str]]]:
+    completions: Sequence[Completion], observed: Observed
+) -> tuple[list[Completion], list[Completion]]:
     """Split completions into those that are paid nearly as right ones, and others.
 
     What was not judged is in neither.
@@ -138,9 +138,9 @@ def _differ(first: Subject, other: Subject) -> bool:
 
 def _enlarge_error(
     subject: Subject, answer: str, beside: Sequence[Subject]
-) -> list[tuple[Subject, str]]:
+) -> list[Completion]:
     """Write the same small error, as a share, of far larger right answers."""
-    larger: list[tuple[Subject, str]] = []
+    larger: list[Completion] = []
     right, wrong = _number(subject.right), _number(answer)
     if not right or not wrong or abs(wrong / right - 1) > WRONG_BY:
         return larger

@@ -19,7 +19,7 @@ from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.strategies.strategy import Row, Subject
+from rewardkit.strategies.strategy import Completion, Row, Subject
 
 ROWS_OF_FIRST_PIECE = 2  # rows after which the time of a call is known
 PIECE_SECONDS = 1.0  # seconds for a piece of work, so that the budget holds: our choice
@@ -266,7 +266,7 @@ class Tries:
         return changed
 
     def on(
-        self, completions: Iterable[tuple[Subject, str]], *, share: float = 1.0
+        self, completions: Iterable[Completion], *, share: float = 1.0
     ) -> list[RowOutcome]:
         """Try completions of subjects; see `outcomes`, also for `share`."""
         rows = []
@@ -390,7 +390,7 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
     Returns:
         Rollout id -> what they got, of the subjects that could be tried.
     """
-    texts: list[tuple[Subject, str]] = []
+    texts: list[Completion] = []
     for subject in subjects:
         texts += [(subject, subject.reference), (subject, subject.baseline)]
     measured: dict[Any, Measured] = {}

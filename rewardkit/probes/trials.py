@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries, rewards_in
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.strategies.strategy import Attempt, Strategy, Subject
+from rewardkit.strategies.strategy import Attempt, Completion, Strategy, Subject
 
 PILOT_SUBJECTS = 4
 """Subjects of a part on which everything is tried; on the others what shows a fault
@@ -140,7 +140,7 @@ def _run(tries: Tries, planned: Sequence[ProbeTrial]) -> list[ProbeTrial]:
 
 def _score_trials(tries: Tries, trials: Iterable[ProbeTrial]) -> Iterator[ProbeTrial]:
     """Score trials; a completion that several of them share is scored once."""
-    completions: dict[tuple[int, str], tuple[Subject, str]] = {}
+    completions: dict[tuple[int, str], Completion] = {}
     plans: list[tuple[ProbeTrial, list[tuple[int, str]]]] = []
     for trial in trials:
         keys: list[tuple[int, str]] = []

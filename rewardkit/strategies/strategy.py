@@ -25,10 +25,21 @@ from rewardkit.answers.kinds import (
 )
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.extract.structured import read_json
+from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 
 Row = Mapping[str, Any]
+
+
+def completion_of(row: Row) -> str:
+    """Return the completion of a row as text."""
+    return str(row.get("completion"))
+
+
+def prompt_of(row: Row) -> str:
+    """Return the prompt of a row as text."""
+    return prompt_text(row.get("prompt"))
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,9 @@ class Subject:
         """Return an attempt: completions with these answers, tried together."""
         return Attempt(tuple(map(self.write, answers)))
 
+
+Completion = tuple[Subject, str]
+"""A subject, and a completion for it."""
 
 Expects = Literal["wrong", "right", "place", "form", "more", "back"]
 """What must hold of the completions:

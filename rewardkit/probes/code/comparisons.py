@@ -82,12 +82,13 @@ def find_limit(
             if time.monotonic() > end:
                 break
     for item in comparisons:
-        if item.sides and not item.rescales:
-            first, second = zip(*item.sides, strict=True)
-            for scores, limits in ((first, second), (second, first)):
-                if _is_beyond(scores, limits):
-                    ends = {"limit": limits[0], "largest": max(scores)}
-                    return {"code": item.code, "place": item.place, **ends}
+        if not item.sides or item.rescales:
+            continue
+        first, second = zip(*item.sides, strict=True)
+        for scores, limits in ((first, second), (second, first)):
+            if _is_beyond(scores, limits):
+                ends = {"limit": limits[0], "largest": max(scores)}
+                return {"code": item.code, "place": item.place, **ends}
     return {}
 
 

@@ -92,22 +92,32 @@ def slow_texts(patterns: Iterable[Pattern]) -> Iterator[str]:
     """
     with Workers(seconds=10 * SLOW_SECONDS, cpu_seconds=SLOW_SECONDS) as workers:
         for pattern in patterns:
-            nodes = _parse_pattern(pattern.pattern, pattern.flags & READ_FLAGS)
-            names = (node.names for node in chain.from_iterable(_nested(nodes)))
-            alphabet = tuple(dict.fromkeys(chain(USUAL_CHARACTERS, *names)))
-            repeated = dict.fromkeys(_repeated_parts(nodes, "", alphabet))
-            pumps = list(islice(filter(itemgetter(1), repeated), MOST_PARTS))
-            for place, length in enumerate(TIMED_LENGTHS):
-                slow = _time_pumps(workers, pattern, pumps, length)
-                if slow:
-                    lengths = (*TIMED_LENGTHS[place:], LONGEST_TEXT)
-                    for longer, pump, end in product(lengths, sorted(slow), ENDINGS):
-                        yield _pumped(pump, longer, end)
-                    break
+            yield from _slow_texts_of(pattern, workers)
 
 
 Pump = tuple[str, str]
 """What stands before a repeated part, and the part."""
+
+
+def _slow_texts_of(pattern: Pattern, workers: Workers) -> Iterator[str]:
+    """Yield the texts of one pattern, from the first length at which a part is slow."""
+    pumps = _find_pumps(pattern)
+    for place, length in enumerate(TIMED_LENGTHS):
+        slow = _time_pumps(workers, pattern, pumps, length)
+        if slow:
+            lengths = (*TIMED_LENGTHS[place:], LONGEST_TEXT)
+            for longer, pump, end in product(lengths, sorted(slow), ENDINGS):
+                yield _pumped(pump, longer, end)
+            return
+
+
+def _find_pumps(pattern: Pattern) -> list[Pump]:
+    """Find what a pattern repeats, with texts of the characters that it names."""
+    nodes = _parse_pattern(pattern.pattern, pattern.flags & READ_FLAGS)
+    names = (node.names for node in chain.from_iterable(_nested(nodes)))
+    alphabet = tuple(dict.fromkeys(chain(USUAL_CHARACTERS, *names)))
+    repeated = dict.fromkeys(_repeated_parts(nodes, "", alphabet))
+    return list(islice(filter(itemgetter(1), repeated), MOST_PARTS))
 
 
 def _time_pumps(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise, takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from rewardkit.probes.code.constants import (
 )
 from rewardkit.probes.code.patterns import spellings
 from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, completion_of
 
 MOST_VERDICTS = 20  # texts that are tried: our choice
 MOST_MEMBERS = 12  # verdicts of one pattern: more are no scale
@@ -32,6 +32,7 @@ MOST_NUMBERS = 4  # numbers of a scale that are tried: our choice
 MOST_JSON_KEYS = 12  # keys of one object: our choice
 LARGEST_GRADE = 100
 LONGEST_VERDICT = 60  # characters of a line with a verdict
+PROMPT_END = "\n\0\n"  # stands between two prompts; no pattern goes across it
 LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
 LARGEST_PROMPT = 50_000  # bytes of a file
 MOST_REPLIES = 500  # rows of the log whose replies are read: our choice
@@ -128,52 +129,52 @@ def own_verdicts(
     functions = list(functions)
     values = constants(functions)
     literals = [text for text in values if isinstance(text, str)]
-    prompts = list(_prompts_in(functions))
+    prompts = PROMPT_END.join(_prompts_in(functions))
     logged = list(_logged_replies(rows))
     replies = [reply for reply in logged if isinstance(reply, str)]
-    grades = [reply for reply in logged if isinstance(reply, int | float)]
-    for ends in chain.from_iterable(map(SCALE.findall, prompts)):  # "from 1 to 5"
-        grades += map(int, ends)
-    possible = {grade for grade in grades if 0 <= grade <= LARGEST_GRADE}
-    highest_first = sorted(possible, reverse=True)
-    ends = [*highest_first[: MOST_NUMBERS - 1], *highest_first[-1:]]
-    scale = [f"{number:g}" for number in dict.fromkeys(ends)]
+    completions = [completion_of(row) for row, _ in rows]
+    numbers = _choose_numbers(prompts, logged)
     prompt_words = [
-        quoted or capital
-        for quoted, capital in chain.from_iterable(map(QUOTED_WORD.findall, prompts))
+        quoted or capital for quoted, capital in QUOTED_WORD.findall(prompts)
     ]
     code_words = filter(SCALE_WORD.fullmatch, literals)
     # "EXCELLENT" before "content"
     words = [*prompt_words, *sorted(code_words, key=str.islower)]
-    fillers = [*words, *(scale or ("10", "1"))]
-    completions = [str(row.get("completion")) for row, _ in rows]
-    keys = list(chain.from_iterable(map(PROMPT_KEY.findall, prompts)))
+    fillers = [*words, *(numbers or ("10", "1"))]
+    verdicts = [*filter(VERDICT_TEXT.fullmatch, literals)]
+    of_patterns = [
+        _of_pattern(pattern, fillers, replies, completions)
+        for pattern in patterns_in(functions)
+    ]
+    for texts in zip_longest(*of_patterns):  # the first of each pattern first
+        verdicts += filter(None, texts)
+    keys = PROMPT_KEY.findall(prompts)
     if keys or not READS_JSON.isdisjoint(names_used(functions)):
         keys += filter(JSON_KEY.fullmatch, literals)
-    labels = [
-        text
-        for text in filter(VERDICT_LABEL.fullmatch, literals)
-        if not _open_answers(text, completions)
-    ]
-    verdicts = chain(
-        filter(VERDICT_TEXT.fullmatch, literals),
-        _in_turn(
-            _of_pattern(pattern, fillers, replies, completions)
-            for pattern in patterns_in(functions)
-        ),
-        _objects(values, keys, fillers) if keys else (),
-        filter(str.isupper, words),
-        (
-            f"{label.rstrip()} {text}"
-            for label in labels
-            for text in fillers[:MOST_NUMBERS]
-        ),
-        *map(_last_line, replies),
-        *map(VERDICT_TEXT.findall, prompts),
-        (match[2] for match in chain.from_iterable(map(QUOTED_LINE.finditer, prompts))),
-        (frame.format(text) for text in (*scale, *prompt_words) for frame in FRAMES),
-    )
-    return list(islice(dict.fromkeys(verdicts), MOST_VERDICTS))
+    if keys:
+        verdicts += _objects(values, keys, fillers)
+    verdicts += filter(str.isupper, words)
+    for label in filter(VERDICT_LABEL.fullmatch, literals):
+        if not _open_answers(label, completions):
+            verdicts += [f"{label.rstrip()} {text}" for text in fillers[:MOST_NUMBERS]]
+    for reply in replies:
+        verdicts += _last_line(reply)
+    verdicts += VERDICT_TEXT.findall(prompts)
+    verdicts += [text for _, text in QUOTED_LINE.findall(prompts)]
+    for text in (*numbers, *prompt_words):
+        verdicts += [frame.format(text) for frame in FRAMES]
+    return list(dict.fromkeys(verdicts))[:MOST_VERDICTS]
+
+
+def _choose_numbers(prompts: str, logged: Iterable[str | float]) -> list[str]:
+    """Choose the largest grades of prompts and of the log, and the least one."""
+    grades = [reply for reply in logged if isinstance(reply, int | float)]
+    for ends in SCALE.findall(prompts):  # "from 1 to 5"
+        grades += map(int, ends)
+    possible = {grade for grade in grades if 0 <= grade <= LARGEST_GRADE}
+    highest_first = sorted(possible, reverse=True)
+    chosen = [*highest_first[: MOST_NUMBERS - 1], *highest_first[-1:]]
+    return [f"{number:g}" for number in dict.fromkeys(chosen)]
 
 
 def _of_pattern(
@@ -201,12 +202,6 @@ def _of_pattern(
     read_texts = [match[0] for match in matches if match]
     texts = [text for text in texts if len(text) > 1 or not text.islower()]
     return [text for text in read_texts if len(text) <= LONGEST_VERDICT] + texts
-
-
-def _in_turn(lists: Iterable[list[str]]) -> Iterator[str]:
-    """Yield the first text of each list, then the second ones."""
-    for texts in zip_longest(*lists):
-        yield from filter(None, texts)
 
 
 def _open_answers(opening: str, completions: Sequence[str]) -> bool:

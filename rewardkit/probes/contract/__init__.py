@@ -24,7 +24,7 @@ from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.strategies.added_text import filler
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, completion_of
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import FAMILIAR, OF_DATA
@@ -122,7 +122,7 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         return
     if are_same(first, [first[0]] * len(first)) or batches.tries.unwritable:
         return
-    texts = [str(row.get("completion")) for row in rows]
+    texts = [completion_of(row) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
     half = len(rows) // 2
     for completions in (

@@ -92,8 +92,8 @@ def _report_hang(
 ) -> Finding:
     """Report a call that did not come back, or took long; the last of `n`."""
     component, reason = next(iter(outcome.failures.items()))
-    text = trial.text
-    row = observed.tries.varied(trial.subject.columns, text)
+    subject, text = trial.subject, trial.text
+    row = observed.tries.varied(subject.columns, text)
     failure = Failure(trial.probe.name, row, outcome, reason)
     code, severity = failure.code, "high"
     length, description = len(text), trial.probe.says
@@ -101,14 +101,9 @@ def _report_hang(
     longest = max(map(len, observed.completions))
     is_usual = length <= max(LEAST_WRITTEN, TIMES_LONGEST * longest)
     if reason.code is ReasonCode.LATE:
-        seconds = max(LEAST_PATIENCE * reason.seconds, observed.tries.seconds_left)
-        limit = min(PATIENCE_FACTOR * reason.seconds, seconds)
-        took, worked = _time_call(observed, row, trial.subject, limit)
-        if took == math.inf and _is_starved(worked, limit, reason.seconds):
-            limit *= PATIENCE_FACTOR
-            took, worked = _time_call(observed, row, trial.subject, limit)
+        took, worked, limit = _time_patiently(observed, row, subject, reason.seconds)
         is_back = took < math.inf
-        runs_it = trial.probe is runs_for_ever or trial.subject.kind == "code"
+        runs_it = trial.probe is runs_for_ever or subject.kind == "code"
         if is_back or not is_usual:
             code, severity = "slow", "warn"
             evidence = {"took": min(took, limit), "is_back": is_back}
@@ -131,6 +126,29 @@ def _report_hang(
         length=length,
         **evidence,
     )
+
+
+def _time_patiently(
+    observed: Observed, row: Row, subject: Subject, seconds: float
+) -> tuple[float, float, float]:
+    """Time a late call with a longer limit, and a longer one still if it was starved.
+
+    Args:
+        observed: What was observed of the reward.
+        row: The row of the call.
+        subject: The subject whose siblings stand beside it.
+        seconds: The limit that it was late for.
+
+    Returns:
+        The seconds that it takes and those it works, see `_time_call`, and the limit.
+    """
+    most_seconds = max(LEAST_PATIENCE * seconds, observed.tries.seconds_left)
+    limit = min(PATIENCE_FACTOR * seconds, most_seconds)
+    took, worked = _time_call(observed, row, subject, limit)
+    if took == math.inf and _is_starved(worked, limit, seconds):
+        limit *= PATIENCE_FACTOR
+        took, worked = _time_call(observed, row, subject, limit)
+    return took, worked, limit
 
 
 def _is_starved(worked: float, took: float, limit: float) -> bool:

@@ -24,7 +24,6 @@ from rewardkit.findings import (
     run_rules,
     severity_of,
 )
-from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.comparisons import find_limit
 from rewardkit.probes.code.constants import names_used
 from rewardkit.probes.falls import WILD
@@ -39,7 +38,7 @@ from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.added_text import filler
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, completion_of, prompt_of
 
 OF_LOG = "rollout"
 """Name in place of a probe's for rows of the log."""
@@ -219,7 +218,7 @@ def limits_of_prompts(observed: Observed, findings: Findings) -> Iterator[Findin
         return
     by_prompt: dict[str, list[tuple[Row, float]]] = defaultdict(list)
     for row, reward in observed.calibration.judged:
-        by_prompt[prompt_text(row.get("prompt"))].append((row, reward))
+        by_prompt[prompt_of(row)].append((row, reward))
     least = min(observed.calibration.rewards, default=0.0)
     unpaid = []
     for pairs in by_prompt.values():
@@ -387,7 +386,7 @@ def report_failures(
 ) -> Finding:
     """Make a finding; its examples are the shortest completion of each error title."""
     shortest: dict[str, Failure] = {}
-    for failure in sorted(group, key=lambda item: len(str(item.row.get("completion")))):
+    for failure in sorted(group, key=lambda item: len(completion_of(item.row))):
         shortest.setdefault(failure.reason.title, failure)
     counts = Counter(failure.reason.title for failure in group)
     titles = counts.most_common(MOST_TITLES)

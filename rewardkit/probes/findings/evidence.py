@@ -32,7 +32,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import NOT_LOGGED
-from rewardkit.strategies.strategy import Attempt, Row, Subject
+from rewardkit.strategies.strategy import Attempt, Row, Subject, completion_of
 
 EXAMPLES_OF_A_FINDING = 3
 """Examples that a finding keeps, the clearest first."""
@@ -133,7 +133,7 @@ class Observed:
     @property
     def completions(self) -> list[str]:
         """Their completions as text."""
-        return [str(row.get("completion")) for row in self.rows]
+        return [completion_of(row) for row in self.rows]
 
     def of(self, part: str) -> Observed:
         """Return what was observed on the prompts of a part."""

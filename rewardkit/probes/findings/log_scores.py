@@ -71,17 +71,9 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         if not _is_steady(observed, different):
             return
         evidence |= _explain(observed, different, component, theirs[retried])
-        is_blind = not observed.subjects or len(set(ours.tolist())) == 1
-        severity = "info"
-        if evidence["trait"]:
-            severity = "high"
-        elif observed.reward.origin or observed.logged_scores.components.keys() & (
-            observed.components.keys()
-        ):
-            if is_blind and np.nanstd(theirs) > 0:
-                severity = "high"
-            elif len(rows) >= SEVERE_MISMATCH * len(pool):
-                severity = "warn"
+        severity = "high"
+        if not evidence["trait"]:
+            severity = _grade(observed, ours, theirs, len(rows))
         examples = []
         for place in rows[:3]:
             row, says = pool[place][0], f"the log has {theirs[place]:.4g}"
@@ -100,19 +92,30 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         return
 
 
+def _grade(observed: Observed, ours: Floats, theirs: Floats, count: int) -> str:
+    """Return the severity of so many rows that differ, where no column explains it."""
+    logged_names = observed.logged_scores.components.keys()
+    has_own_scores = not logged_names.isdisjoint(observed.components)
+    if not observed.reward.origin and not has_own_scores:
+        return "info"
+    is_blind = not observed.subjects or len(set(ours.tolist())) == 1
+    if is_blind and np.nanstd(theirs) > 0:
+        return "high"
+    return "warn" if count >= SEVERE_MISMATCH * len(ours) else "info"
+
+
 def _columns_compared(observed: Observed) -> Iterator[tuple[str | None, str]]:
     """Yield components with the columns that have their scores; None for the reward.
 
     The total of a log is compared where no component has a column of its own: the
     reward may be a part of what the trainer paid.
     """
-    logged = observed.logged_scores
-    names = [name for name in observed.components if name in logged.components]
+    total, columns = observed.logged_scores.total, observed.logged_scores.components
+    names = [name for name in observed.components if name in columns]
     for name in names:
-        column = logged.components[name]
-        yield (None if column == logged.total else name), column
-    if not names and logged.total is not None:
-        yield None, logged.total
+        yield (None if columns[name] == total else name), columns[name]
+    if not names and total is not None:
+        yield None, total
 
 
 def _score_of(outcome: RowOutcome, component: str | None) -> float:

@@ -32,7 +32,7 @@ from rewardkit.answers.stated import NUMBER, answers_truth
 from rewardkit.answers.traits import LEAST_TRAIT_PROMPTS, find_common_form
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
-from rewardkit.primitives.messages import prompt_text, read_strict_json
+from rewardkit.primitives.messages import read_strict_json
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.falls import FULL_MARKS
 from rewardkit.probes.findings.evidence import Observed, shortest_first
@@ -44,7 +44,7 @@ from rewardkit.probes.findings.unread import unread_items, unread_phrases
 from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal, scores_in
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.strategies.programs import EMPTY_QUERY, QUERY
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, completion_of, prompt_of
 
 MOST_RIGHT, MOST_WRONG = 8, 4  # rows that are tried once more: our choice
 RAISED_SHARE = 0.75
@@ -98,7 +98,7 @@ def _reread(answer: LoggedAnswer, keys: Sequence[str]) -> Iterator[Rereading]:
     """Yield ways to put a row before the reward, the row as it is first."""
     text = answer.completion
     yield Rereading("", "", "", text, {})
-    prompt = prompt_text(answer.row.get("prompt"))
+    prompt = prompt_of(answer.row)
     opened = OPENED.search(prompt)
     if opened:
         tag = opened[0]
@@ -337,11 +337,6 @@ class Continuation(NamedTuple):
     outcome: RowOutcome
     tag: str
 
-    @property
-    def prompt(self) -> str:
-        """Return the text of its prompt."""
-        return prompt_text(self.row.get("prompt"))
-
 
 @rule("prompt_left_out")
 def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
@@ -352,7 +347,7 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
     continued = _find_continuations(observed)
     if observed.has_one_component or not continued:
         return
-    sample = in_turn(continued, lambda item: item.prompt)[:MOST_RIGHT]
+    sample = in_turn(continued, lambda item: prompt_of(item.row))[:MOST_RIGHT]
     rows = []
     for row, _, tag in sample:
         rows.append(observed.tries.varied(row, f"{tag}{row.get('completion')}"))
@@ -390,8 +385,8 @@ def _find_continuations(observed: Observed) -> list[Continuation]:
     """Find the rows that lack the tag which their prompts open, the best paid first."""
     continued = []
     for row, outcome in observed.pool:
-        opened = OPENED.search(prompt_text(row.get("prompt")))
-        if opened and opened[0].strip() not in str(row.get("completion")):
+        opened = OPENED.search(prompt_of(row))
+        if opened and opened[0].strip() not in completion_of(row):
             continued.append(Continuation(row, outcome, opened[0]))
     return sorted(continued, key=lambda item: -item.outcome.reward)
 
@@ -554,7 +549,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
     scale, completion = observed.scale(subject), subject.write(EMPTY_QUERY)
     prompts: dict[str, Row] = {}
     for row in observed.rows:
-        prompts.setdefault(prompt_text(row.get("prompt")), row)
+        prompts.setdefault(prompt_of(row), row)
     rows = [tries.varied(row, completion) for row in prompts.values()]
     paid_rows: list[tuple[Row, float]] = []
     for row, reward in zip(rows, tries.retry(rows), strict=True):

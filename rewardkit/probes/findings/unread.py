@@ -23,7 +23,7 @@ from rewardkit.primitives.messages import read_strict_json
 from rewardkit.probes.code.constants import constants, names_used
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, completion_of
 
 MOST_PROMPTS, LEAST_PROMPTS = 12, 4
 """Prompts with twins, and as many without, that are tried; those that have to show it.
@@ -217,7 +217,7 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
     pattern = re.compile("|".join(phrases).replace("'", "['’]"), re.IGNORECASE)
     holders: list[tuple[Row, float]] = []
     for row, reward in observed.calibration.judged:
-        if pattern.search(str(row["completion"])):
+        if pattern.search(completion_of(row)):
             holders.append((row, reward))
     if len(holders) < LEAST_HOLDERS:
         return
@@ -225,12 +225,12 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
     sample = holders[:MOST_HOLDERS]
     changed = []
     for row, _ in sample:
-        text = pattern.sub("", str(row["completion"]))
+        text = pattern.sub("", completion_of(row))
         changed.append(observed.tries.varied(row, text))
     if observed.tries.retry(changed) != [reward for _, reward in sample]:
         return
-    row, reward = min(sample, key=lambda holder: len(str(holder[0]["completion"])))
-    phrase, *_ = pattern.findall(str(row["completion"]))
+    row, reward = min(sample, key=lambda holder: len(completion_of(holder[0])))
+    phrase, *_ = pattern.findall(completion_of(row))
     yield observed.finding(
         "phrase_unread",
         len(sample),

@@ -16,7 +16,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from rewardkit.findings import SEVERITIES, Finding, Findings, rule, severity_of
-from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.verdicts import OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.runner import SHARE_OF_RULE, score_rows
@@ -29,7 +28,7 @@ from rewardkit.rewards.users_code import (
     names_in,
     user_code,
 )
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, prompt_of
 
 FINDING_CODE = "verdict_in_words"
 PROGRAMS = "programs"  # which may end the process that they run in
@@ -82,21 +81,20 @@ def find_reader(functions: Sequence[Any]) -> VerdictReader | None:
     >>> find_reader([reward]).verdicts
     ('A',)
     """
+    for helper in filter(_reads_verdicts, _helpers_of(functions)):
+        verdicts = [word for word in WORDS_WITH_VERDICT if _finds_inside(helper, word)]
+        letters = [verdict for verdict in verdicts if len(verdict) == 1]
+        if verdicts:  # a letter is found in other verdicts as well
+            return VerdictReader(helper, tuple(letters or verdicts))
+    return None
+
+
+def _helpers_of(functions: Sequence[Any]) -> Iterator[FunctionType]:
+    """Yield the users' functions that functions call."""
     for function in functions:
         for part in user_code(getattr(function, "function", function)):
-            if not isinstance(part, FunctionType):
-                continue
-            for helper in helpers(part)[1:]:
-                if _reads_verdicts(helper):
-                    verdicts = [
-                        verdict
-                        for verdict in WORDS_WITH_VERDICT
-                        if _finds_inside(helper, verdict)
-                    ]
-                    letters = [verdict for verdict in verdicts if len(verdict) == 1]
-                    if verdicts:  # a letter is found in other verdicts as well
-                        return VerdictReader(helper, tuple(letters or verdicts))
-    return None
+            if isinstance(part, FunctionType):
+                yield from helpers(part)[1:]
 
 
 def _reads_verdicts(function: FunctionType) -> bool:
@@ -175,7 +173,7 @@ def verdict_in_words(observed: Observed, findings: Findings) -> Iterator[Finding
     if reader is None or tries.by_group:
         return
     judged = observed.calibration.judged
-    by_prompt = in_turn(judged, lambda pair: prompt_text(pair[0].get("prompt")))
+    by_prompt = in_turn(judged, lambda pair: prompt_of(pair[0]))
     fitting = SHARE_OF_RULE * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
     n = 0
     misread = []

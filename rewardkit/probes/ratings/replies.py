@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from rewardkit.html.excerpts import one_line
-from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.code.verdicts import LONGEST_REPLY, MOST_REPLIES, OF_JUDGE
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.text_columns import FEWEST_TEXTS, NO_TEXT_COLUMNS
-from rewardkit.strategies.strategy import Row
+from rewardkit.strategies.strategy import Row, completion_of, prompt_of
 
 VALUES_OF_SCALE = 5  # ratings that are tried, spread over a scale: our choice
 LARGEST_SCALE = 100
@@ -247,7 +246,7 @@ def find_replies(observed: Observed) -> dict[ReplyPlace, list[Reply]]:
     left_out = {*NO_TEXT_COLUMNS, *map(logged_names.get, NO_TEXT_COLUMNS)}
     places: dict[ReplyPlace, list[Reply]] = defaultdict(list)
     for row, reward in observed.calibration.judged[:MOST_REPLIES]:
-        completion = str(row.get("completion"))
+        completion = completion_of(row)
         for column in observed.shown_columns(row).keys() - left_out:
             for place, text in _texts_in(column, row[column]):
                 rating = read_rating(text)
@@ -275,7 +274,7 @@ def _rates(place: ReplyPlace, replies: Sequence[Reply]) -> bool:
         return False
     by_prompt: dict[str, set[str]] = defaultdict(set)
     for reply in replies:
-        prompt = prompt_text(reply.row.get("prompt"))
+        prompt = prompt_of(reply.row)
         by_prompt[prompt].add(reply.rating.number)
     if len(by_prompt) == len(replies):
         return OF_JUDGE.search(place.name) is not None
@@ -321,7 +320,7 @@ def best_rows(replies: Sequence[Reply]) -> list[Reply]:
     prompts = set()
     numbers = set()
     for reply in best:
-        prompt, number = prompt_text(reply.row.get("prompt")), reply.rating.number
+        prompt, number = prompt_of(reply.row), reply.rating.number
         if prompt not in prompts and number not in numbers:
             different.append(reply)
             prompts.add(prompt)

@@ -46,7 +46,13 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import user_code
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
-from rewardkit.strategies.strategy import Row, Subject, wrong_answers
+from rewardkit.strategies.strategy import (
+    Completion,
+    Row,
+    Subject,
+    completion_of,
+    wrong_answers,
+)
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import CANONICAL, uses
 
@@ -130,7 +136,7 @@ def _check_labels(
     if not count or False in labels:
         return
     verdicts = (
-        states_truth(str(row.get("completion")), row.get("ground_truth"))
+        states_truth(completion_of(row), row.get("ground_truth"))
         for row, label in zip(rows, labels, strict=True)
         if label
     )
@@ -226,7 +232,7 @@ def _write_like_log(
     completion, the truth in its place is not paid.
     """
     forms = {int(part.groups[place]): subject.format for place, subject in of_log}
-    objects: list[tuple[Subject, str]] = []
+    objects: list[Completion] = []
     others: list[tuple[int, Subject]] = []
     for place, draft in drafted:
         form = forms.get(int(part.groups[place]))
@@ -414,11 +420,15 @@ def asks_for_truth(reward: Reward) -> bool:
         return True
     for function in reward.functions:
         parts = [function] if isinstance(function, Adapter) else user_code(function)
-        for part in parts:
-            if isinstance(part, Adapter) and "ground_truth" in part.needs:
-                if uses(part.called, "ground_truth"):
-                    return True
-            elif isinstance(part, Adapter) and part.gives_row:
-                if not TRUTH_NAMES.isdisjoint(constants([part.function])):
-                    return True
+        if any(isinstance(part, Adapter) and _reads_truth(part) for part in parts):
+            return True
     return False
+
+
+def _reads_truth(adapter: Adapter) -> bool:
+    """Whether an adapted function uses the truth of its arguments or of its row."""
+    if "ground_truth" in adapter.needs:
+        return uses(adapter.called, "ground_truth")
+    if not adapter.gives_row:
+        return False
+    return not TRUTH_NAMES.isdisjoint(constants([adapter.function]))

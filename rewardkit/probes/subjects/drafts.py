@@ -36,7 +36,12 @@ from rewardkit.answers.stated import answers_truth, read_only_truth, read_statem
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
-from rewardkit.strategies.strategy import Subject, nearest_answer, wrong_answers
+from rewardkit.strategies.strategy import (
+    Completion,
+    Subject,
+    nearest_answer,
+    wrong_answers,
+)
 
 MOST_WRONG = 6  # wrong answers of a subject
 FORMAT_TRIALS = 3  # prompts on which a format is tried
@@ -353,7 +358,7 @@ def _find_mark(
         for name, mark in named.items():
             by_name[name][place] = mark
     trials: dict[str, list[MarkTrial]] = {}
-    completions: list[tuple[Subject, str]] = []
+    completions: list[Completion] = []
     for name, in_rows in by_name.items():
         if len(in_rows) >= max(min(2, len(marks)), len(marks) - 1):
             trials[name] = _plan_mark_trials(part, name, in_rows)

@@ -18,14 +18,19 @@ from rewardkit.answers.formats import Format
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
-from rewardkit.primitives.messages import prompt_text
 from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries, are_equal, rewards_in
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
-from rewardkit.strategies.strategy import Row, Subject
+from rewardkit.strategies.strategy import (
+    Completion,
+    Row,
+    Subject,
+    completion_of,
+    prompt_of,
+)
 
 MOST_PARTS_OF_LOG = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
@@ -145,7 +150,7 @@ class ScoredPart:
 
     def text(self, place: int) -> str:
         """Return a row's completion."""
-        return str(self.rows[place].get("completion"))
+        return completion_of(self.rows[place])
 
     def earned(self, place: int) -> float:
         """Return what a row earned; -inf where it was not scored, or not judged."""
@@ -187,7 +192,7 @@ class ScoredPart:
         subject = plain_subject(self.rows[place])
         return replace(subject, part=self.name, siblings=self.siblings(place))
 
-    def score_all(self, completions: Sequence[tuple[Subject, str]]) -> list[float]:
+    def score_all(self, completions: Sequence[Completion]) -> list[float]:
         """Try completions of subjects; NaN where not judged, or not tried."""
         rewards = rewards_in(self.tries.on(completions, share=SHARE_OF_TRY))
         self.rewards += [reward for reward in rewards if not math.isnan(reward)]
@@ -195,7 +200,7 @@ class ScoredPart:
 
     def score_answers(self, subjects: Iterable[Subject]) -> Floats:
         """Return what right and wrong answers of subjects earn, (subjects, 2)."""
-        completions: list[tuple[Subject, str]] = []
+        completions: list[Completion] = []
         for subject in subjects:
             completions += [(subject, subject.reference), (subject, subject.baseline)]
         return np.array(self.score_all(completions)).reshape(-1, 2)
@@ -203,8 +208,8 @@ class ScoredPart:
 
 def plain_subject(row: Row) -> Subject:
     """Make a subject of a row of which nothing is known."""
-    text, form = str(row.get("completion")), Format("bare")
-    prompt = prompt_text(row.get("prompt"))
+    text, form = completion_of(row), Format("bare")
+    prompt = prompt_of(row)
     return Subject(
         row.get("rollout_id"), row, prompt, None, "text", (), form, text, text
     )
