@@ -309,22 +309,20 @@ def tally_trials(
     tallies = []
     for (_, part), group in groups.items():
         clearest: dict[Any, Fall] = {}
-        answers = {}
         for trial in group:
-            key = trial.subject.rollout_id
-            if trial.is_tried:
-                answers[key] = trial.subject.answer
+            key, doubt = trial.subject.rollout_id, doubts.get(trial)
             fall = find_fall(trial, scales[key], graded=part in graded, noise=noise)
-            if fall is None or doubts.get(trial) is Doubt.ESTIMATE:
+            if fall is None or doubt is Doubt.ESTIMATE:
                 continue
-            fall = replace(fall, doubt=doubts.get(trial))
+            fall = replace(fall, doubt=doubt)
             if key not in clearest or fall.clarity > clearest[key].clarity:
                 clearest[key] = fall
+        subjects = [trial.subject for trial in group if trial.is_tried]
         tally = Tally(
             group[0].probe,
-            n=len(answers),
+            n=len({subject.rollout_id for subject in subjects}),
             falls=tuple(clearest.values()),
-            answers=len({*answers.values()}),
+            answers=len({subject.answer for subject in subjects}),
             prompts=len(prompts[part]),
             part=part,
             noise=noise,

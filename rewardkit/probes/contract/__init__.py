@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 
@@ -295,34 +295,29 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
     """Report scores beyond a trainer's range, of components that declare no range."""
     functions = batches.reward.functions
     modules = {type(item).__module__.rpartition(".")[2] for item in functions}
-    for target in TARGETS:
-        bounds = target.abilities.bounds
-        if target.name not in modules or not bounds:
+    targets = [item for item in TARGETS if item.name in modules]
+    components = [item for item in batches.reward.all_components if item.range is None]
+    for target, component in product(targets, components):
+        if not target.abilities.bounds:
             continue
-        low, high = bounds
-        for component in batches.reward.all_components:
-            if component.range is not None:
-                continue
-            name = component.name
-            scored = [
-                (row, outcome.scores[name])
-                for row, outcome in batches.observed.pool
-                if name in outcome.scores
-            ]
-            beyond = [pair for pair in scored if pair[1] < low or pair[1] > high]
-            if beyond:
-                middle = (low + high) / 2
-                scores = [score for _, score in beyond]
-                worst = max(scores, key=lambda score: (abs(score - middle), score))
-                phrase = (
-                    f"{worst:g} and the like to {len(beyond)} of {len(scored)} "
-                    f"completions, and {target.title} wants [{low:g}, {high:g}]"
-                )
-                examples = [
-                    batches.example(row, score, f"{score:g}") for row, score in beyond
-                ]
-                yield batches.report("outside_trainer_range", phrase, examples, name)
-                return
+        name = component.name
+        low, high = target.abilities.bounds
+        scored = []
+        for row, outcome in batches.observed.pool:
+            if name in outcome.scores:
+                scored.append((row, outcome.scores[name]))
+        beyond = [pair for pair in scored if pair[1] < low or pair[1] > high]
+        if beyond:
+            middle = (low + high) / 2
+            scores = [score for _, score in beyond]
+            worst = max(scores, key=lambda score: (abs(score - middle), score))
+            phrase = (
+                f"{worst:g} and the like to {len(beyond)} of {len(scored)} "
+                f"completions, and {target.title} wants [{low:g}, {high:g}]"
+            )
+            examples = [batches.example(*pair, f"{pair[1]:g}") for pair in beyond]
+            yield batches.report("outside_trainer_range", phrase, examples, name)
+            return
 
 
 @rule("undeclared_column")

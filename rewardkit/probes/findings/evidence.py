@@ -294,7 +294,7 @@ class Observed:
             component = components[0] if components else None
             counts["components"] = list(components)
         of_rows = (self.row_example(*pair, code) for pair in rows)
-        shown = islice(chain(examples, of_rows), EXAMPLES_OF_A_FINDING)
+        clearest = islice(chain(examples, of_rows), EXAMPLES_OF_A_FINDING)
         return Finding(
             code,
             severity or row.get("severity") or severity_of(counts["risk"]),
@@ -304,7 +304,7 @@ class Observed:
             threshold,
             part=self.part,
             family=family or row["family"],
-            examples=tuple(shown),
+            examples=tuple(clearest),
         )
 
     def example(

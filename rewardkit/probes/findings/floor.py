@@ -6,13 +6,15 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
+from typing import Any
 
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, most, rule
 from rewardkit.probes.falls import NOISY, RARE, RIGHT_LOST
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
-from rewardkit.probes.runner import RowOutcome
+from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.trials import ProbeTrial
 from rewardkit.strategies.strategy import Subject
 
 FLAT_CREDIT = 0.2
@@ -72,11 +74,8 @@ def leaks(
     scale = observed.scale(worst)
     scores = observed.measured[worst.rollout_id].baseline.scores
     payers = observed.changes(worst, scores, {})
-    component, paid_by = None, ""
-    if len(payers) == 1:
-        component = payers[0][0]
-    elif payers:
-        paid_by = most([f"{name} {amount:+.3g}" for name, amount in payers])
+    is_shared = len(payers) > 1
+    amounts = [f"{name} {amount:+.3g}" for name, amount in payers if is_shared]
     severity = "info"
     if leak > leakage:
         severity = "high" if leak > (1 + leakage) / 2 else "warn"
@@ -87,7 +86,7 @@ def leaks(
         "leakage",
         len(subjects),
         severity=severity,
-        component=component,
+        component=None if is_shared or not payers else payers[0][0],
         threshold=leakage,
         examples=[example],
         value=leak,
@@ -96,7 +95,7 @@ def leaks(
         right=scale.right,
         wrong=scale.wrong,
         floor=scale.floor,
-        paid_by=paid_by,
+        paid_by=most(amounts),
     )
     if all(gate.component != finding.component for gate in findings):
         yield finding
@@ -134,33 +133,29 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     Credit that differs from text to text may be for closeness, unless the empty text
     gets it.
     """
-    empty_outcomes = {}
-    unrelated: dict[object, list[tuple[str, RowOutcome]]] = defaultdict(list)
+    empty_trials: dict[Any, ProbeTrial] = {}
+    unrelated: dict[Any, list[ProbeTrial]] = defaultdict(list)
     for trial in observed.trials:
-        key, outcome = trial.subject.rollout_id, trial.outcomes[0]
-        if outcome.is_lost or not outcome.is_tried:
+        if trial.outcomes[0].is_lost or not trial.outcomes[0].is_tried:
             continue
         if trial.probe.name == "empty":
-            empty_outcomes[key] = outcome
+            empty_trials[trial.subject.rollout_id] = trial
         elif trial.probe.name in UNRELATED_TEXTS:
-            unrelated[key].append((trial.text, outcome))
+            unrelated[trial.subject.rollout_id].append(trial)
+    subjects = [item for item in observed.subjects if item.rollout_id in empty_trials]
     credits: dict[str, list[tuple[float, Example]]] = defaultdict(list)
-    count = 0
-    for subject in observed.subjects:
-        empty = empty_outcomes.get(subject.rollout_id)
-        if empty is None:
-            continue
-        count += 1
-        others = unrelated[subject.rollout_id]
+    for subject in subjects:
+        trials = empty_trials[subject.rollout_id], unrelated[subject.rollout_id]
         for name in observed.weights(subject):
-            if _tells_right(observed, subject, name):
-                credit = _measure_credit(observed, subject, name, empty, others)
-                if credit[0] >= FLAT_CREDIT:
-                    credits[name].append(credit)
+            if not _tells_right(observed, subject, name):
+                continue
+            share, example = _measure_credit(observed, subject, name, *trials)
+            if share >= FLAT_CREDIT:
+                credits[name].append((share, example))
     for name, pairs in credits.items():
         yield observed.finding(
             "flat_credit",
-            count,
+            len(subjects),
             len(pairs),
             component=name,
             threshold=FLAT_CREDIT,
@@ -173,17 +168,17 @@ def _measure_credit(
     observed: Observed,
     subject: Subject,
     component: str,
-    empty: RowOutcome,
-    unrelated: Sequence[tuple[str, RowOutcome]],
+    empty: ProbeTrial,
+    unrelated: Sequence[ProbeTrial],
 ) -> tuple[float, Example]:
     """Return the share of full marks that a component pays any text, and an example."""
-    scores = {outcome.scores.get(component, math.nan) for _, outcome in unrelated}
-    score_of_empty = empty.scores.get(component, 0.0)
-    score, text, reward = score_of_empty, "", empty.reward
+    scores = {trial.outcomes[0].scores.get(component, math.nan) for trial in unrelated}
+    score_of_empty = empty.outcomes[0].scores.get(component, 0.0)
+    score, trial = score_of_empty, empty
     if len(scores) == 1:
-        (score,), (text, outcome) = scores, unrelated[0]
-        reward = outcome.reward
-    full = observed.scale(subject).right - min(empty.reward, 0.0)
+        (score,), trial = scores, unrelated[0]
+    text, reward = trial.text, trial.outcomes[0].reward
+    full = observed.scale(subject).right - min(empty.outcomes[0].reward, 0.0)
     weight = observed.weights(subject)[component]
     share = weight * (score - min(score_of_empty, 0.0)) / max(full, 1e-9)
     expected = 0.0, 0.1 * abs(reward)
@@ -203,33 +198,41 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     families = {finding.family for finding in alarms_among(findings)}
     scales = [observed.scale(subject) for subject in subjects]
     right_from = fmean(scale.right - RIGHT_LOST * scale.span for scale in scales)
-    truths: dict[str, list[str]] = defaultdict(list)
-    examples: dict[str, list[Example]] = defaultdict(list)
-    has_special = False
-    for subject, own_scale in left_out:
-        scale = observed.scale(subject)
-        is_special = special_truth(subject.columns.get("ground_truth")) != ""
-        if is_special and "special_values" in families:
-            continue
-        code, text, reward = "wrong_paid", subject.baseline, own_scale.wrong
-        expected = scale.floor, scale.wrong
-        if own_scale.right < right_from:
-            code, text, reward = "right_unpaid", subject.reference, own_scale.right
-            expected = scale.right - 0.1 * scale.span, scale.right
-        truths[code].append(preview(subject.answer))
-        examples[code].append(observed.example(subject, text, reward, expected, code))
-        has_special |= is_special and code == "wrong_paid"
+    misjudged: dict[str, list[tuple[Subject, Scale]]] = defaultdict(list)
+    for subject, scale in left_out:
+        if not _is_special(subject) or "special_values" not in families:
+            code = "right_unpaid" if scale.right < right_from else "wrong_paid"
+            misjudged[code].append((subject, scale))
     n = len(subjects) + len(left_out)
-    for code, answers in truths.items():
-        share = len(answers) / n
-        is_open = code == "wrong_paid" and share < RARE and not has_special
+    for code, pairs in misjudged.items():
+        share = risk = len(pairs) / n
+        answers = dict.fromkeys(preview(subject.answer) for subject, _ in pairs)
+        is_open = share < RARE and not any(_is_special(item) for item, _ in pairs)
+        if code == "right_unpaid":
+            risk, is_open = share / 2, False
         yield observed.finding(
             code,
             n,
-            len(answers),
+            len(pairs),
             severity="info" if is_open else "",  # several answers may be right
-            examples=examples[code],
+            examples=[_example_left_out(observed, code, *pair) for pair in pairs],
             gain=1.0,
-            risk=share if code == "wrong_paid" else share / 2,
-            truths=most(list(dict.fromkeys(answers))),
+            risk=risk,
+            truths=most(list(answers)),
         )
+
+
+def _is_special(subject: Subject) -> bool:
+    return special_truth(subject.columns.get("ground_truth")) != ""
+
+
+def _example_left_out(
+    observed: Observed, code: str, subject: Subject, earned: Scale
+) -> Example:
+    """Show a completion of a prompt on which right and wrong answers earn the same."""
+    scale = observed.scale(subject)
+    text, reward, expected = subject.baseline, earned.wrong, (scale.floor, scale.wrong)
+    if code == "right_unpaid":
+        text, reward = subject.reference, earned.right
+        expected = scale.right - 0.1 * scale.span, scale.right
+    return observed.example(subject, text, reward, expected, code)

@@ -165,9 +165,9 @@ def _judge_by_number(answer: LoggedAnswer) -> bool | None:
     return answers_truth(answer.answer, number)
 
 
-def _are_most(moved: Sequence[Any], tried: Sequence[Any]) -> bool:
-    """Whether so many of the rows that were tried moved that there is a cause."""
-    return len(moved) >= max(LEAST_RAISED, RAISED_SHARE * len(tried))
+def _are_most(moved: Sequence[Any], sample: Sequence[Any]) -> bool:
+    """Whether enough rows of a sample moved for what was changed to be the cause."""
+    return len(moved) >= max(LEAST_RAISED, RAISED_SHARE * len(sample))
 
 
 def _says_opened(tag: str) -> str:

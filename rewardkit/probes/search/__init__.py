@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -171,26 +172,34 @@ def _climb(
     start = plain(home)
     wave = [start, *first_templates(start, vocabulary)]
     while best_worth < FULL_MARKS and not gains.is_over:
-        templates = {}
-        for template in wave:
-            text = write_wrong(template, home)
-            if text is not None and gains.is_new(home, text):
-                templates[text] = template
-        new = list(templates.items())[: max(0, until - gains.calls)]
+        new = _write_new(gains, home, wave, until - gains.calls)
         if not new:
             break
-        outcomes = gains.outcomes([(home, text) for text, _ in new])
-        for (_, template), outcome in zip(new, outcomes, strict=True):
+        outcomes = gains.outcomes([(home, text) for text in new])
+        for template, outcome in zip(new.values(), outcomes, strict=True):
             worth = gains.gain(home, outcome)
-            if not math.isnan(worth):
-                scored.append(ScoredTemplate(worth, template, outcome))
-                if worth > best_worth and gains.pays(home, outcome):
-                    best, best_worth = template, worth
+            if math.isnan(worth):
+                continue
+            scored.append(ScoredTemplate(worth, template, outcome))
+            if worth > best_worth and gains.pays(home, outcome):
+                best, best_worth = template, worth
         parents = [*_select_elite(scored, gains.observed.weights(home)), start]
         odds = np.append(np.arange(len(parents), 1, -1), len(parents))
         chosen = draw.choice(len(parents), WAVE_SIZE, p=odds / odds.sum())
         wave = [edit_template(parents[at], draw, vocabulary) for at in chosen]
     return best
+
+
+def _write_new(
+    gains: Gains, home: Subject, templates: Iterable[Template], most_new: int
+) -> dict[str, Template]:
+    """Write completions that are wrong and were not tried, each with its template."""
+    new = {}
+    for template in templates:
+        text = write_wrong(template, home)
+        if text is not None and gains.is_new(home, text):
+            new[text] = template
+    return dict(islice(new.items(), max(0, most_new)))
 
 
 def _select_elite(
