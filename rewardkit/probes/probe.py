@@ -41,7 +41,7 @@ from rewardkit.probes.findings import (
 )
 from rewardkit.probes.findings.evidence import Observed, special_truth
 from rewardkit.probes.findings.faults import sort_findings
-from rewardkit.probes.findings.log_scores import contradicts_log
+from rewardkit.probes.findings.log_columns import contradicts_log
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.inconclusive import (
     Inconclusive,
@@ -204,7 +204,7 @@ def probe(
     reward.check_columns(list(rollouts.as_logged()))
     label = rollouts.label_column(label)
     rollouts.check_columns([label] if label is not None else [])
-    plan = Plan(
+    plan = ProbePlan(
         probes,
         families,
         timeout=timeout,
@@ -226,7 +226,7 @@ def probe(
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProbePlan:
     """What a probing is to try.
 
     `unsendable` says why calls cannot be made in another process; None where they can.
@@ -243,7 +243,7 @@ class Plan:
     seed: int
 
 
-def _run_steps(observed: Observed, plan: Plan) -> ProbeResult:
+def _run_steps(observed: Observed, plan: ProbePlan) -> ProbeResult:
     """Run all rules, each at its step."""
     tries = observed.tries
     tries.reach(CALIBRATED)
@@ -297,7 +297,7 @@ def _run_steps(observed: Observed, plan: Plan) -> ProbeResult:
 
 
 def _probe_answers(
-    observed: Observed, plan: Plan
+    observed: Observed, plan: ProbePlan
 ) -> tuple[Observed, list[Finding], list[Inconclusive]]:
     """Try wrong and right answers, and search for more that are paid.
 

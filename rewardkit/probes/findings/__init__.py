@@ -30,8 +30,9 @@ from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.findings.faults import merge_by_cause
-from rewardkit.probes.findings.lacking import find_nested
-from rewardkit.probes.findings.logged import LOG_RULES, MOST_RIGHT, misread_rows
+from rewardkit.probes.findings.log_columns import find_nested
+from rewardkit.probes.findings.logged import LOG_RULES
+from rewardkit.probes.findings.misread import MOST_RIGHT, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal, scores_in
 from rewardkit.probes.subjects import asks_for_truth
 from rewardkit.probes.subjects.scales import Calibration

@@ -28,7 +28,7 @@ from rewardkit.strategies.strategy import Subject
 LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
 """Characters around which a completion is written. Our choice: what policies write."""
 MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
-NEARLY_ALL = 0.95
+USUAL_LENGTHS = 0.95
 """Share of the log's completions within whose lengths a penalty counts. Our choice."""
 COSINE = re.compile(r"(?i)cos(ine)?(_|$)")
 """A name in the code of a cosine reward."""
@@ -90,7 +90,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     attempts = [_lengthen(observed, subject) for subject in _choose_subjects(observed)]
     curves = list(filter(None, attempts))
     logged = [len(answer.completion) for answer in observed.logged]
-    longest = float(np.quantile(logged, NEARLY_ALL)) if logged else math.inf
+    longest = float(np.quantile(logged, USUAL_LENGTHS)) if logged else math.inf
     names = names_used(observed.reward.functions)
     is_cosine = any(COSINE.match(name) for name in names)
     stories = []
